@@ -104,20 +104,27 @@ class SearchOptions:
                 raise InvalidInputError(f"{option} goes with --search NAME, the search that it is for")
 
     def _search(self, seed: int) -> BenchSearch:
-        from coarsen.near_names import did_you_mean
         from coarsen.opencl_bench.search.guided import GuidedSearcher
-        from coarsen.opencl_bench.search.searchers import SEARCHERS, Budget
+        from coarsen.opencl_bench.search.searchers import Budget
 
         name = self.name or ""
-        if name not in SEARCHERS:
-            known = ", ".join(SEARCHERS)
-            raise InvalidInputError(f"--search knows no '{name}'{did_you_mean(name, SEARCHERS)}; it knows {known}")
-        searcher = SEARCHERS[name]
+        searcher = searcher_called(name)
         is_guided = isinstance(searcher, GuidedSearcher)
         if self.prior is PriorChoice.MODEL and not is_guided:
             raise InvalidInputError(f"--prior model goes with --search guided: {name} expects nothing")
         budget = Budget() if self.budget is None else parsed_budget(self.budget, in_seconds=True)
         return BenchSearch(searcher, budget, seed, is_guided and self.prior is not PriorChoice.NONE)
+
+
+def searcher_called(name: str) -> Searcher:
+    """Return the searcher of this name. Raises InvalidInputError where there is none."""
+    from coarsen.near_names import did_you_mean
+    from coarsen.opencl_bench.search.searchers import SEARCHERS
+
+    if name not in SEARCHERS:
+        known = ", ".join(SEARCHERS)
+        raise InvalidInputError(f"--search knows no '{name}'{did_you_mean(name, SEARCHERS)}; it knows {known}")
+    return SEARCHERS[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,17 @@ from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, print_line
 from coarsen.cli.space_options import ArrayLayouts, ArrayOrders
 from coarsen.cli.stores import check_packages
+from coarsen.cli.tune_inputs_options import (
+    ColdCheck,
+    ColdInputs,
+    Inputs,
+    InputsBudget,
+    InputsFrom,
+    InputsRequest,
+    InputsSearch,
+    MostVersions,
+    TunedOutput,
+)
 from coarsen.cli.tune_layouts import AllLayouts, LayoutRequest, Runs, laid_out_as_data, laid_out_fields, tuned_path
 from coarsen.errors import InvalidInputError, VerificationError
 
@@ -68,43 +79,6 @@ NoWideAccesses = Annotated[
 NoDistinct = Annotated[
     bool, typer.Option("--no-distinct", help="Never take it that arguments lead to distinct memory.")
 ]
-Inputs = Annotated[
-    int | None,
-    typer.Option(
-        "--inputs",
-        metavar="NUMBER",
-        min=1,
-        help="Tune over the first so many of the file's inputs.  [default: all]",
-    ),
-]
-InputsFrom = Annotated[
-    Path | None,
-    typer.Option(
-        "--inputs-from",
-        metavar="FOLDER",
-        help="Tune over the launches that a program made, as coarsen run --record FOLDER wrote them: as many as "
-        "--inputs says (24), which differ as much as they can.",
-        show_default=False,
-    ),
-]
-MostVersions = Annotated[
-    int | None,
-    typer.Option(
-        "--most",
-        metavar="NUMBER",
-        min=1,
-        help="The most versions of a tuned file, with the default.  [default: 8]",
-    ),
-]
-TunedOutput = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE.tuned.json",
-        help="Where the tuned file of inputs or layouts goes.  [default: beside the description]",
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +124,10 @@ def tune(
     inputs: Inputs = None,
     inputs_from: InputsFrom = None,
     most: MostVersions = None,
+    search: InputsSearch = None,
+    budget: InputsBudget = None,
+    cold_cache: ColdInputs = False,
+    cold_check: ColdCheck = False,
     layouts: AllLayouts = False,
     layout: ArrayLayouts = None,
     order: ArrayOrders = None,
@@ -166,7 +144,8 @@ def tune(
     A file that declares inputs is tuned over these: for each launch a tree then chooses one of several versions by
     its arguments. What is found is a tuned file, for coarsen.Program(..., tuned=FILE) and for `coarsen tune show`,
     `coarsen tune evaluate` and `coarsen tune export`; `coarsen tune init` writes a description to begin with, and
-    --inputs-from takes the launches of a recorded program for its inputs.
+    --inputs-from takes the launches of a recorded program for its inputs. --search and --budget say how versions
+    are searched, --cold-check looks at what is found with cold caches.
 
     With --layouts, --layout or --order, arrays may lie otherwise, too: the best of that is told beside the best
     without, with what converting the arrays took the host and after how many runs it pays. Both go into a tuned
@@ -178,7 +157,7 @@ def tune(
     # Imported late: they load the store's packages and the suite.
     from coarsen.cli.bench_inputs import benchmarks_of, refuse_misspelt_subcommand
     from coarsen.cli.main import SUBCOMMANDS
-    from coarsen.cli.tune_inputs import InputsRequest, check_output, description_over_inputs, tune_inputs
+    from coarsen.cli.tune_inputs import check_output, description_over_inputs, tune_inputs
     from coarsen.cli.tune_report import print_tuned, tuned_as_data
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
     from coarsen.opencl_bench.tuning.settings import Tune
@@ -190,11 +169,26 @@ def tune(
     wanted = LayoutRequest(layouts, tuple(layout or ()), tuple(order or ()), runs)
     if runs is not None and not wanted.is_asked_for:
         raise InvalidInputError("--runs goes with --layouts, --layout and --order")
-    request = InputsRequest(inputs, most, output, seed, store, inputs_from, distinct=not no_distinct)
+    request = InputsRequest(
+        inputs,
+        most,
+        output,
+        seed,
+        store,
+        inputs_from,
+        distinct=not no_distinct,
+        search=search,
+        budget=budget,
+        is_cold=cold_cache,
+        cold_check=cold_check,
+    )
     if not wanted.is_asked_for:
         over_inputs = description_over_inputs(kernel, request)
     elif replace(request, output=None).is_asked_for:
-        raise InvalidInputError("layouts are tuned at one size: leave out --inputs, --inputs-from and --most")
+        raise InvalidInputError(
+            "layouts are tuned at one size: leave out --inputs, --inputs-from and --most, --search and --budget, "
+            "--cold-cache and --cold-check"
+        )
     else:
         check_output(output)
         over_inputs = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,38 +16,11 @@ from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from coarsen.cli.tune_inputs_options import InputsRequest
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.opencl_bench.results.store.database import Store
 
 TUNED_SUFFIX = ".tuned.json"
-
-
-@dataclass(frozen=True, slots=True)
-class InputsRequest:
-    """What a person asks for beside the kernel and the device; None is the default.
-
-    Args:
-        inputs: how many inputs.
-        most: how many versions at most.
-        output: where the tuned file goes.
-        seed: of the searches.
-        store: where rows go.
-        recording: the folder of recorded launches that are the inputs.
-        distinct: whether versions may take it that arguments lead to distinct memory.
-    """
-
-    inputs: int | None
-    most: int | None
-    output: Path | None
-    seed: int
-    store: str | None
-    recording: Path | None = None
-    distinct: bool = True
-
-    @property
-    def is_asked_for(self) -> bool:
-        """Return True if an option is given that only tuning over inputs has."""
-        return any(value is not None for value in (self.inputs, self.most, self.output, self.recording))
 
 
 def description_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
@@ -93,23 +66,19 @@ def tune_inputs(
     from coarsen.cli.coverage_text import listed_inputs
     from coarsen.cli.tune_progress import InputsProgress
     from coarsen.cli.tuned_text import print_summary
-    from coarsen.models.inputs.portfolio import MOST_VERSIONS
+    from coarsen.opencl_bench.inputs.cold_changes import cold_changes
     from coarsen.opencl_bench.inputs.described_check import check_described
-    from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
-    from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+    from coarsen.opencl_bench.inputs.over_inputs import tune_over_inputs
+    from coarsen.opencl_bench.inputs.worth import worth_of_choice
 
+    request.stage_one()  # a mistake in it is said before anything is written
     listed = listed_inputs(path, request.inputs, request.recording)
     for line in check_described(listed.path):
         note(line)
     device = find_device()
     if output_format is Format.TABLE:
         listed.show()
-    settings = OverInputs(
-        listed.count,
-        request.most or MOST_VERSIONS,
-        stage_one=StageOneSettings(seed=request.seed),
-        distinct=request.distinct,
-    )
+    settings = request.settings(listed.count)
     progress = InputsProgress()
     with _opened(request.store) as store:
         try:
@@ -122,12 +91,14 @@ def tune_inputs(
     for version, reason in tuned.wrong.items():
         note(f"{version} is left out, for its results are wrong at {reason}")
     tuned.file.write(output)
+    choice, caches = worth_of_choice(tuned.file), cold_changes(tuned.file)
     if output_format is Format.JSON:
         rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}
         made = {"tuned_file": str(output), "description": str(listed.path), "versions": len(tuned.file.versions)}
-        print_json({**made, **rows, "coverage": listed.as_data()})
+        found = {"choice": asdict(choice), "cold_check": [asdict(each) for each in caches]}
+        print_json({**made, **rows, **found, "coverage": listed.as_data()})
     else:
-        print_summary(tuned.file, len(tuned.times.inputs), str(output))
+        print_summary(tuned.file, len(tuned.times.inputs), str(output), choice, caches)
 
 
 def beside(description: Path) -> Path:

@@ -26,6 +26,8 @@ def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
 
     Worth is told by the times that the tuning has kept: at how many inputs a version is chosen and is the fastest,
     how many times as fast as the default it is where it is chosen, and how much longer all inputs take without it.
+    Beside the default stand its launch with a local size that the driver chooses, and the fixed best. What a check
+    with cold caches (`coarsen tune --cold-check`) found is told, too.
     Of what was tuned at one size the layouts are shown, and after how many runs their conversion pays.
 
     Example: coarsen tune show mv.tuned.json
@@ -33,15 +35,20 @@ def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
     # Imported late: they load NumPy.
     from coarsen.cli.tuned_text import print_tuned_file
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.inputs.worth import worth_of_versions
+    from coarsen.opencl_bench.inputs.found_over_inputs import found_over_inputs
     from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
     from coarsen.variant.variant_json import variant_to_json
 
     tuned = TunedFile.read(file)
-    worth = None if is_of_one_size(tuned) else worth_of_versions(tuned)
+    found = None if is_of_one_size(tuned) else found_over_inputs(tuned)
     if output_format is Format.JSON:
         content = {name: value for name, value in tuned.to_json().items() if name != "evidence"}
-        content["worth"] = [{**asdict(each), "variant": variant_to_json(each.variant)} for each in worth or ()]
+        worth = () if found is None else found.worth
+        content["worth"] = [{**asdict(each), "variant": variant_to_json(each.variant)} for each in worth]
+        if found is not None:
+            content["choice"] = asdict(found.choice)
+            content["cold_cache"] = found.is_cold
+            content["cold_check"] = [asdict(each) for each in found.caches]
         print_json(content)
     else:
-        print_tuned_file(tuned, worth)
+        print_tuned_file(tuned, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from coarsen.cli.output import counted, print_line, print_table
@@ -9,22 +10,27 @@ from coarsen.dispatch.laid_out_version import LaidOutVersion
 from coarsen.dispatch.rules import rules
 from coarsen.dispatch.tree import Leaf, versions_of
 from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.opencl_bench.inputs.cold_changes import ColdChange, cold_lines
+from coarsen.opencl_bench.inputs.left_open_times import LEFT_OPEN
 
 if TYPE_CHECKING:
+    from coarsen.opencl_bench.inputs.found_over_inputs import FoundOverInputs
     from coarsen.opencl_bench.inputs.judged import Judged
-    from coarsen.opencl_bench.inputs.worth import VersionWorth
+    from coarsen.opencl_bench.inputs.worth import ChoiceWorth, VersionWorth
 
 
-def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...] | None) -> None:
+def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:
     """Print a tuned file for people.
 
     Args:
         file: over inputs, or of one size.
-        worth: what each version is worth at the inputs; None where it was tuned at one size.
+        found: what it keeps of its tuning over inputs; None where it was tuned at one size.
     """
     print_line(f"{file.kernel} on {file.device}, driver {file.driver}, tuned by coarsen {file.coarsen_version}")
+    if found is not None and found.is_cold:
+        print_line("the caches were flushed before every timed run")
     print_line()
-    if worth is None:
+    if found is None:
         chosen = ", ".join(f"version {number}" for number in sorted(versions_of(file.tree)))
         print_line(f"tuned at one size: {chosen} as arrays are written")
         print_line()
@@ -32,13 +38,13 @@ def print_tuned_file(file: TunedFile, worth: tuple[VersionWorth, ...] | None) ->
     else:
         _print_rules(file)
         print_line()
-        _print_worth(file, worth)
+        _print_worth(file, found)
     if file.layouts:
         print_line()
         print_line("for a coarsen.LaidOutProgram whose arrays lie so:")
         headings = ["what", "over the default", "conversion", "pays after"]
         print_table(headings, (_layout_cells(version) for version in file.layouts), numbers=headings[1:])
-    elif worth is None:
+    elif found is None:
         print_line()
         print_line("no layout was found to be faster than the launch as it was")
 
@@ -56,10 +62,17 @@ def _print_rules(file: TunedFile) -> None:
             print_line(line)
 
 
-def _print_worth(file: TunedFile, worth: tuple[VersionWorth, ...]) -> None:
+def _print_worth(file: TunedFile, found: FoundOverInputs) -> None:
     headings = ["version", "what", "chosen at", "fastest at", "over the default", "without it"]
-    print_table(headings, (_cells(file, each) for each in worth), numbers=headings[2:])
+    print_table(headings, (_cells(file, each) for each in found.worth), numbers=headings[2:])
     print_line()
+    for line in worth_lines(found.choice):
+        print_line(line)
+    print_line()
+    for line in cold_lines(found.caches):
+        print_line(line)
+    if found.caches:
+        print_line()
     print_line("what a version may be chosen by, of a launch:")
     for feature in file.features:
         print_line(f"    {feature.name} = {feature.expression or 'supplied by the caller'}")
@@ -75,13 +88,36 @@ def _layout_cells(version: LaidOutVersion) -> list[str]:
     ]
 
 
-def print_summary(file: TunedFile, inputs: int, output: str) -> None:
-    """Print what a tuning over inputs has made."""
+def worth_lines(choice: ChoiceWorth) -> Iterator[str]:
+    """Yield what choosing is worth at the inputs of the tuning, beside each baseline."""
+    yield "what is chosen, over all inputs of the tuning:"
+    yield f"    {choice.over_default:.2f} times as fast as the default version"
+    if choice.over_left_open is not None:
+        yield f"    {choice.over_left_open:.2f} times as fast as {LEFT_OPEN}"
+    elif choice.not_left_open:
+        yield f"    not compared with {LEFT_OPEN}: {choice.not_left_open}"
+    yield f"    {choice.over_fixed:.2f} times as fast as the fixed best"
+
+
+def print_summary(
+    file: TunedFile, inputs: int, output: str, choice: ChoiceWorth, caches: tuple[ColdChange, ...]
+) -> None:
+    """Print what a tuning over inputs has made.
+
+    Args:
+        file: the tuned file.
+        inputs: how many inputs there were.
+        output: where the file was written.
+        choice: what choosing between its versions is worth.
+        caches: what a check with cold caches found.
+    """
     chosen = len(versions_of(file.tree))
     if chosen == 1:
         print_line(f"{file.kernel} is not input-sensitive: one version suffices for {counted(inputs, 'input')}")
     else:
         print_line(f"{file.kernel}: {chosen} versions for {counted(inputs, 'input')}")
+    for line in (*worth_lines(choice), *cold_lines(caches)):
+        print_line(line)
     print_line(f"wrote {output}; coarsen tune show {output} has its rules")
 
 

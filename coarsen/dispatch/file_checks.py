@@ -83,4 +83,7 @@ def _check_distinct(what: str, names: list[str]) -> None:
 def _is_plain(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
-    return value is None or isinstance(value, bool | str) or (isinstance(value, int) and value in WHOLE_NUMBERS)
+    if isinstance(value, int):
+        # As it is, one of an enumeration would be looked for among all of them.
+        return int(value) in WHOLE_NUMBERS
+    return value is None or isinstance(value, str)

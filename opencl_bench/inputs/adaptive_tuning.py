@@ -19,6 +19,7 @@ from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.shipping import Shipped, shipped
 from coarsen.opencl_bench.inputs.adaptive_points import adaptive_points, kernel_arguments
 from coarsen.opencl_bench.inputs.evidence import Evidence
+from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.over_inputs import with_wrong_results
@@ -74,7 +75,9 @@ def tune_adaptive(
     times = measured_times(rows, asked).times
     margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
     choice = shipped(regret_tree(times, margin, {*kernel.supplied}), times)
-    return adaptive_file(kernel, device, choice, Evidence(kernel.name, margin, times))
+    baseline = LeftOpenTimes(reason="its driver does not say that its buffers fit any local size")
+    evidence = Evidence(kernel.name, margin, times, baseline, sample.method.cold_cache)
+    return adaptive_file(kernel, device, choice, evidence)
 
 
 def sampled_versions(kernel: AdaptiveKernel, count: int | None, seed: int = 0) -> tuple[Variant, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.opencl_bench.inputs.cold_times import ColdTimes
+from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 
@@ -23,11 +25,19 @@ class Evidence:
         description: the name of the TOML file.
         margin: what counted as noise, as a share of the time.
         times: of the versions that were tried on every input.
+        left_open: of the default version with a local size that the driver chooses; None where that was not looked
+            at.
+        is_cold: True if the caches were flushed before every timed run.
+        cold: times of the file's versions with flushed caches at a few inputs; None where that was not looked
+            at.
     """
 
     description: str
     margin: float
     times: VersionTimes
+    left_open: LeftOpenTimes | None = None
+    is_cold: bool = False
+    cold: ColdTimes | None = None
 
     def to_json(self) -> dict[str, JSON]:
         """Return it as a tuned file keeps it; a version that failed has no time, and `endings` say how it did."""
@@ -43,6 +53,8 @@ class Evidence:
             "default": times.default,
             "endings": times.endings.tolist(),
             "seconds": [[None if math.isnan(t) else t for t in row] for row in times.seconds.tolist()],
+            **({} if self.left_open is None else {"left_open": self.left_open.to_json()}),
+            **_caches(self.is_cold, self.cold),
         }
 
 
@@ -61,7 +73,11 @@ def evidence_of(file: TunedFile) -> Evidence:
         # Files of older releases don't tell endings.
         endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)
         times = VersionTimes(inputs, versions, seconds, int(kept["default"]), endings)
-        return Evidence(str(kept["description"]), float(kept["margin"]), times)
+        # Files of older releases have no such baseline either.
+        left_open = LeftOpenTimes.from_json(kept["left_open"], len(inputs)) if "left_open" in kept else None
+        cold = ColdTimes.from_json(kept["cold_check"]) if "cold_check" in kept else None
+        is_cold = bool(kept.get("cold_cache", False))
+        return Evidence(str(kept["description"]), float(kept["margin"]), times, left_open, is_cold, cold)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise InvalidInputError(f"the tuned file keeps no times of its tuning: {type(error).__name__}") from None
 
@@ -84,3 +100,22 @@ def shipped_times(file: TunedFile, kept: Evidence) -> VersionTimes:
     if columns[file.default] != kept.times.default:
         raise InvalidInputError("the tuned file's default version isn't the one that its times are compared with")
     return kept.times.of_versions(columns)
+
+
+def with_caches(file: TunedFile, *, is_cold: bool = False, cold: ColdTimes | None = None) -> TunedFile:
+    """Return a tuned file that also says how its caches were.
+
+    Args:
+        file: as it was made.
+        is_cold: True if they were flushed before every timed run.
+        cold: times of its versions with flushed caches at a few inputs.
+    """
+    return replace(file, evidence={**file.evidence, **_caches(is_cold, cold)})
+
+
+def _caches(is_cold: bool, cold: ColdTimes | None) -> dict[str, JSON]:
+    """Return what a tuned file keeps of the caches: nothing where they were warm throughout."""
+    return {
+        **({"cold_cache": True} if is_cold else {}),
+        **({} if cold is None else {"cold_check": cold.to_json()}),
+    }

@@ -22,11 +22,14 @@ from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, MOST_VERSION
 from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.shipping import Shipped, shipped
 from coarsen.models.inputs.times import VersionTimes
+from coarsen.opencl_bench.inputs.cold_check import ColdChecker
 from coarsen.opencl_bench.inputs.described_points import described_points
 from coarsen.opencl_bench.inputs.described_versions import described_versions
-from coarsen.opencl_bench.inputs.evidence import Evidence
+from coarsen.opencl_bench.inputs.evidence import Evidence, with_caches
+from coarsen.opencl_bench.inputs.left_open import LeftOpen, left_open, left_open_times
+from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.opencl_bench.inputs.live_stage_one import search_versions
-from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
+from coarsen.opencl_bench.inputs.matrix import MeasuredTimes, TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
@@ -61,6 +64,10 @@ class OverInputs:
         seed: of the inputs' contents.
         distinct: whether versions may take arguments as distinct beside what `space` says, where that changes the
             code.
+        cold_check: whether the versions of the file are timed with flushed caches too, at three inputs.
+
+    Raises:
+        InvalidInputError: caches are flushed anyway, so that there is nothing to check.
     """
 
     inputs: int | None = None
@@ -70,6 +77,11 @@ class OverInputs:
     method: Method = field(default_factory=Method)
     seed: int = 0
     distinct: bool = False
+    cold_check: bool = False
+
+    def __post_init__(self) -> None:
+        if self.cold_check and self.method.cold_cache:
+            raise InvalidInputError("the check with cold caches is for a tuning with warm ones: leave one out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,22 +134,78 @@ def tune_over_inputs(
     if settings.distinct:
         space = with_distinct(space, benchmark, presets[0], device.macros)
     collector = CollectingObserver(observer or SweepObserver())
+    baseline = left_open(benchmark, presets[0], default, device.macros)
     with CompilePool() as pool:
         found = search_versions(plan, points, space, store, settings.stage_one, collector, pool)
         versions = tuple(each for each in found.versions if _can_be_shipped(benchmark, presets[0], each))
         plan = replace(plan, versions=versions)
-        measured = measure_versions(plan, store, collector, pool=pool)
-    wrong = with_wrong_results(measured.rows)
-    right = tuple(each for each in plan.versions if each not in wrong)
-    asked = TimesRequest(benchmark.name, points, right, default, settings.seed)
-    times = measured_times(measured.rows, asked)
+        with_baseline = replace(plan, versions=(*versions, *baseline.variants))
+        measured = measure_versions(with_baseline, store, collector, pool=pool)
+        asked = TimesRequest(benchmark.name, points, versions, default, settings.seed)
+        making = _Making(description, device, settings, asked, measured.rows, baseline)
+        checker = ColdChecker(benchmark, plan, store, collector, pool)
+        made = making.checked(checker) if settings.cold_check else making.made(making.wrong)
     return TunedOverInputs(
-        tuned_file(description, device, times.times, settings.most),
-        times.times,
-        {**measured.problems, **times.left_out},
-        wrong,
+        made.file,
+        made.times.times,
+        {**measured.problems, **made.times.left_out},
+        made.wrong,
         collector.measured,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A tuned file, the times that it was made from, and the versions that were left out as wrong."""
+
+    file: TunedFile
+    times: MeasuredTimes
+    wrong: Mapping[Variant, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """Makes a tuned file from rows that are measured.
+
+    Attributes:
+        description: of the kernel.
+        device: where.
+        settings: of the tuning.
+        asked: which rows, of all versions that were measured.
+        rows: all of them, and those of the baseline.
+        baseline: the default version with a local size that the driver chooses.
+    """
+
+    description: Description
+    device: DeviceDescription
+    settings: OverInputs
+    asked: TimesRequest
+    rows: tuple[Measurement, ...]
+    baseline: LeftOpen
+
+    @property
+    def wrong(self) -> dict[Variant, str]:
+        """The versions that had wrong results, each with where and why."""
+        return with_wrong_results(row for row in self.rows if row.candidate not in self.baseline.variants)
+
+    def made(self, wrong: Mapping[Variant, str]) -> _Made:
+        """Return the file without some versions."""
+        asked = replace(self.asked, versions=tuple(each for each in self.asked.versions if each not in wrong))
+        times = measured_times(self.rows, asked)
+        baseline = left_open_times(self.rows, self.baseline, asked, times.times)
+        file = tuned_file(self.description, self.device, times.times, self.settings.most, baseline)
+        is_cold = self.settings.method.cold_cache
+        return _Made(with_caches(file, is_cold=is_cold), times, wrong)
+
+    def checked(self, checker: ColdChecker) -> _Made:
+        """Return the file with what a check with cold caches found; what had wrong results there is left out."""
+        wrong = self.wrong
+        while True:
+            made = self.made(wrong)
+            found = checker.check(made.file, made.times.times)
+            if not found.wrong:
+                return replace(made, file=with_caches(made.file, cold=found.times))
+            wrong = {**wrong, **found.wrong}
 
 
 def with_wrong_results(rows: Iterable[Measurement]) -> dict[Variant, str]:
@@ -174,7 +242,11 @@ def listed_presets(description: Description, count: int | None) -> tuple[str, ..
 
 
 def tuned_file(
-    description: Description, device: DeviceDescription, times: VersionTimes, most: int = MOST_VERSIONS
+    description: Description,
+    device: DeviceDescription,
+    times: VersionTimes,
+    most: int = MOST_VERSIONS,
+    baseline: LeftOpenTimes | None = None,
 ) -> TunedFile:
     """Return the tuned file of a kernel from the times of its versions.
 
@@ -183,6 +255,7 @@ def tuned_file(
         device: where they were measured.
         times: of versions on inputs.
         most: how many versions may be shipped.
+        baseline: times of the default version with a local size that the driver chooses, at the same inputs.
 
     Raises:
         InvalidInputError: a version takes several launches whose sizes are no arguments.
@@ -203,7 +276,10 @@ def tuned_file(
         default=choice.default,
         tree=choice.tree,
         tree_without_supplied=choice.tree_without_supplied,
-        evidence={**Evidence(description.path.name, margin, times).to_json(), "gains": [*_gains(choice, times)]},
+        evidence={
+            **Evidence(description.path.name, margin, times, baseline).to_json(),
+            "gains": [*_gains(choice, times)],
+        },
     )
 
 

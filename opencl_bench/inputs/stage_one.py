@@ -49,6 +49,8 @@ class StageOneSettings:
         is_warm: whether searches start from what was best on the nearest inputs, and what was best on others is
             tried in the end. Not for the staircase, which has a start of its own.
         seed: of the searches; each input has its own, whatever other inputs there are.
+        limit: what a search may try on each input, in place of `share` and `trials`; what it leaves open has no
+            limit. None: these two say it.
     """
 
     searcher: Searcher = field(default_factory=GuidedSearcher)
@@ -57,13 +59,20 @@ class StageOneSettings:
     trials: int = 200
     is_warm: bool = True
     seed: int = 0
+    limit: Budget | None = None
 
     def __post_init__(self) -> None:
         if self.inputs < 1:
             raise InvalidInputError(f"the first stage searches on at least one input, not on {self.inputs}")
 
     def budget(self, space: SearchSpace) -> Budget:
-        """Return what a search of a space may try."""
+        """Return what a search of a space may try.
+
+        Raises:
+            InvalidInputError: the limit is a share of a space that is too large to be counted.
+        """
+        if self.limit is not None:
+            return replace(self.limit, trials=self.limit.most_trials(space), share=None)
         count = count_valid(space)
         if count is None:
             return Budget(trials=self.trials)

@@ -49,11 +49,16 @@ class ChoiceWorth:
         over_default: how many times as fast as the default version the chosen one is.
         over_fixed: how many times as fast as the fixed best, of the file's versions.
         share: of the speed of the fastest that was tried, whether it is in the file or not.
+        over_left_open: how many times as fast as the default version with a local size that the driver chooses;
+            None where that was not measured.
+        not_left_open: why it was not; empty where it was, or the file doesn't say.
     """
 
     over_default: float
     over_fixed: float
     share: float
+    over_left_open: float | None = None
+    not_left_open: str = ""
 
 
 def worth_of_choice(file: TunedFile) -> ChoiceWorth:
@@ -63,8 +68,18 @@ def worth_of_choice(file: TunedFile) -> ChoiceWorth:
     seconds = times.played
     chosen = [answer(file.tree, point.features) for point in times.inputs]
     own = np.log(seconds[np.arange(len(chosen)), chosen])
-    others = seconds[:, file.default], seconds[:, fixed_best(times).number], kept.times.best
-    return ChoiceWorth(*(float(np.exp((np.log(other) - own).mean())) for other in others))
+    baseline = None if kept.left_open is None else kept.left_open.played(kept.times)
+
+    def over(other: Array) -> float:
+        return float(np.exp((np.log(other) - own).mean()))
+
+    return ChoiceWorth(
+        over(seconds[:, file.default]),
+        over(seconds[:, fixed_best(times).number]),
+        over(kept.times.best),
+        None if baseline is None else over(baseline),
+        "" if kept.left_open is None else kept.left_open.reason,
+    )
 
 
 def worth_of_versions(file: TunedFile) -> tuple[VersionWorth, ...]:

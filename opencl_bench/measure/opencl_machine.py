@@ -14,6 +14,7 @@ from coarsen.devices.discovery import DeviceDescription, discover_devices, open_
 from coarsen.devices.health import check_health
 from coarsen.devices.selection import newest_of_each_runtime
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.measure.flushed_caches import flushed_bytes, host_cache_bytes
 from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
 from coarsen.opencl_bench.measure.run import DeviceWorkload, Enqueue, LaunchableKernel
 from coarsen.opencl_bench.measure.variant_launch import variant_launches
@@ -22,9 +23,6 @@ from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
 
-# Devices report one level of cache, not always the last: several times its size clears all levels.
-FLUSHED_CACHES = 4
-LEAST_FLUSHED_BYTES = 64 << 20
 POCL = "pocl"
 # More than any kernel that adapts has codes, so that each is built once for all its inputs.
 KEPT_PROGRAMS = 64
@@ -125,7 +123,9 @@ class OpenClMachine:
 
     @cached_property
     def _rubbish(self) -> cl.Buffer:
-        size = max(FLUSHED_CACHES * int(self.device.global_mem_cache_size), LEAST_FLUSHED_BYTES)
+        is_processor = bool(self.device.type & cl.device_type.CPU)
+        host_cache = host_cache_bytes() if is_processor else 0
+        size = flushed_bytes(int(self.device.global_mem_cache_size), host_cache)
         return cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -14,14 +16,25 @@ import pytest
 import coarsen
 from coarsen.cli.coverage_text import ListedInputs
 from coarsen.cli.messages import logging_to_stderr
+from coarsen.cli.tune_inputs_options import InputsRequest
 from coarsen.cli.tune_progress import InputsProgress
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs import over_inputs
+from coarsen.opencl_bench.inputs.cold_times import ColdTimes
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.described_points import described_points
-from coarsen.opencl_bench.inputs.over_inputs import listed_presets, tuned_file
+from coarsen.opencl_bench.inputs.evidence import evidence_of, with_caches
+from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
+from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tuned_file
+from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.searchers import SEARCHERS
+from coarsen.opencl_bench.search.staircase import StaircaseSearcher
+from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -112,6 +125,51 @@ def test_show_says_rules_versions_and_what_each_is_worth(run: Run, tuned: Path) 
     assert "factor 2" in faster and "5 inputs" in faster and "2.00 times as fast" in faster
 
 
+def test_show_says_what_choosing_is_worth_beside_each_baseline(run: Run, tuned: Path) -> None:
+    file = TunedFile.read(tuned)
+    twice = tuple(2 * float(row[0]) for row in evidence_of(file).times.seconds)
+    baseline = LeftOpenTimes(twice, (0,) * len(twice)).to_json()
+    replace(file, evidence={**file.evidence, "left_open": baseline}).write(tuned)
+    shown = run("tune", "show", tuned).out
+    assert "what is chosen, over all inputs of the tuning:" in shown
+    worth = json.loads(run("tune", "show", tuned, "-f", "json").out)["choice"]
+    assert worth["over_left_open"] == pytest.approx(2 * worth["over_default"])
+    for name, words in (
+        ("over_default", "the default version"),
+        ("over_left_open", "the default version, its local size left to the driver"),
+        ("over_fixed", "the fixed best"),
+    ):
+        assert f"    {worth[name]:.2f} times as fast as {words}\n" in shown
+    evaluated = run("tune", "evaluate", tuned).out
+    assert "the default version, its local size left to the driver" in evaluated
+    reason = LeftOpenTimes(reason="the buffers depend on the local size")
+    replace(file, evidence={**file.evidence, "left_open": reason.to_json()}).write(tuned)
+    told = "the default version, its local size left to the driver"
+    assert f"    not compared with {told}: {reason.reason}\n" in run("tune", "show", tuned).out
+    assert f"Not measured: {told}, since {reason.reason}." in run("tune", "evaluate", tuned).out
+
+
+def test_show_and_evaluate_say_how_the_caches_were(run: Run, tuned: Path) -> None:
+    file = TunedFile.read(tuned)
+    # As it was tuned, the first version is the fastest at the least input.
+    cold = ColdTimes(("input-000",), ((2e-3, 1e-3),), ((0, 0),), {"input-011": "timeout: too long"})
+    with_caches(file, cold=cold).write(tuned)
+    told = [
+        "With flushed caches, another version is the fastest at 1 of 2 inputs that were looked at:",
+        "    input-000: version 1 is the fastest, 2.00 times as fast as version 0, which is otherwise",
+        "    input-011: not timed, for the default version does not run: timeout: too long",
+    ]
+    for command in ("show", "evaluate"):
+        lines = run("tune", command, tuned).out.splitlines()
+        assert all(line in lines for line in told)
+    (first, second) = json.loads(run("tune", "show", tuned, "-f", "json").out)["cold_check"]
+    assert (first["input"], first["cold"], first["changes"]) == ("input-000", 1, True)
+    assert second["reason"] == "timeout: too long"
+    with_caches(file, is_cold=True).write(tuned)
+    assert "the caches were flushed before every timed run\n" in run("tune", "show", tuned).out
+    assert json.loads(run("tune", "show", tuned, "-f", "json").out)["cold_cache"] is True
+
+
 def test_show_as_json(run: Run, tuned: Path) -> None:
     content = json.loads(run("tune", "show", tuned, "-f", "json").out)
     assert content["kernel"] == "scale" and "evidence" not in content
@@ -162,11 +220,82 @@ def test_export_refuses_another_source(run: Run, tuned: Path) -> None:
         (("mt", "--inputs", "3"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
         (("show", "nowhere.json"), "nowhere.json"),
         (("mt", "mt"), "one kernel is tuned at a time, not 2"),
+        (("mt", "--search", "staircase"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
+        (("mt", "--budget", "5"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
+        (("mt", "--cold-cache"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
+        (("mt", "--cold-check"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
+        (("x.toml", "--cold-check", "--cold-cache"), "--cold-cache flushes them anyway: leave one out"),
     ],
 )
 def test_what_is_misspelt_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
     refused = run("tune", *words)
     assert refused.code == 2 and message in refused.error
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--search", "bisection"), "--search knows no 'bisection'; it knows additive, "),
+        (("--search", "staircas"), "--search knows no 'staircas' (did you mean staircase?); it knows additive, "),
+        (("--budget", "much"), "--budget is a share such as 5% or a whole number, not 'much'"),
+        (("--budget", "90s"), "--budget is a share such as 5% or a whole number, not '90s'"),
+        (("--budget", "0"), "a budget has at least one trial, not 0"),
+        (("--search", "random", "--budget", "200%"), "a budget is a share above 0 and at most 1"),
+    ],
+)
+def test_searches_that_are_none_are_refused_before_anything_is_written(
+    run: Run, described: Path, words: tuple[str, ...], message: str
+) -> None:
+    refused = run("tune", described, *words)
+    assert refused.code == 2 and message in refused.error and "Traceback" not in refused.err
+    assert sorted(path.name for path in described.parent.iterdir()) == ["scale.cl", "scale.toml"]
+
+
+def request(**given: Any) -> InputsRequest:  # noqa: ANN401 (fields of several types)
+    return replace(InputsRequest(None, None, None, 3, None), **given)
+
+
+def test_the_guided_search_is_warm_and_has_a_share_and_the_others_are_as_they_are() -> None:
+    usual = request().stage_one()
+    assert usual == StageOneSettings(seed=3) == request(search="guided").stage_one()
+    assert request(budget="20%").stage_one() == StageOneSettings(seed=3, limit=Budget(share=0.2))
+    for name, searcher in SEARCHERS.items():
+        found = request(search=name).stage_one()
+        if name != "guided":
+            assert found == StageOneSettings(searcher, is_warm=False, seed=3, limit=Budget())
+    stairs = request(search="staircase", budget="5").stage_one()
+    assert stairs == StageOneSettings(StaircaseSearcher(), is_warm=False, seed=3, limit=Budget(trials=5))
+
+
+def test_cold_caches_are_a_way_to_measure() -> None:
+    usual = OverInputs(4, stage_one=StageOneSettings(seed=3), distinct=True)
+    assert request().settings(4) == usual and not request(distinct=False).settings(4).distinct
+    assert request(is_cold=True).settings(4).method == Method(cold_cache=True)
+    assert request(cold_check=True, most=2).settings(None).cold_check
+
+
+@pytest.mark.compiled_devices
+def test_a_search_by_name_and_a_check_with_cold_caches(
+    run: Run, described: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, short = InputsRequest.settings, Method(repetitions=1, minimum_repetitions=1)
+
+    def quick(asked: InputsRequest, listed: int | None) -> OverInputs:
+        return replace(settings(asked, listed), method=short, space=Space(factors=(1, 2), strides=(1,)))
+
+    monkeypatch.setattr(InputsRequest, "settings", quick)
+    place = ("-d", device.index, "--inputs", 2, "--store", described.with_name("store.sqlite"))
+    made = run("tune", described, *place, "--search", "staircase", "--budget", 2, "--cold-check")
+    assert made.code == 0, made.err
+    lines = made.out.splitlines()
+    assert any(line.endswith("as fast as the default version") for line in lines)
+    # KERNEL asks for the global size, not for its work-groups.
+    assert any(
+        line.endswith("times as fast as the default version, its local size left to the driver") for line in lines
+    )
+    assert any(line.startswith("With flushed caches, another version is the fastest at ") for line in lines)
+    shown = run("tune", "show", described.with_name("scale.tuned.json")).out
+    assert "of 2 inputs that were looked at:" in shown
 
 
 def test_a_description_without_inputs_is_told_the_line_to_add(run: Run, described: Path) -> None:

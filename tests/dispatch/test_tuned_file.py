@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,11 @@ from tests.dispatch.files import FILE
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     FILE.write(tmp_path / "mv.tuned.json")
     assert TunedFile.read(tmp_path / "mv.tuned.json") == FILE
+
+
+def test_a_number_with_a_name_is_a_number() -> None:
+    """One of an enumeration isn't looked up among all whole numbers, one by one."""
+    assert replace(FILE, evidence={"kind": socket.AF_UNIX}).to_json()["evidence"] == {"kind": int(socket.AF_UNIX)}
 
 
 def test_the_same_content_gives_the_same_bytes() -> None:

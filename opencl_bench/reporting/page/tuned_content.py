@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coarsen.opencl_bench.inputs.cold_changes import ColdChange
 from coarsen.opencl_bench.inputs.worth import ChoiceWorth, VersionWorth
 from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes
 
@@ -47,6 +48,8 @@ class TunedSection:
         versions: in the order of their numbers.
         worth: of choosing.
         charts: over one size or feature each.
+        is_cold: True if the caches were flushed before every timed run.
+        caches: what a check with cold caches found, by input.
     """
 
     slug: str
@@ -62,6 +65,8 @@ class TunedSection:
     versions: tuple[TunedVersionRow, ...]
     worth: ChoiceWorth
     charts: tuple[InputChart, ...]
+    is_cold: bool = False
+    caches: tuple[ColdChange, ...] = ()
 
     @property
     def has_break_evens(self) -> bool:

@@ -9,6 +9,7 @@ from coarsen.dispatch.rules import rules
 from coarsen.dispatch.tree import Split, nodes
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.cold_changes import cold_changes
 from coarsen.opencl_bench.inputs.evidence import evidence_of
 from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
 from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes, input_times, section_times
@@ -48,6 +49,7 @@ def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
         charts = tuple(_charts(file))
         worths = worth_of_versions(file)
         worth = worth_of_choice(file)
+        caches = cold_changes(file)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     return TunedSection(
@@ -67,6 +69,8 @@ def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
         ),
         worth=worth,
         charts=tuple(InputChart(f"{slug}-{number}", each) for number, each in enumerate(charts)),
+        is_cold=kept.is_cold,
+        caches=caches,
     )
 
 

@@ -14,6 +14,7 @@ from coarsen.models.inputs.evaluation import fold, leave_groups_out
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, spread, stage_one
 from coarsen.opencl_bench.inputs.stage_one_replay import ReplayedStageOne
+from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator
 from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher
 from coarsen.opencl_bench.search.guided import GuidedSearcher
@@ -86,6 +87,42 @@ def test_a_search_starts_from_the_best_of_the_nearest_input() -> None:
     assert all(len(each.trace) == 10 for each in asked[:3])
     cold = stage_one(points(3), evaluator, (0,), StageOneSettings(RandomSearcher(), share=0.2, is_warm=False))
     assert cold.found[1].trace[0] != found.found[1].trace[0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [
+        (Budget(trials=7), 7),
+        (Budget(share=0.5), 30),
+        (Budget(), None),
+        (Budget(trials=20, share=0.1), 6),
+        (None, 18),
+    ],
+)
+def test_a_limit_takes_the_place_of_the_usual_share(limit: Budget | None, most: int | None) -> None:
+    space = ConstrainedSpace((Axis("BLOCK", tuple(range(60))),))
+    assert StageOneSettings(limit=limit).budget(space) == Budget(trials=most)
+
+
+def test_a_share_of_what_is_not_counted_is_refused() -> None:
+    axes = tuple(Axis(name, tuple(range(1000))) for name in "abcd")
+    settings = StageOneSettings(limit=Budget(share=0.5))
+    with pytest.raises(InvalidInputError, match="give the budget as a number of trials"):
+        settings.budget(ConstrainedSpace(axes))
+
+
+def test_a_limited_search_keeps_to_its_limit_on_every_input() -> None:
+    space = ConstrainedSpace((Axis("BLOCK", tuple(range(60))),))
+
+    def evaluator(number: int) -> Evaluator:
+        return FunctionEvaluator(space, lambda choice: 1.0 + abs(choice[0] - 10 * number))
+
+    found = stage_one(points(4), evaluator, (0,), StageOneSettings(RandomSearcher(), limit=Budget(trials=6)))
+    # One is kept for the end, for what was best on the others.
+    assert {len(each.trace) for each in found.found} <= {5, 6}
+    whole = StageOneSettings(StaircaseSearcher(), is_warm=False, limit=Budget())
+    # With one parameter, a staircase without a limit tries every value.
+    assert [len(each.trace) for each in stage_one(points(2), evaluator, (0,), whole).found] == [60] * 2
 
 
 def test_what_is_best_on_a_later_input_is_tried_on_the_earlier_ones() -> None:

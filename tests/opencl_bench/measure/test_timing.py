@@ -131,6 +131,14 @@ def test_outputs_are_put_back_before_each_run_and_caches_flushed_where_asked() -
     assert cold.calls == ["restore", "flush", "run"]
 
 
+def test_each_of_all_runs_in_turns_has_a_flush_of_its_own() -> None:
+    recorder = Recorder()
+    method = replace(METHOD, cold_cache=True, warm_up=2)
+    timed = interleaved(TimedRun(recorder, recorder.job, method), TimedRun(recorder, recorder.job, method), method)
+    runs = 2 * (method.warm_up + len(timed.candidate))
+    assert recorder.calls == ["restore", "flush", "run"] * runs
+
+
 def test_sums_and_times_of_the_host_stand_beside_a_span() -> None:
     recorder = Recorder()
     run = TimedRun(recorder, recorder.job, replace(METHOD, warm_up=1), Clock.SPAN)

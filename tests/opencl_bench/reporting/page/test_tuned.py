@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from coarsen.dispatch.tuned_file import JSON
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
+from coarsen.opencl_bench.inputs.cold_times import ColdTimes
+from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.input_drawing import (
     HEIGHT,
@@ -68,6 +72,35 @@ def test_the_page_of_tuned_files_alone(paths: tuple[Path, Path]) -> None:
     assert html.count('class="halo fixed"') > 4 and "Held: height = 8." in html
     numbers = json.loads(next(text for tag, text in seen.raw if tag == "script"))
     assert numbers["kernels"] == [] and numbers["tuned"][0]["charts"][0]["times"]["break_evens"][0]["low"] == 256
+
+
+def page_with(path: Path, **evidence: JSON) -> str:
+    """The page of a file with more evidence."""
+    replace(tuned(), evidence={**tuned().evidence, **evidence}).write(path)
+    return page_of_tuned(tuned_sections([path]))
+
+
+def test_the_driver_s_local_size_is_told_beside_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "scan.tuned.json"
+    words = "as fast as the default with a local size that the driver chooses"
+    html = page_with(path, left_open=LeftOpenTimes(tuple(3 * row[0] for row in SECONDS), (0,) * 5).to_json())
+    gain = 3 * (SECONDS[4][0] / SECONDS[4][1]) ** (1 / 5)
+    assert f"<strong>{gain:.2f}×</strong> {words}" in html
+    html = page_with(path, left_open={"reason": "the buffers depend on <it>"})
+    assert words not in html and "the driver chooses: the buffers depend on &lt;it&gt;." in html
+
+
+def test_cold_caches_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "scan.tuned.json"
+    cold = ColdTimes(("input-1",), ((2e-6, 1e-6, 4e-6),), ((0, 0, 0),), {"input-16": "timeout: <slow>"})
+    html = page_with(path, cold_check=cold.to_json())
+    assert "With flushed caches, another version is the fastest at 1 of 2 inputs that were looked at:" in html
+    assert (
+        "<li>input-1: version 1 is the fastest, 2.00 times as fast as version 0, which is otherwise</li>" in html
+    )
+    assert "&lt;slow&gt;" in html and "<slow>" not in html and Seen(html).open == []
+    flushed = "The caches were flushed before every timed run."
+    assert flushed not in html and flushed in page_with(path, cold_cache=True)
 
 
 def test_a_page_of_both_has_all_sections(paths: tuple[Path, Path], tmp_path: Path) -> None:
