@@ -29,7 +29,7 @@ _KERNEL: Mapping[str, str] = {
     "place-may-change": "It isn't known what the kernel writes: it may be the array that is to be placed.",
     "place-not-read-only": "An array that is to be placed is written, or is volatile.",
     "place-pointer-escapes": "An address is used for more than reads, so not all of them can be rewritten.",
-    "place-too-large": "An array is too large for a copy in local memory.",
+    "place-too-large": "An array is too large for a copy in local memory, or too many are in constant memory.",
     "program-scope-variable": "A variable of the program keeps its value between kernels, or can't be declared.",
     "recursion": "A function calls itself.",
     "slow-to-compile": "The device's compiler would take minutes: too many ways that differ in barriers.",

@@ -39,10 +39,12 @@ from coarsen.transform.placement.spaces import move_uses
 from coarsen.transform.placement.uses import ArrayUses, uses_of
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import Place
+from coarsen.variant.placement import Place, PlacedArgument
 
 # More would leave too little of a device's local memory to the work-groups beside it.
 _LARGEST_COPY = 16384
+# What CL_DEVICE_MAX_CONSTANT_ARGS is at least (OpenCL 1.2, table 4.3).
+_MOST_CONSTANT_ARGUMENTS = 8
 _NEVER_CHANGES = "invariant.load"
 
 
@@ -62,6 +64,11 @@ class PlacedArray:
     place: Place
     apart_from: tuple[str, ...] = ()
     size: int | None = None
+
+    def of_arguments(self, names: Sequence[str]) -> PlacedArgument:
+        """Return the same by the places of arguments among a kernel's, whose names these are."""
+        apart = tuple(names.index(name) for name in self.apart_from)
+        return PlacedArgument(names.index(self.argument), self.place, apart, self.size)
 
     @property
     def sentence(self) -> str:
@@ -103,8 +110,20 @@ def place_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Placed:
         if any(each.argument == plan.argument for each in placed):
             raise InvalidInputError(f"the argument {plan.argument} is placed twice")
         placed.append(_placed(module, function, _argument(kernel, plan.argument), plan))
+    _check_constant_arguments(function, placed)
     make_names_unique(function, module.structures)
     return Placed(module, tuple(placed))
+
+
+def _check_constant_arguments(function: Function, placed: Sequence[PlacedArray]) -> None:
+    """Refuse a kernel that has more arguments in constant memory than a device need take."""
+    count = sum(1 for each in function.arguments if each.type == PointerType(AddressSpace.CONSTANT))
+    if count > _MOST_CONSTANT_ARGUMENTS and any(each.place is Place.CONSTANT for each in placed):
+        raise RefusalError(
+            "place-too-large",
+            f"{count} arguments would be in constant memory, and a device need take no more than "
+            f"{_MOST_CONSTANT_ARGUMENTS}",
+        )
 
 
 def _argument(kernel: Kernel, name: str) -> Argument:
