@@ -55,7 +55,5 @@ def _checked(plans: Iterable[ArrayPlan]) -> _Plans:
     chosen = chosen_plans(given)
     for plan in chosen:
         if plan.moves_fields:
-            raise InvalidInputError(
-                f"{plan.argument} is to lie otherwise: that takes coarsen.LaidOutProgram"
-            )
+            raise InvalidInputError(f"{plan.argument} is to lie otherwise: that takes coarsen.LaidOutProgram")
     return chosen

@@ -27,6 +27,25 @@ GLOBAL = Place.GLOBAL
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceChoice:
+    """A place to choose for an argument's array.
+
+    Attributes:
+        place: where it is read.
+        shape: its elements along each dimension, for a copy of the whole; None where it isn't known.
+    """
+
+    place: Place = GLOBAL
+    shape: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        return str(self.place) + ("" if self.shape is None else f":{','.join(map(str, self.shape))}")
+
+
+AS_WRITTEN = PlaceChoice()
+
+
+@dataclass(frozen=True, slots=True)
 class PlacedArgument:
     """What a launch keeps to where a kernel reads an argument's array from another memory.
 
