@@ -1,4 +1,4 @@
-"""`coarsen bench --layout`, `--order`, `--place` and `--pad`: what they leave to be chosen, and how it is searched."""
+"""`coarsen bench --layout`, `--order`, `--place`, `--pad`: what is left to be chosen, and how it is searched."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def test_places_and_pads_are_choices_and_no_part_of_the_inputs(write: Write) -> 
     chosen = read_benchmark(
         write(
             (BODIES, f'{BODIES}\nplaces = ["constant", "local"]'),
-            ("[sizes", '[pads]\ntile = ["1", "xor"]\n\n[sizes'),
+            ("sizes = {", 'pads = {tile = ["1", "xor"]}\nsizes = {'),
         )
     )
     assert chosen.inputs_hash == read_benchmark(write()).inputs_hash
@@ -233,8 +233,8 @@ def test_extents_that_are_numbers_are_the_shape_of_a_copy(write: Write) -> None:
     ("old", "new", "message"),
     [
         (BODIES, BODIES + '\nplaces = ["image"]', "arguments[0].places: image is not offered"),
-        ("[sizes", '[pads]\ntile = ["auto"]\n\n[sizes', "pads.tile: auto is for `coarsen apply`"),
-        ("[sizes", '[pads]\ntile = [1]\n\n[sizes', "pads.tile: it must be an array of texts"),
+        ("sizes = {", 'pads = {tile = ["auto"]}\nsizes = {', "pads.tile: auto is for `coarsen apply`"),
+        ("sizes = {", "pads = {tile = [1]}\nsizes = {", "pads.tile: it must be an array of texts"),
         (BODIES, BODIES + '\nlayouts = ["rows"]', "arguments[0].layouts: a layout is aos, soa or aosoa:WIDTH"),
         (BODIES, BODIES + '\norders = ["0"]', "arguments[0].orders: an order names each of the 2 extents of sh"),
         ('buffer = "Found"', 'buffer = "float"\nlayouts = ["soa"]', "arguments[1].layouts: float has no fields"),
