@@ -26,6 +26,7 @@ _KERNEL: Mapping[str, str] = {
     "needs-whole-groups": "Sizes that don't divide were asked for, and it matters how work-items are grouped.",
     "pipe": "The kernel reads or writes a pipe.",
     "place-extent-unknown": "How many elements an array has is not known, so no copy of it can be made.",
+    "place-footprint-unknown": "What a work-group reads of an array is not known to be a box.",
     "place-may-change": "It isn't known what the kernel writes: it may be the array that is to be placed.",
     "place-not-read-only": "An array that is to be placed is written, or is volatile.",
     "place-pointer-escapes": "An address is used for more than reads, so not all of them can be rewritten.",

@@ -29,7 +29,7 @@ def suits(placed: PlacedArgument, memory: pyopencl.MemoryObject | None, most_con
     if memory.type != pyopencl.mem_object_type.BUFFER:
         return False
     if placed.place is Place.LOCAL:
-        return bool(memory.size == placed.size)
+        return placed.size is None or bool(memory.size == placed.size)
     return placed.place is Place.NONCOHERENT or _whole_bytes(memory) <= most_constant_bytes
 
 
