@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.details import Access
@@ -219,6 +219,10 @@ def _copy_box(
             "kernel demand its local size (reqd_work_group_size)"
         )
         raise RefusalError("place-extent-unknown", reason, first)
+    # In their order, so that the first one that is no part of a box is named.
+    places = {instruction: place for place, instruction in enumerate(function.instructions())}
+    reads = sorted(uses.reads, key=lambda read: places[read[0]])
+    uses = replace(uses, reads=tuple(reads))
     box = box_of(kernel, argument, uses, element, sizes)
     _check_size(f"a work-group reads {box.cells} elements of {argument.name}", box.cells * size_of(element))
     copy_box_at_start(module, function, argument, uses, element, box)
