@@ -104,6 +104,12 @@ KERNELS = (
         W + 5,
     ),
     BoxKernel("down", "for (int k = 2; k >= -2; --k) to[0] = (k == 2 ? 0 : to[0] * 3) + a[2 + x - k];", 40, W + 4),
+    BoxKernel(
+        "wide",
+        "size_t i = get_global_id(0); int sum = 0; for (int k = -1; k <= 1; ++k) sum += a[i + k + 1] * b[k + 1]; *to = sum;",
+        10,
+        W + 2,
+    ),
     BoxKernel("unsigned", "uint i = get_global_id(0), m = n; *to = a[m*y + i] ^ a[m*y + i + m];", 40, H * 34 + W),
 )
 CONFIGURATIONS: tuple[Configuration, ...] = (
@@ -139,6 +145,7 @@ class Refused:
     line: int = 1
 
 
+MORE = "depends on more than ids, counters"
 NOT_ALL = "not every work-item comes to this read"
 REFUSED = (
     Refused("early_return", "if (x >= n) return;\n*to = a[x];", NOT_ALL, 2),
@@ -147,15 +154,21 @@ REFUSED = (
     Refused("open_loop", "for (int k = 0; k < n; ++k)\n*to += a[x + k];", NOT_ALL, 2),
     Refused("left_early", "for (int k = 0; k < 4; ++k) { if (b[k]) break;\n*to += a[x + k]; }", NOT_ALL, 2),
     Refused("tested_last", "int k = 0; do\n*to += a[x + k]; while (++k < 4);", NOT_ALL, 2),
-    Refused("data", "*to = a[b[x]];", "depends on more than ids, counters"),
+    Refused("data", "*to = a[b[x]];", MORE),
     Refused("square", "*to = a[x * x];", "no sum of ids and counters"),
-    Refused("halves", "*to = a[x / 2];", "depends on more than ids, counters"),
+    Refused("halves", "*to = a[x / 2];", MORE),
     Refused("diagonal", "*to = a[x * n + x];", "an id or a counter counts in two ways"),
     Refused("two_ways", "*to = a[x] +\na[2 * x];", "an id or a counter counts in two ways", 2),
     Refused("other_row", "*to = a[x] +\na[x + n];", "how far it is from another read of the array", 2),
     Refused("between", "*to = a[4 * x] +\na[4 * x + 1];", "how far it is from another read of the array", 2),
     Refused("widened", "long i = x + 1; *to = a[i * 2];", "a number of more bits"),
     Refused("types", "*to = a[x] +\na[(size_t)get_global_id(0)];", "of different types", 2),
+    Refused("after_a_loop", "int k = 0; for (; k < 4; ++k) *to += b[k];\n*to += a[x + k];", MORE, 2),
+    Refused("two_counters", "for (int k = 0, m = 3; k < 4; ++k, ++m)\n*to += a[x + m];", MORE, 2),
+    Refused("cancelled", "for (int k = 0, m = n; k < 4; ++k, ++m)\n*to += a[x + k + m - m];", MORE, 2),
+    Refused(
+        "unsigned_counter", "for (uint k = 0; k < 4; ++k)\n*to += a[get_global_id(0) + k];", "of more bits", 2
+    ),
     Refused("vector", "*to = vload2(x, a).x;", "this takes something else than an element"),
     Refused("part", "*to = ((global const short *)a)[x];", "this takes something else than an element"),
     Refused("same", "*to = a[n];", "all work-items read the same element"),

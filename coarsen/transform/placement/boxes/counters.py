@@ -20,6 +20,8 @@ from coarsen.ir.types import IntegerType
 
 # A box with a longer side is larger than any tile.
 _MOST_VALUES = 16384
+# So far from 0, what is a tile's size beyond is still a number of 32 bits.
+_LARGEST = 2**30
 _Test = Callable[[int, int], bool]
 _RELATIONS: Mapping[str, _Test] = {
     "eq": operator.eq,
@@ -81,7 +83,8 @@ def _values(kernel: Kernel, loop: Loop, phi: Instruction, latch: str) -> tuple[i
             return None
     last = first + step * (count - 1)
     least, greatest = sorted((first, last))
-    return (least, greatest) if count and -half <= least and greatest < half else None
+    is_small = -min(half, _LARGEST) <= least and greatest < min(half, _LARGEST)
+    return (least, greatest) if count and is_small else None
 
 
 def _step(kernel: Kernel, phi: Instruction, again: Value) -> int | None:

@@ -30,6 +30,9 @@ from coarsen.transform.placement.boxes.counters import Counter, counters_of
 from coarsen.transform.placement.boxes.executed import is_always_executed
 
 _EXTENSIONS = ("sext", "zext")
+_MORE = "its index depends on more than ids, counters and what is the same for all"
+# The bits of a counter that is extended.
+_LEAST_WIDTH = 32
 UNIFORM_QUERIES = frozenset(
     {Query.GROUP_ID, Query.GLOBAL_SIZE, Query.LOCAL_SIZE, Query.GROUP_COUNT, Query.GLOBAL_OFFSET}
 )
@@ -170,6 +173,7 @@ class _Footprints:
             raise self._refusal(read, "not every work-item comes to this read, a known number of times")
         core, extension = self._peeled(index)
         self._check_extensions(read, core)
+        self._check_phis(read, core)
         width = width_of(core.type)
         found = self._forms.form(core).modulo(width).polynomial.replaced(lambda symbol: self._symbol(read, symbol))
         polynomial = found.modulo(width)
@@ -203,7 +207,20 @@ class _Footprints:
                 if form.polynomial.constant_part:
                     raise self._refusal(read, "its index is a number of more bits made of a sum of fewer")
 
-    def _computed_by(self, value: Value) -> Iterator[Instruction]:
+    def _check_phis(self, read: Instruction, core: Value) -> None:
+        """Refuse phis that are no counters of loops around the read, or are said by way of another one."""
+        for phi in self._computed_by(core, through_phis=False):
+            if phi.opcode != "phi":
+                continue
+            form = self._forms.form(Value(ValueKind.INSTRUCTION, phi.type, phi.name)).polynomial
+            if not self._counts_around(read, phi.name) or form != Polynomial.symbol(f"%{phi.name}"):
+                raise self._refusal(read, _MORE)
+
+    def _counts_around(self, read: Instruction, name: str) -> bool:
+        """Return True for a counter of a loop that a read is in."""
+        return name in self._counters and self._kernel.block_of[read.name] in self._counters[name].loop.blocks
+
+    def _computed_by(self, value: Value, *, through_phis: bool = True) -> Iterator[Instruction]:
         """The instructions by which a value is computed."""
         seen: set[str] = set()
         waiting = [value]
@@ -213,7 +230,8 @@ class _Footprints:
                 seen.add(found.text)
                 instruction = self._kernel.definition[found.text]
                 yield instruction
-                waiting += instruction.arguments
+                if through_phis or instruction.opcode != "phi":
+                    waiting += instruction.arguments
 
     # Symbols.
 
@@ -231,14 +249,14 @@ class _Footprints:
         instruction = self._kernel.definition.get(name)
         if instruction is None:
             return Polynomial.symbol(symbol)  # An argument.
-        if name in self._counters and self._kernel.block_of[read.name] in self._counters[name].loop.blocks:
+        if self._counts_around(read, name):
             return Polynomial.symbol(symbol)
         query, dimension = query_of(instruction), queried_dimension(instruction)
         if query in (Query.GLOBAL_ID, Query.LOCAL_ID) and dimension in range(DIMENSIONS):
             own = Polynomial.symbol(_LOCAL[dimension])
             return own if query is Query.LOCAL_ID else own + Polynomial.symbol(f"base {dimension}")
         if not self._is_uniform(instruction):
-            raise self._refusal(read, "its index depends on more than ids, counters and what is the same for all")
+            raise self._refusal(read, _MORE)
         return Polynomial.symbol(symbol)
 
     def _extended(self, read: Instruction, symbol: str) -> Polynomial:
@@ -250,7 +268,8 @@ class _Footprints:
         if not varying:
             return Polynomial.symbol(symbol)
         counter = self._counters.get(varying[0].removeprefix("%"))
-        is_same = counter is not None and (extension.opcode == "sext" or counter.least >= 0)
+        # Cells are up to a tile's size beyond the counter's own values, which a sign extension keeps.
+        is_same = counter is not None and extension.opcode == "sext" and extension.width >= _LEAST_WIDTH
         if is_same and inner == Polynomial.symbol(varying[0]) and self._width_of(varying[0]) == extension.width:
             return inner
         raise self._refusal(read, "its index is a number of more bits made of an id or a counter of fewer")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from coarsen.errors import InternalError, RefusalError
+from coarsen.errors import RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Access, ElementAddress
 from coarsen.ir.graph.function import Function
@@ -29,7 +29,7 @@ from coarsen.ir.kernel import Kernel, Value, ValueKind
 from coarsen.ir.layout import alignment_of, size_of
 from coarsen.ir.opencl.queries import Query, query_named
 from coarsen.ir.types import IntegerType, Type
-from coarsen.transform.placement.boxes.footprint import PURE, Footprint, Span, footprint
+from coarsen.transform.placement.boxes.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
 from coarsen.transform.placement.local_copy import share_at_start, tile_of
 from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses
 from coarsen.transform.queries import Queries
@@ -50,7 +50,8 @@ def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, s
     Raises:
         RefusalError: `place-footprint-unknown`.
     """
-    reads = [(kernel.definition[read.name], _index(kernel, argument, read, element)) for read, _ in uses.reads]
+    indices = [(read, _index(kernel, argument, read, element)) for read, _ in uses.reads]
+    reads = [(kernel.definition[read.name], index) for read, index in indices]
     return footprint(kernel, argument.name, reads, sizes)
 
 
@@ -227,12 +228,13 @@ class _AtCell:
 
     def _instruction(self, original: Instruction) -> Operand:
         query = query_named(original.callee) if original.opcode is Opcode.CALL else None
-        if query is not None:
+        if query in UNIFORM_QUERIES or query in (Query.GLOBAL_ID, Query.LOCAL_ID):
             return self._query(original, query)
         if original.opcode is Opcode.PHI and original.name in self._counters:
             return self._counter(original)
         if str(original.opcode) not in PURE:
-            raise InternalError(f"an index is computed by {original.opcode}, which boxes don't know")
+            # It cancels out, or the footprint would not be known.
+            return number(original.type, 0)
         # A sum of numbers without a common bit is one of any; and flags hold for the ids that there are.
         opcode = Opcode.ADD if original.opcode is Opcode.OR and "disjoint" in original.flags else original.opcode
         operands = [self.operand(each) for each in original.operands]
