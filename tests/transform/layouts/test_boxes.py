@@ -106,7 +106,7 @@ KERNELS = (
     BoxKernel("down", "for (int k = 2; k >= -2; --k) to[0] = (k == 2 ? 0 : to[0] * 3) + a[2 + x - k];", 40, W + 4),
     BoxKernel(
         "wide",
-        "size_t i = get_global_id(0); int sum = 0; for (int k = -1; k <= 1; ++k) sum += a[i + k + 1] * b[k + 1]; *to = sum;",
+        "size_t i = get_global_id(0); *to = 0; for (int k = -1; k <= 1; ++k) *to += a[i + k + 1] * b[k + 1];",
         10,
         W + 2,
     ),
