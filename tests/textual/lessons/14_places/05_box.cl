@@ -19,4 +19,4 @@ void edges(global int *to, global const int *image, int width)
 // CHECK: image_tile{{.}}[[CELL:[a-z_0-9]+]]{{.}} = image[
 // CHECK: barrier(CLK_LOCAL_MEM_FENCE);
 // CHECK-NOT: {{ }}image[
-// CHECK: image_tile[(1 + get_local_id(1)) * 10 + get_local_id(0)]
+// CHECK: = (get_local_id(1) + 1) * 10 + get_local_id(0);
