@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -12,10 +14,10 @@ from numpy.typing import NDArray
 
 import coarsen
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.runtime import arguments
 from coarsen.runtime.arguments import SetArguments
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.placed_memory import suits
 from coarsen.runtime.program import Program
 from coarsen.runtime.text_cache.entry import Entry, entry_file, read_entry, stored_kernel
 from coarsen.variant.data_plan import ArrayPlan, array_plan
@@ -84,6 +86,10 @@ def parts_that_do_not_meet(context: cl.Context) -> Memory:
     return parts(context, 0, 8)
 
 
+def with_table_of(items: int, context: cl.Context) -> Memory:
+    return Memory(new(context), new(context, items))
+
+
 def one_buffer(context: cl.Context) -> Memory:
     both = new(context)
     return Memory(both, both)
@@ -110,7 +116,7 @@ def same(queue: cl.CommandQueue, program: cl.Program, make: Callable[[cl.Context
     """Check that a program's launch leaves what the original does."""
     context = queue.context
     wanted = run(queue, cl.Program(context, SOURCE).build(), make(context))
-    np.testing.assert_array_equal(run(queue, program, make(context)), wanted, make.__name__)
+    np.testing.assert_array_equal(run(queue, program, make(context)), wanted, str(make))
 
 
 @pytest.mark.parametrize("kind", [Program, coarsen.Program])
@@ -136,11 +142,13 @@ def test_the_variant_is_wrong_where_memory_is_shared(queue: cl.CommandQueue) -> 
 def test_a_buffer_too_large_for_constant_memory_stays_in_global_memory(
     queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, real = Recorder(), arguments.suits
+    seen = Recorder()
     program = Program(queue.context, SOURCE, factor=4, arrays=[plan("constant")], observer=seen).build()
-    monkeypatch.setattr(arguments, "suits", lambda placed, memory, _: real(placed, memory, BYTES - 1))
+    monkeypatch.setattr(
+        "coarsen.runtime.arguments.suits", lambda placed, memory, _: suits(placed, memory, BYTES - 1)
+    )
     same(queue, program, two_buffers)
-    monkeypatch.setattr(arguments, "suits", lambda placed, memory, _: real(placed, memory, BYTES))
+    monkeypatch.setattr("coarsen.runtime.arguments.suits", lambda placed, memory, _: suits(placed, memory, BYTES))
     same(queue, program, two_buffers)
     # A part of a larger buffer: a driver may take that for what is passed.
     same(queue, program, parts_that_do_not_meet)
@@ -149,13 +157,12 @@ def test_a_buffer_too_large_for_constant_memory_stays_in_global_memory(
 
 def test_the_limit_is_that_of_the_device(queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[int] = []
-    real = arguments.suits
 
     def noted(placed: PlacedArgument, memory: cl.MemoryObject | None, limit: int) -> bool:
         limits.append(limit)
-        return real(placed, memory, limit)
+        return suits(placed, memory, limit)
 
-    monkeypatch.setattr(arguments, "suits", noted)
+    monkeypatch.setattr("coarsen.runtime.arguments.suits", noted)
     program = Program(queue.context, SOURCE, factor=4, arrays=[plan("constant")]).build()
     same(queue, program, two_buffers)
     assert set(limits) == {queue.device.max_constant_buffer_size}
@@ -165,7 +172,7 @@ def test_a_buffer_of_another_size_is_not_copied(queue: cl.CommandQueue) -> None:
     seen = Recorder()
     program = Program(queue.context, SOURCE, factor=4, arrays=[plan("local")], observer=seen).build()
     for items in (ITEMS + 1, ITEMS, 2 * ITEMS):
-        same(queue, program, lambda context, items=items: Memory(new(context), new(context, items)))  # type: ignore[misc]
+        same(queue, program, partial(with_table_of, items))
     assert seen.places == [Place.GLOBAL, Place.LOCAL, Place.GLOBAL]
 
 
@@ -194,12 +201,12 @@ def test_pads_stay_where_places_go(queue: cl.CommandQueue) -> None:
 def test_distinct_arguments_and_places_are_given_up_apart(
     queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, real = Recorder(), arguments.suits
+    seen = Recorder()
     program = Program(
         queue.context, SOURCE, factor=4, distinct=True, arrays=[plan("constant")], observer=seen
     ).build()
     same(queue, program, two_buffers)
-    monkeypatch.setattr(arguments, "suits", lambda placed, memory, _: real(placed, memory, 1))
+    monkeypatch.setattr("coarsen.runtime.arguments.suits", lambda placed, memory, _: suits(placed, memory, 1))
     same(queue, program, two_buffers)
     same(queue, program, one_buffer)
     assert seen.places == [Place.CONSTANT, Place.GLOBAL, Place.GLOBAL]
@@ -285,6 +292,6 @@ def test_arrays_by_kernel(queue: cl.CommandQueue) -> None:
         ([plan("constant"), plan("local")], "laid out twice"),
     ],
 )
-def test_arrays_that_can_not_be(arrays: object, said: str, context: cl.Context) -> None:
+def test_arrays_that_can_not_be(arrays: Any, said: str, context: cl.Context) -> None:
     with pytest.raises(InvalidInputError, match=said):
-        Program(context, TWO, factor=4, arrays=arrays).build()  # type: ignore[arg-type]
+        Program(context, TWO, factor=4, arrays=arrays).build()

@@ -252,7 +252,8 @@ class _Footprints:
         if self._counts_around(read, name):
             return Polynomial.symbol(symbol)
         query, dimension = query_of(instruction), queried_dimension(instruction)
-        if query in (Query.GLOBAL_ID, Query.LOCAL_ID) and dimension in range(DIMENSIONS):
+        is_id = query in (Query.GLOBAL_ID, Query.LOCAL_ID)
+        if is_id and dimension is not None and dimension in range(DIMENSIONS):
             own = Polynomial.symbol(_LOCAL[dimension])
             return own if query is Query.LOCAL_ID else own + Polynomial.symbol(f"base {dimension}")
         if not self._is_uniform(instruction):

@@ -172,7 +172,8 @@ class _BoxCode:
 
     def _places(self, build: Builder, queries: Queries, cell: Operand) -> list[Operand]:
         """The places of a cell along the axes, each from 0 on."""
-        left, found = cell, []
+        left = cell
+        found: list[Operand] = []
         for axis in reversed(self._box.axes):
             extent = queries.constant(axis.extent)
             found.append(build.binary(Opcode.UREM, left, extent, "along"))
