@@ -139,16 +139,21 @@ def test_the_variant_is_wrong_where_memory_is_shared(queue: cl.CommandQueue) -> 
         assert not np.array_equal(run(queue, program, one_buffer(queue.context)), wanted)
 
 
+def limit_constant_memory(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    def suits_it(placed: PlacedArgument, memory: cl.MemoryObject | None, _: int) -> bool:
+        return suits(placed, memory, limit)
+
+    monkeypatch.setattr("coarsen.runtime.arguments.suits", suits_it)
+
+
 def test_a_buffer_too_large_for_constant_memory_stays_in_global_memory(
     queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = Recorder()
     program = Program(queue.context, SOURCE, factor=4, arrays=[plan("constant")], observer=seen).build()
-    monkeypatch.setattr(
-        "coarsen.runtime.arguments.suits", lambda placed, memory, _: suits(placed, memory, BYTES - 1)
-    )
+    limit_constant_memory(monkeypatch, BYTES - 1)
     same(queue, program, two_buffers)
-    limit = BYTES
+    limit_constant_memory(monkeypatch, BYTES)
     same(queue, program, two_buffers)
     # A part of a larger buffer: a driver may take that for what is passed.
     same(queue, program, parts_that_do_not_meet)
@@ -206,7 +211,7 @@ def test_distinct_arguments_and_places_are_given_up_apart(
         queue.context, SOURCE, factor=4, distinct=True, arrays=[plan("constant")], observer=seen
     ).build()
     same(queue, program, two_buffers)
-    monkeypatch.setattr("coarsen.runtime.arguments.suits", lambda placed, memory, _: suits(placed, memory, 1))
+    limit_constant_memory(monkeypatch, 1)
     same(queue, program, two_buffers)
     same(queue, program, one_buffer)
     assert seen.places == [Place.CONSTANT, Place.GLOBAL, Place.GLOBAL]
