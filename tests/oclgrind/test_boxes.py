@@ -9,11 +9,13 @@ import pytest
 from coarsen.api import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.ir.graph.builder import number
+from coarsen.ir.types import IntegerType
 from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import array_plan
 from coarsen.variant.variant import Variant
-from tests.oclgrind.watch import watching
+from tests.oclgrind.watch import Findings, watching
 from tests.transform.harness import lowered
 from tests.transform.layouts.test_boxes import KERNELS, BoxKernel, H, W
 
@@ -26,9 +28,8 @@ def runs_on(parameters: dict[str, object]) -> bool:
     return isinstance(device, DeviceDescription) and device.is_called("oclgrind")
 
 
-@pytest.mark.parametrize("chosen", [(), (Coarsening(2),)], ids=["uncoarsened", "factor2"])
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-def test_nothing_is_found(kernel: BoxKernel, chosen: Configuration, device: DeviceDescription) -> None:
+def findings(kernel: BoxKernel, chosen: Configuration, device: DeviceDescription) -> Findings:
+    """What Oclgrind finds in a launch on buffers that end with the last element that the kernel reads."""
     plans = tuple(array_plan(name, place="local") for name in kernel.arrays)
     made = CoarsenedKernel(carry_out(lowered(kernel.case), Variant((), chosen, arrays=plans)).kernel, chosen, ())
     arguments = kernel.case.arguments(np.random.default_rng(1), W * H)
@@ -43,4 +44,18 @@ def test_nothing_is_found(kernel: BoxKernel, chosen: Configuration, device: Devi
         found = cl.Kernel(program, "k")
         found.set_args(*passed)
         cl.enqueue_nd_range_kernel(watched.queue, found, global_size, local_size, kernel.offset)
-        assert not watched.findings()
+        return watched.findings()
+
+
+@pytest.mark.parametrize("chosen", [(), (Coarsening(2),)], ids=["uncoarsened", "factor2"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_nothing_is_found(kernel: BoxKernel, chosen: Configuration, device: DeviceDescription) -> None:
+    assert not findings(kernel, chosen, device)
+
+
+def test_a_copy_of_what_no_work_item_reads_would_be_found(
+    device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    always = number(IntegerType(1), 1)
+    monkeypatch.setattr("coarsen.transform.placement.boxes.tile._BoxCode.is_taken", lambda *_: always)
+    assert any("Invalid read" in message for message in findings(KERNELS[0], (), device))
