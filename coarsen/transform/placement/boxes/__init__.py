@@ -2,6 +2,6 @@
 
 counters.py      the counters of loops that run from a number to a number
 footprint.py     the cells that each read takes, in one box for all; or why that can't be said
-executed.py      whether all work-items come to a read
+executed.py      the reads that all work-items come to
 tile.py          the copy of the cells, and reads from it
 """

@@ -103,7 +103,7 @@ def _step(kernel: Kernel, phi: Instruction, again: Value) -> int | None:
 
 
 def _test(kernel: Kernel, phi: Instruction, condition: Value, *, stays_if: bool) -> Callable[[int], bool] | None:
-    """Whether a loop goes on with a value of a phi."""
+    """Return the loop's test of a phi's value, which says if the loop goes on; None for any other test."""
     if condition.kind is not ValueKind.INSTRUCTION:
         return None
     comparison = kernel.definition[condition.text]

@@ -1,4 +1,4 @@
-"""Whether every work-item comes to an instruction, once for each round of the loops around it."""
+"""Instructions that every work-item comes to, once for each round of the loops around them."""
 
 from __future__ import annotations
 

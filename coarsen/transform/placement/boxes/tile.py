@@ -164,7 +164,7 @@ class _BoxCode:
         return found
 
     def _is_inside(self, build: Builder, queries: Queries, place: Operand, span: Span, first: int) -> Operand:
-        """Whether a place along an axis is one of a read's, in a group of the size that it has."""
+        """Compare a place along an axis with those of a read, in a group of the size that it has."""
         sizes = [queries.ask(build, Query.LOCAL_SIZE, dimension) for dimension in span.ids]
         count = _total(build, queries, sizes, 1 + span.counted - len(span.ids), "count")
         distance = _total(build, queries, [place], -first, "distance")
