@@ -12,7 +12,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.api import CoarsenedKernel
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
