@@ -44,6 +44,7 @@ from coarsen.variant.placement import Place, PlacedArgument
 
 # More would leave too little of a device's local memory to the work-groups beside it.
 _LARGEST_COPY = 16384
+_ADDRESS_BITS = 64
 # What CL_DEVICE_MAX_CONSTANT_ARGS is at least (OpenCL 1.2, table 4.3).
 _MOST_CONSTANT_ARGUMENTS = 8
 
@@ -211,6 +212,8 @@ def _copy_box(
     element: Type,
 ) -> None:
     """Copy the part of an array that a work-group reads."""
+    if module.size_type.width != _ADDRESS_BITS:
+        raise InvalidInputError("parts of arrays are copied by kernels with addresses of 64 bits: give the shape")
     sizes = kernel.required_work_group_size
     first = next((read.position for read, _ in uses.reads), None)
     if sizes is None:

@@ -14,7 +14,7 @@ import pytest
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.errors import RefusalError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import carry_out, laid_out
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
@@ -110,6 +110,21 @@ KERNELS = (
         10,
         W + 2,
     ),
+    BoxKernel(
+        "called_as_the_copy_is",
+        "int sum = 0; for (int base = 0; base < 4; ++base) sum = 3*sum + a[x + base] * b[y + base]; *to = sum;",
+        11,
+        W + 3,
+        ("a", "b"),
+        b_read=H + 3,
+    ),
+    BoxKernel(
+        "unknown_dimension_cancels",
+        "int q = get_global_id(n), i = (x + q)*n + y; *to = a[i - n*q - y];",
+        8,
+        W,
+        number=1,
+    ),
     BoxKernel("unsigned", "uint i = get_global_id(0), m = n; *to = a[m*y + i] ^ a[m*y + i + m];", 40, H * 34 + W),
 )
 CONFIGURATIONS: tuple[Configuration, ...] = (
@@ -169,6 +184,13 @@ REFUSED = (
     Refused(
         "unsigned_counter", "for (uint k = 0; k < 4; ++k)\n*to += a[get_global_id(0) + k];", "of more bits", 2
     ),
+    Refused(
+        "far_counters",
+        "for (int k = (1 << 30) - 3; k < 1 << 30; ++k) for (int m = (1 << 30) - 3; m < 1 << 30; ++m)\n"
+        "*to += a[(long)k + m] + a[(long)k + m + 8];",
+        NOT_ALL,
+        2,
+    ),
     Refused("vector", "*to = vload2(x, a).x;", "this takes something else than an element"),
     Refused("part", "*to = ((global const short *)a)[x];", "this takes something else than an element"),
     Refused("same", "*to = a[n];", "all work-items read the same element"),
@@ -187,6 +209,51 @@ def test_refused(refused: Refused) -> None:
     assert found.code == "place-footprint-unknown" and refused.why in str(found)
     assert found.position is not None
     assert found.position.line == 6 + refused.line
+
+
+def test_what_is_not_read_is_not_copied() -> None:
+    found = refusal(BoxKernel("none", "*to = n;", 0, 0).case.source)
+    assert found.code == "place-footprint-unknown" and "nothing of a is read" in str(found)
+
+
+COUNTED = """target triple = "spir64-unknown-unknown"
+declare spir_func i64 @_Z13get_global_idj(i32)
+
+define spir_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out) !reqd_work_group_size !0 {
+entry:
+  %x = call spir_func i64 @_Z13get_global_idj(i32 0)
+  br label %head
+
+head:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %body ]
+  %sum = phi i32 [ 0, %entry ], [ %sum.next, %body ]
+  %is.less = icmp ult i64 %k, 4
+  br i1 %is.less, label %body, label %end
+
+body:
+  %i = add i64 %x, %k
+  %from = getelementptr i32, ptr addrspace(1) %a, i64 %i
+  %value = load i32, ptr addrspace(1) %from, align 4
+  %sum.next = sub i32 %value, %sum
+  %k.next = add i64 %k, 1
+  br label %head
+
+end:
+  %to = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  store i32 %sum, ptr addrspace(1) %to, align 4
+  ret void
+}
+
+!0 = !{i32 8, i32 1, i32 1}
+"""
+
+
+def test_addresses_have_64_bits() -> None:
+    source = COUNTED.replace("spir64", "spir").replace("i64 @_Z13", "i32 @_Z13")
+    source = source.replace("%x = call spir_func i32", "%id = call spir_func i32")
+    source = source.replace("  br label %head\n\nhead", "  %x = zext i32 %id to i64\n  br label %head\n\nhead")
+    with pytest.raises(InvalidInputError, match="addresses of 64 bits"):
+        laid_out(lower(source, "k"), [array_plan("a", place="local")])
 
 
 def test_a_box_has_a_limit() -> None:

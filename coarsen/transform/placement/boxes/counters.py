@@ -20,8 +20,8 @@ from coarsen.ir.types import IntegerType
 
 # A box with a longer side is larger than any tile.
 _MOST_VALUES = 16384
-# So far from 0, what is a tile's size beyond is still a number of 32 bits.
-_LARGEST = 2**30
+# So far from 0, the sum of all of a read's counters, and what is a tile's size beyond, is a number of 32 bits.
+_LARGEST = 2**20
 _Test = Callable[[int, int], bool]
 _RELATIONS: Mapping[str, _Test] = {
     "eq": operator.eq,
@@ -55,7 +55,8 @@ def _of_loop(kernel: Kernel, flow: FlowGraph, loop: Loop) -> Iterator[Counter]:
     leaving = {block for block in loop.blocks for target in flow.successors(block) if target not in loop.blocks}
     latches = [start for start, end in flow.back_edges if end == loop.header]
     head = kernel.block[loop.header]
-    if leaving != {loop.header} or len(latches) != 1 or len(set(head.terminator.targets)) != 2:
+    is_tested = head.terminator.opcode == "br" and len(set(head.terminator.targets)) == 2
+    if leaving != {loop.header} or len(latches) != 1 or not is_tested:
         return
     for phi in head.phis:
         values = _values(kernel, loop, phi, latches[0])

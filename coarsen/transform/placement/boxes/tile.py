@@ -23,11 +23,11 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Argument, Operand
+from coarsen.ir.graph.operands import Argument, Constant, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel, Value, ValueKind
 from coarsen.ir.layout import alignment_of, size_of
-from coarsen.ir.opencl.queries import Query, query_named
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, query_named
 from coarsen.ir.types import IntegerType, Type
 from coarsen.transform.placement.boxes.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
 from coarsen.transform.placement.local_copy import share_at_start, tile_of
@@ -35,6 +35,7 @@ from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses
 from coarsen.transform.queries import Queries
 
 _ADDRESS = IntegerType(64)
+_DIMENSIONS = frozenset(map(str, range(DIMENSIONS)))
 
 
 def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, sizes: Sequence[int]) -> Footprint:
@@ -50,6 +51,10 @@ def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, s
     Raises:
         RefusalError: `place-footprint-unknown`.
     """
+    if not uses.reads:
+        raise RefusalError(
+            "place-footprint-unknown", f"nothing of {argument.name} is read: there is nothing to copy"
+        )
     indices = [(read, _index(kernel, argument, read, element)) for read, _ in uses.reads]
     reads = [(kernel.definition[read.name], index) for read, index in indices]
     return footprint(kernel, argument.name, reads, sizes)
@@ -122,8 +127,9 @@ class _BoxCode:
         self._module = module
         self._box = box
         names = {counter.phi for spans in box.spans for span in spans for counter in span.counters}
-        phis = (each for each in function.instructions() if each.opcode is Opcode.PHI and each.name in names)
-        self._phis = {phi.name: phi for phi in phis}
+        # What other copies are made by may be called the same as yet.
+        own = (each for each in function.instructions() if each.has_unique_name)
+        self._phis = {each.name: each for each in own if each.opcode is Opcode.PHI and each.name in names}
 
     def cell_of_read(self, read: Instruction, spans: Sequence[Span]) -> Operand:
         """Build, before a read, the number of the cell that it takes."""
@@ -190,6 +196,12 @@ class _BoxCode:
         return _AtCell(build, queries, carriers, frozenset(self._phis))
 
 
+def _dimension(call: Instruction) -> int | None:
+    """Return the dimension that a query is called for, None where it is known only at run time."""
+    asked = call.arguments[0] if call.opcode is Opcode.CALL and call.arguments else None
+    return int(asked.text) if isinstance(asked, Constant) and asked.text in _DIMENSIONS else None
+
+
 def _total(build: Builder, queries: Queries, operands: Sequence[Operand], constant: int, name: str) -> Operand:
     """Build the sum of values and a number."""
     if not operands:
@@ -229,8 +241,9 @@ class _AtCell:
 
     def _instruction(self, original: Instruction) -> Operand:
         query = query_named(original.callee) if original.opcode is Opcode.CALL else None
-        if query in UNIFORM_QUERIES or query in (Query.GLOBAL_ID, Query.LOCAL_ID):
-            return self._query(original, query)
+        dimension = _dimension(original)
+        if dimension is not None and (query in UNIFORM_QUERIES or query in (Query.GLOBAL_ID, Query.LOCAL_ID)):
+            return self._query(query, dimension)
         if original.opcode is Opcode.PHI and original.name in self._counters:
             return self._counter(original)
         if str(original.opcode) not in PURE:
@@ -241,8 +254,7 @@ class _AtCell:
         operands = [self.operand(each) for each in original.operands]
         return self._build.insert(Instruction(opcode, original.type, operands, original.name, origin=Origin()))
 
-    def _query(self, original: Instruction, query: Query) -> Operand:
-        dimension = int(original.arguments[0].text)
+    def _query(self, query: Query, dimension: int) -> Operand:
         if query in (Query.GLOBAL_ID, Query.LOCAL_ID):
             own = self._carriers.get(dimension, self._queries.constant(0))
             if query is Query.LOCAL_ID:
