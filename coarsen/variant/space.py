@@ -274,6 +274,11 @@ class ArrayChoices:
             if len(distinct) > 1:
                 yield Dimension(f"{name}{self.argument}", distinct)
 
+    def changes(self) -> Iterator[ArrayPlan]:
+        """Enumerate the plans that change the layout or the order of the array, and nothing else."""
+        yield from (ArrayPlan(self.argument, layout) for layout in self.layouts)
+        yield from (ArrayPlan(self.argument, order=order) for order in self.orders if order is not None)
+
     def _place_choice(self, place: Place) -> PlaceChoice:
         return PlaceChoice(place, self.shape if place is Place.LOCAL else None)
 
