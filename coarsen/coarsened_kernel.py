@@ -21,6 +21,7 @@ from coarsen.transform.placement.place import PlacedArray
 from coarsen.transform.region_plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Configuration, Level
+from coarsen.variant.placement import PlacedArgument
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,12 @@ class CoarsenedKernel:
     def apart(self) -> ArgumentPairs:
         """Pairs of the original's arguments, by index, that must not lead to the same memory in a launch."""
         return () if self.distinct is None else self.distinct.apart
+
+    @property
+    def placed_arguments(self) -> tuple[PlacedArgument, ...]:
+        """What a launch keeps to for arrays that are read from another memory: `placed`, by index."""
+        names = [argument.name for argument in self.kernel.arguments]
+        return tuple(each.of_arguments(names) for each in self.placed)
 
     @cached_property
     def ways_by_barriers(self) -> int:

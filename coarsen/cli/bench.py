@@ -55,7 +55,11 @@ from coarsen.cli.space_options import (
     AllSingle,
     AnySize,
     ArrayLayouts,
+    ArrayOptions,
     ArrayOrders,
+    ArrayPads,
+    ArrayPlaces,
+    ArrayShapes,
     AtOnce,
     CleanUp,
     Dimensions,
@@ -135,6 +139,9 @@ def bench(
     any_size: AnySize = Tried.NO,
     layout: ArrayLayouts = None,
     order: ArrayOrders = None,
+    array_place: ArrayPlaces = None,
+    array_pad: ArrayPads = None,
+    array_shape: ArrayShapes = None,
     distinct: Distinct = Tried.NO,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
@@ -205,8 +212,7 @@ def bench(
         sample,
         sample_seed,
         all_single,
-        layout or (),
-        order or (),
+        ArrayOptions.given(layout, order, array_place, array_pad, array_shape),
     )
     parts = Parts(preset, wanted, design)
     refuse_misspelt_subcommand("bench", kernels, SUBCOMMANDS["bench"])

@@ -30,7 +30,11 @@ from coarsen.cli.space_options import (
     AllSingle,
     AnySize,
     ArrayLayouts,
+    ArrayOptions,
     ArrayOrders,
+    ArrayPads,
+    ArrayPlaces,
+    ArrayShapes,
     AtOnce,
     CleanUp,
     Dimensions,
@@ -113,6 +117,9 @@ def pack(
     any_size: AnySize = Tried.NO,
     layout: ArrayLayouts = None,
     order: ArrayOrders = None,
+    array_place: ArrayPlaces = None,
+    array_pad: ArrayPads = None,
+    array_shape: ArrayShapes = None,
     distinct: Distinct = Tried.NO,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
@@ -152,8 +159,7 @@ def pack(
         sample,
         sample_seed,
         all_single,
-        layout or (),
-        order or (),
+        ArrayOptions.given(layout, order, array_place, array_pad, array_shape),
     )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
     parts = Parts(preset, wanted, design)

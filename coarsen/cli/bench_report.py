@@ -174,7 +174,7 @@ def _print_notes(results: Iterable[SweepResult]) -> None:
 
 def _conversion(result: SweepResult, best: BestRow) -> Iterator[str]:
     """Say what the conversion of the best one's arrays costs, if it wants any."""
-    if best.row is None or not best.candidate.arrays:
+    if best.row is None or not any(plan.moves_fields for plan in best.candidate.arrays):
         return
     # Imported late: most have none.
     from coarsen.opencl_bench.measure.machine import LaunchError

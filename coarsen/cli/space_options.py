@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from coarsen.variant.space import ArrayChoices, TransformChoices
 
 Word = TypeVar("Word", bound=enum.StrEnum)
+Value = TypeVar("Value")
 
 
 class Tried(enum.StrEnum):
@@ -114,6 +115,47 @@ ArrayOrders = Annotated[
         help="An order to try of its dimensions, beside as written: 1,0 for a transposed matrix. May be repeated.",
     ),
 ]
+ArrayPlaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--place",
+        metavar="ARG=PLACE,...",
+        help="Places to read an argument's array from, beside global memory: constant, noncoherent, local. "
+        "May be repeated.",
+    ),
+]
+ArrayPads = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pad",
+        metavar="ARRAY=PAD,...",
+        help="Pads to try of a static local array's rows, beside as written: elements, or xor. May be repeated.",
+    ),
+]
+ArrayShapes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        metavar="ARG=N,...",
+        help="The elements of an array that --place copies to local memory as a whole. May be repeated.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayOptions:
+    """The options for arrays, as they were given."""
+
+    layouts: Sequence[str] = ()
+    orders: Sequence[str] = ()
+    places: Sequence[str] = ()
+    pads: Sequence[str] = ()
+    shapes: Sequence[str] = ()
+
+    @classmethod
+    def given(cls, *options: Sequence[str] | None) -> ArrayOptions:
+        """Return them from what the command line has, None where it has nothing: in the order of the fields."""
+        return cls(*(option or () for option in options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +219,7 @@ class SpaceOptions:
         sample: int | None,
         sample_seed: int,
         all_single: bool,
-        layouts: Sequence[str] = (),
-        orders: Sequence[str] = (),
+        arrays: ArrayOptions | None = None,
     ) -> SpaceOptions:
         """Read the options. Raises InvalidInputError for a malformed one, and one that means nothing alone."""
         if all_single and sample is None:
@@ -196,7 +237,7 @@ class SpaceOptions:
             sample,
             sample_seed,
             all_single,
-            array_choices(layouts, orders),
+            array_choices(arrays or ArrayOptions()),
         )
 
     @classmethod
@@ -286,23 +327,51 @@ def parsed_values(texts: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ..
     return tuple(values.items())
 
 
-def array_choices(layouts: Sequence[str], orders: Sequence[str]) -> tuple[ArrayChoices, ...]:
-    """Return what `bodies=soa,aosoa:32` and `image=1,0` leave to be chosen. Raises InvalidInputError."""
-    from coarsen.variant.data_layout import ArrayLayout, Order
+def array_choices(options: ArrayOptions) -> tuple[ArrayChoices, ...]:
+    """Return what `bodies=soa,aosoa:32`, `image=1,0` and `weights=constant` leave to be chosen.
+
+    Raises:
+        InvalidInputError: a text that can't be read; a shape of what is not copied; a pad that a device decides.
+    """
+    from coarsen.variant.data_layout import ArrayLayout, Order, parse_shape
+    from coarsen.variant.padding import Pad, PadKind
+    from coarsen.variant.placement import Place, parse_place
     from coarsen.variant.space import ArrayChoices
 
-    layouts_of: dict[str, list[ArrayLayout]] = {}
-    orders_of: dict[str, list[Order]] = {}
-    for text in layouts:
-        name, values = _named_value("--layout", text)
-        layouts_of.setdefault(name, []).extend(ArrayLayout.parse(word.strip()) for word in values.split(","))
-    for text in orders:
-        name, values = _named_value("--order", text)
-        orders_of.setdefault(name, []).append(Order.parse(values))
+    layouts = _values_by_name("--layout", options.layouts, ArrayLayout.parse)
+    orders = _values_by_name("--order", options.orders, Order.parse, is_one=True)
+    places = _values_by_name("--place", options.places, parse_place)
+    pads = _values_by_name("--pad", options.pads, Pad.parse)
+    shapes = _values_by_name("--shape", options.shapes, parse_shape, is_one=True)
+    for name in shapes:
+        if Place.LOCAL not in places.get(name, ()):
+            raise InvalidInputError(f"--shape {name}=… goes with --place {name}=local")
+    for name, chosen in pads.items():
+        if any(pad.kind is PadKind.AUTO for pad in chosen):
+            raise InvalidInputError(f"--pad {name}=auto is for `coarsen apply`: name the pads to try")
     return tuple(
-        ArrayChoices(name, tuple(layouts_of.get(name, ())), tuple(orders_of.get(name, ())))
-        for name in dict.fromkeys((*layouts_of, *orders_of))
+        ArrayChoices(
+            name,
+            tuple(layouts.get(name, ())),
+            tuple(orders.get(name, ())),
+            tuple(pads.get(name, ())),
+            tuple(places.get(name, ())),
+            shapes[name][-1] if name in shapes else None,
+        )
+        for name in dict.fromkeys((*layouts, *orders, *places, *pads))
     )
+
+
+def _values_by_name(
+    option: str, texts: Sequence[str], parse: Callable[[str], Value], is_one: bool = False
+) -> dict[str, list[Value]]:
+    """Read `NAME=VALUE,...`, repeated or not; `is_one` where a value has commas itself."""
+    found: dict[str, list[Value]] = {}
+    for text in texts:
+        name, values = _named_value(option, text)
+        words = [values] if is_one else [word.strip() for word in values.split(",")]
+        found.setdefault(name, []).extend(map(parse, words))
+    return found
 
 
 def _named_value(option: str, text: str) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.code import Form
 from coarsen.runtime.compiled_sources import CompiledSources
 from coarsen.runtime.program import Program as RuntimeProgram
+from coarsen.runtime.requested_arrays import Arrays
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.runtime.tuned_choice import TunedChoice
@@ -66,6 +67,8 @@ class Program(RuntimeProgram):
         clean_up: whether instructions that the rewriting made redundant are removed.
         distinct: whether variants may take it that pointers lead to distinct memory, as in
             `coarsen.runtime.program.Program`; each launch is checked for it.
+        arrays: places and pads of arrays in kernels of a given or predicted factor, as in
+            `coarsen.runtime.program.Program`; each launch is checked for it.
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
         observer: sees each launch.
@@ -78,7 +81,7 @@ class Program(RuntimeProgram):
     Raises:
         InvalidInputError: a value out of range; a tuned file that can't be read, or not be used beside the rest;
             `dim`, `stride` or `level` without a factor, or for a kernel without one; a factor for
-            all kernels and something to tune.
+            all kernels and something to tune; a layout or an order among `arrays`.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class Program(RuntimeProgram):
         lock_step: UseName = "auto",
         clean_up: bool = True,
         distinct: bool = False,
+        arrays: Arrays = (),
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
         observer: LaunchObserver | None = None,
@@ -122,6 +126,7 @@ class Program(RuntimeProgram):
             lock_step=lock_step,
             clean_up=clean_up,
             distinct=distinct,
+            arrays=arrays,
             form=form,
             toolchain=toolchain,
             advisor=TuningAdvisor(mode) if advises and mode is not None else None,

@@ -15,6 +15,8 @@ import numpy as np
 import pyopencl
 
 from coarsen.runtime.memory_places import are_distinct, place_of
+from coarsen.runtime.placed_memory import suits
+from coarsen.variant.placement import PlacedArgument
 
 # Whatever PyOpenCL takes as a kernel's argument; its annotations leave some out.
 Argument: TypeAlias = Any
@@ -118,6 +120,21 @@ class SetArguments:
         except (pyopencl.Error, LookupError):
             return False
         return all(are_distinct(places[first], places[second]) for first, second in pairs)
+
+    def suit(self, placed: Sequence[PlacedArgument], most_constant_bytes: int) -> bool:
+        """Return True if what is passed can surely be read from the memory that a kernel reads it from.
+
+        As for sizes, it is asked for at each launch.
+
+        Args:
+            placed: arguments whose arrays the kernel reads from another memory.
+            most_constant_bytes: of a buffer in the device's constant memory.
+        """
+        try:
+            sizes = all(suits(each, self._memory_at(each.index), most_constant_bytes) for each in placed)
+        except (pyopencl.Error, LookupError):
+            return False
+        return sizes and self.are_apart([(each.index, other) for each in placed for other in each.apart_from])
 
     def _memory_at(self, index: int) -> pyopencl.MemoryObject | None:
         """Return the memory object that is set, None for NULL. Raises LookupError for anything else."""

@@ -17,19 +17,23 @@ from typing import TypeVar
 import pyopencl
 
 from coarsen.runtime.advice import Advice, AtHand
+from coarsen.runtime.granted import ALL_GRANTED, Granted
 from coarsen.runtime.launch import DividedLaunch, merged_sizes
 from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import Sizes, fits, has_work, is_plain
 from coarsen.runtime.variant_choice import VariantChoice, limits_of
 from coarsen.runtime.variants import Variants
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.placement import GLOBAL
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 
 # The number of launches whose variant and sizes are kept.
 _MOST_KNOWN = 4096
-# Why a launch runs otherwise than the program's transforms say.
+# Why a launch runs otherwise than the program's transforms and arrays say.
 _OVERLAPS = "the memory that is passed may overlap, or is not known: without taking it as distinct"
+_NOT_PLACED = "what is passed for arrays in other memory does not suit it, or is not known: as they are written"
 _Value = TypeVar("_Value")
 
 
@@ -47,7 +51,7 @@ class LaunchChooser:
         # Chosen without the arguments, which an advisor may want to see: asked again once they are there.
         self._provisional: dict[Hashable, DividedLaunch] = {}
         self._advice: dict[Hashable, Advice | None] = {}
-        self._careful: dict[Hashable, dict[tuple[bool, bool], DividedLaunch]] = {}
+        self._careful: dict[Hashable, dict[Granted, DividedLaunch]] = {}
 
     def known(self, launch: OriginalLaunch) -> DividedLaunch | None:
         """Return how a launch is carried out, if that was chosen already, with its arguments if they matter."""
@@ -69,23 +73,22 @@ class LaunchChooser:
             _keep(self._known if is_final else self._provisional, key, found)
         return found
 
-    def choose_careful(self, launch: OriginalLaunch, *, wide_accesses: bool, distinct: bool) -> DividedLaunch:
+    def choose_careful(self, launch: OriginalLaunch, granted: Granted) -> DividedLaunch:
         """As `choose`, of a launch that is known and does not keep to what its variant takes for granted.
 
         Raises DeviceError.
 
         Args:
             launch: the original's.
-            wide_accesses: whether they may be used.
-            distinct: whether arguments may be taken to point to distinct memory.
+            granted: what may be taken for granted.
         """
-        key, allowed = _key(launch), (wide_accesses, distinct)
+        key = _key(launch)
         known = self._careful.get(key, {})
-        if allowed not in known:
-            found = self._carried_out(launch, self._advice.get(key), wide_accesses, distinct)
-            known = {**known, allowed: found}
+        if granted not in known:
+            found = self._carried_out(launch, self._advice.get(key), granted)
+            known = {**known, granted: found}
             _keep(self._careful, key, known)
-        return known[allowed]
+        return known[granted]
 
     def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
         """Ask the advisor, where there is one, and something to merge."""
@@ -97,11 +100,7 @@ class LaunchChooser:
         return self._plan.advice(self._name, launch, at_hand)
 
     def _carried_out(
-        self,
-        launch: OriginalLaunch,
-        advice: Advice | None,
-        wide_accesses: bool = True,
-        distinct: bool = True,
+        self, launch: OriginalLaunch, advice: Advice | None, granted: Granted = ALL_GRANTED
     ) -> DividedLaunch:
         required = self._required_local_size(launch)
         if required is not None and launch.local_size is None:
@@ -110,18 +109,9 @@ class LaunchChooser:
             # Nothing to merge, nothing to say.
             return DividedLaunch(launch.global_size, launch.local_size, ())
         if advice is None:
-            general = self._general_transforms(wide_accesses, distinct)
-            choice = self._choice(required, general)
-            found = choice.best(launch, self._plan.chosen(self._name, launch.local_size))
-            if general is not None and found.coarsenings:
-                return replace(found, transforms=general, reason=_OVERLAPS)
-            return found if found.coarsenings else replace(found, reason=self._plan.why_as_it_is(self._name))
+            return self._as_requested(launch, required, granted)
         advised = advice.variant.transforms
-        transforms = replace(
-            advised,
-            wide_accesses=advised.wide_accesses and wide_accesses,
-            distinct=advised.distinct and distinct,
-        )
+        transforms = granted.of(advised)
         choice = self._choice(required, transforms)
         grouped = launch._replace(local_size=self._local_size(launch, advice, required))
         if advice.variant.coarsenings:
@@ -144,17 +134,32 @@ class LaunchChooser:
         reason = advice.reason if is_as_advised else _nearly(advice.variant)
         return replace(found, transforms=transforms, reason=reason)
 
-    def _general_transforms(self, wide_accesses: bool, distinct: bool) -> Transforms | None:
+    def _as_requested(self, launch: OriginalLaunch, required: Sizes | None, granted: Granted) -> DividedLaunch:
+        """A launch by requested or predicted factors, with no more than what may be taken for granted."""
+        general = self._general_transforms(granted)
+        arrays = self._plan.arrays_of(self._name)
+        kept = arrays if granted.placed else tuple(plan for plan in arrays if plan.place is GLOBAL)
+        choice = self._choice(required, general, kept)
+        found = choice.best(launch, self._plan.chosen(self._name, launch.local_size))
+        if not found.coarsenings:
+            return replace(found, reason=self._plan.why_as_it_is(self._name))
+        reasons = [_OVERLAPS] * (general is not None) + [_NOT_PLACED] * (kept != arrays)
+        return replace(found, transforms=general, reason="; ".join(reasons)) if reasons else found
+
+    def _general_transforms(self, granted: Granted) -> Transforms | None:
         """Return the program's transforms without what may not be used; None where these are the program's own."""
         own = self._plan.transforms
-        general = replace(
-            own, wide_accesses=own.wide_accesses and wide_accesses, distinct=own.distinct and distinct
-        )
+        general = granted.of(own)
         return None if general == own else general
 
-    def _choice(self, required: Sizes | None, transforms: Transforms | None = None) -> VariantChoice:
+    def _choice(
+        self,
+        required: Sizes | None,
+        transforms: Transforms | None = None,
+        arrays: tuple[ArrayPlan, ...] = (),
+    ) -> VariantChoice:
         return VariantChoice(
-            self._name, self._original, self._plan, self._variants, required is not None, transforms
+            self._name, self._original, self._plan, self._variants, required is not None, transforms, arrays
         )
 
     def _local_size(self, launch: OriginalLaunch, advice: Advice, required: Sizes | None) -> Sizes | None:

@@ -60,7 +60,7 @@ class ChoosingKernel(KernelWithArguments):
         launched = launches.variant_of(launch)
         if launched is None:
             return Target(self, None, launch, ()) if launch.regrouped else None
-        if launched.objects_below is not None or launched.apart:
+        if launched.is_conditional:
             launch, launched = launches.allowed(original, launch, self._set)
         kernel = None if launched is None else self._variants.get(launched)
         if launched is None or kernel is None:

@@ -12,6 +12,8 @@ from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.build_options import options_of_coarsened
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
 Form = Literal["opencl_c", "spirv"]
@@ -19,14 +21,11 @@ Form = Literal["opencl_c", "spirv"]
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 
 
-class _Distinct(TypedDict):
-    """The part of a request that says that arguments point to distinct memory, or nothing of it."""
+class _AskedFor(TypedDict):
+    """The part of a request that is there only where it is asked for."""
 
     distinct: NotRequired[bool]
-
-
-_DISTINCT: _Distinct = {"distinct": True}
-_NOT_DISTINCT: _Distinct = {}
+    arrays: NotRequired[tuple[ArrayPlan, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ class Code:
     groups_matter: bool = True
     objects_below: int | None = None
     apart: tuple[tuple[int, int], ...] = ()
+    placed_arguments: tuple[PlacedArgument, ...] = ()
 
 
 class Codes:
@@ -109,7 +109,7 @@ class Codes:
             clean_up=wanted.transforms.clean_up,
             device_kind=wanted.transforms.device_kind,
             options=self._options,
-            **_DISTINCT if wanted.transforms.distinct else _NOT_DISTINCT,
+            **_asked_for(wanted),
         )
 
     def _code_of(self, coarsened: CoarsenedKernel) -> Code:
@@ -117,6 +117,7 @@ class Codes:
         facts = (
             *(coarsened.added_arguments, coarsened.needs_whole_groups),
             *(coarsened.groups_matter, coarsened.objects_below, coarsened.apart),
+            coarsened.placed_arguments,
         )
         if self._form == "spirv":
             options = tuple(option for option in options if option != "-cl-kernel-arg-info")
@@ -124,6 +125,15 @@ class Codes:
                 options = (*options, coarsened.spirv_standard)
             return Code(coarsened.spirv, options, *facts)
         return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
+
+
+def _asked_for(wanted: Variant) -> _AskedFor:
+    asked: _AskedFor = {}
+    if wanted.transforms.distinct:
+        asked["distinct"] = True
+    if wanted.arrays:
+        asked["arrays"] = wanted.arrays
+    return asked
 
 
 def forget_frames(error: BaseException | None) -> None:

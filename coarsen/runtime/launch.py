@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from coarsen.runtime.open_local_size import local_size_of_coarsened, local_size_of_original
 from coarsen.runtime.sizes import LaunchLimits, Sizes, is_plain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import Transforms
 
 
@@ -41,7 +42,7 @@ class DividedLaunch:
     caller's, or, where it is `regrouped`, with another local size); `guarded` says whether it is the variant for
     any size. `note` says in one line why it isn't what was asked for, None where it is, and where there is nothing
     to merge; `hindrance` is the kind of that reason. Where an advisor chose, `transforms` are those of the variant
-    and `reason` says why; else None.
+    and `reason` says why; else None. `arrays` are the array plans that the variant is for.
     """
 
     global_size: Sizes
@@ -53,6 +54,7 @@ class DividedLaunch:
     regrouped: bool = False
     transforms: Transforms | None = None
     reason: str | None = None
+    arrays: tuple[ArrayPlan, ...] = ()
 
 
 def divide_launch(

@@ -22,11 +22,13 @@ from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.advice import AtHand
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.choice import LaunchChooser
+from coarsen.runtime.granted import ALL_GRANTED, Granted
 from coarsen.runtime.launch import DividedLaunch, names_of
 from coarsen.runtime.local_memory import like_set
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.variants import Variants
+from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant, shape, transform_words
 
 # A launch that can't be looked at, since its queue is never empty, is held up so many times.
@@ -39,7 +41,8 @@ _MOST_KNOWN = 4096
 class LaunchedVariant:
     """A variant that launches call for: what is passed after the kernel's own arguments, and kernel objects that
     no one uses. `objects_below` is the size in bytes that every memory object passed must stay below, if any;
-    `apart` are pairs of the kernel's own arguments that must not lead to the same memory.
+    `apart` are pairs of the kernel's own arguments that must not lead to the same memory, `placed` those whose
+    arrays are read from another memory. `is_conditional` says that one of these has to be looked at.
 
     Compared by identity, which is fast.
     """
@@ -48,7 +51,14 @@ class LaunchedVariant:
     added: tuple[AddedArgument, ...]
     objects_below: int | None = None
     apart: tuple[tuple[int, int], ...] = ()
+    placed: tuple[PlacedArgument, ...] = ()
     unused: deque[pyopencl.Kernel] = field(default_factory=deque)
+    is_conditional: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked at each launch.
+        is_conditional = self.objects_below is not None or bool(self.apart or self.placed)
+        object.__setattr__(self, "is_conditional", is_conditional)
 
 
 class PassedMemory(Protocol):
@@ -60,6 +70,10 @@ class PassedMemory(Protocol):
 
     def are_apart(self, pairs: Sequence[tuple[int, int]], /) -> bool:
         """Return True if the arguments of each pair surely lead to memory that does not overlap."""
+        ...
+
+    def suit(self, placed: Sequence[PlacedArgument], most_constant_bytes: int, /) -> bool:
+        """Return True if what is passed can surely be read from the memory that a kernel reads it from."""
         ...
 
 
@@ -116,16 +130,25 @@ class KernelLaunches:
             passed: tells of the memory that is passed.
         """
         launched = self.variant_of(launch)
-        wide_accesses = distinct = True
-        while launched is not None and (launched.objects_below is not None or launched.apart):
-            is_below = launched.objects_below is None or passed.are_below(launched.objects_below)
-            is_apart = not launched.apart or (not self.plan.shares_memory and passed.are_apart(launched.apart))
-            if is_below and is_apart:
+        granted = ALL_GRANTED
+        while launched is not None and launched.is_conditional:
+            holding = self._holding(launched, original.device, passed)
+            if holding == ALL_GRANTED:
                 break
-            wide_accesses, distinct = wide_accesses and is_below, distinct and is_apart
-            launch = self._chooser.choose_careful(original, wide_accesses=wide_accesses, distinct=distinct)
+            granted = granted.both(holding)
+            launch = self._chooser.choose_careful(original, granted)
             launched = self.variant_of(launch)
         return launch, launched
+
+    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: PassedMemory) -> Granted:
+        """What a variant takes for granted and is so."""
+        is_known = not self.plan.shares_memory
+        most_constant_bytes = int(device.max_constant_buffer_size) if launched.placed else 0
+        return Granted(
+            wide_accesses=launched.objects_below is None or passed.are_below(launched.objects_below),
+            distinct=not launched.apart or (is_known and passed.are_apart(launched.apart)),
+            placed=not launched.placed or (is_known and passed.suit(launched.placed, most_constant_bytes)),
+        )
 
     def note_vain_look(self) -> None:
         """Note that a launch was held up and could not be looked at; after some, none is held up any more."""
@@ -158,14 +181,20 @@ class KernelLaunches:
         self._say(launch)
         if not launch.coarsenings:
             return None
-        return self.launched(self.plan.variant_of(launch.coarsenings, launch.guarded, launch.transforms))
+        wanted = self.plan.variant_of(launch.coarsenings, launch.guarded, launch.transforms, launch.arrays)
+        return self.launched(wanted)
 
     def launched(self, variant: Variant) -> LaunchedVariant:
         """Return what launches of a variant have in common."""
         if variant not in self._variants:
             code = self.plan.code(self.name, variant)
-            facts = (code.added_arguments, code.objects_below, code.apart) if code else ((), None, ())
-            self._variants[variant] = LaunchedVariant(variant, *facts)
+            self._variants[variant] = (
+                LaunchedVariant(variant, ())
+                if code is None
+                else LaunchedVariant(
+                    variant, code.added_arguments, code.objects_below, code.apart, code.placed_arguments
+                )
+            )
         return self._variants[variant]
 
     def _say(self, launch: DividedLaunch) -> None:
@@ -184,6 +213,7 @@ def words_of(launch: DividedLaunch) -> str:
     words = [names_of(launch.coarsenings)]
     if launch.coarsenings and launch.transforms is not None:
         words += transform_words(launch.transforms)
+    words += map(str, launch.arrays)
     if launch.guarded:
         words.append("for any size")
     if launch.regrouped:

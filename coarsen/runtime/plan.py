@@ -26,10 +26,12 @@ from coarsen.runtime.build_options import allows_uneven_groups
 from coarsen.runtime.code import Code, Codes, Form, forget_frames
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.requested import Requested
+from coarsen.runtime.requested_arrays import NO_ARRAYS, RequestedArrays
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.runtime.waiting import PATIENCE
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 
@@ -43,10 +45,10 @@ class CoarseningPlan:
 
     `requested` is what is asked for each kernel, or that it is to be predicted for the context's device;
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
-    `original` makes a kernel object of the uncoarsened program;
-    `kernels` are the names of those to coarsen, `transforms` what may be used for it, on the kind
-    of device that the context has; `cache_dir` is that of PyOpenCL's cache of binaries; `advisor` is asked before
-    anything is predicted, and `observer` sees the launches.
+    `original` makes a kernel object of the uncoarsened program; `kernels` are the names of those to coarsen,
+    `transforms` what may be used for it, on the kind of device that the context has, and `arrays` how arrays lie
+    in them; `cache_dir` is that of PyOpenCL's cache of binaries; `advisor` is asked before anything is
+    predicted, and `observer` sees the launches.
     """
 
     def __init__(
@@ -64,7 +66,9 @@ class CoarseningPlan:
         cache_dir: CacheFolder = None,
         advisor: Advisor | None = None,
         observer: LaunchObserver | None = None,
+        arrays: RequestedArrays = NO_ARRAYS,
     ) -> None:
+        self._arrays = arrays
         self._context = context
         self._cache_dir = cache_dir
         self._original = original
@@ -137,20 +141,28 @@ class CoarseningPlan:
         if not possible:
             return
         try:
-            self._codes.coarsen(kernel, self.variant_of(possible))
+            self._codes.coarsen(kernel, self.variant_of(possible, arrays=self.arrays_of(kernel)))
         except RefusalError as refusal:
             self._refused[kernel] = str(refusal)
             raise
 
+    def arrays_of(self, kernel: str) -> tuple[ArrayPlan, ...]:
+        """Return how arrays lie in a kernel's variants, but for those that an advisor or a tuned file chose."""
+        return self._arrays.of(kernel)
+
     def variant_of(
-        self, coarsenings: Configuration, any_size: bool = False, transforms: Transforms | None = None
+        self,
+        coarsenings: Configuration,
+        any_size: bool = False,
+        transforms: Transforms | None = None,
+        arrays: tuple[ArrayPlan, ...] = (),
     ) -> Variant:
         """Return the variant with these coarsenings, for any launch on the context's kind of device.
 
-        It is made by `transforms`; None stands for the program's.
+        It is made by `transforms` (None stands for the program's), and for `arrays` that lie so.
         """
         chosen = self.transforms if transforms is None else replace(transforms, device_kind=self._device_kind)
-        return Variant(coarsenings=coarsenings, transforms=chosen, any_size=any_size)
+        return Variant(coarsenings=coarsenings, transforms=chosen, any_size=any_size, arrays=arrays)
 
     def is_advised(self, kernel: str) -> bool:
         """Return True if an advisor is asked about the launches of a kernel."""
@@ -304,7 +316,7 @@ class CoarseningPlan:
                 self.say_once(predicted.device_note, f"predicted factors: {predicted.device_note}")
             decided = configuration([Coarsening(predicted.factor, predicted.dimension)])
             if decided:
-                self._codes.coarsen(kernel, self.variant_of(decided))
+                self._codes.coarsen(kernel, self.variant_of(decided, arrays=self.arrays_of(kernel)))
         except DeviceError as error:
             self._kept_as_is[kernel] = str(error)
             self.say_once(str(error), f"kernels stay as they are: {error}")

@@ -32,6 +32,7 @@ from coarsen.runtime.original_launch import required_local_size
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
 from coarsen.runtime.requested import Requested, requested_of
+from coarsen.runtime.requested_arrays import Arrays, requested_arrays
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import Toolchain
@@ -73,6 +74,9 @@ class Program(pyopencl.Program):
         clean_up: whether instructions that the rewriting made redundant are removed.
         distinct: whether variants may take it that pointers lead to distinct memory: a launch for which that is so
             runs one that keeps in registers what loops accumulate in memory, any other the general one.
+        arrays: places and pads of arrays in coarsened kernels (`coarsen.array_plan`), for all kernels to coarsen,
+            or by kernel's name. A launch whose buffers don't suit a place runs the same variant without places;
+            what an advisor or a tuned file chooses has its arrays as they are written.
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
         advisor: is asked how to carry out each launch that differs from those before, of kernels whose factor
@@ -82,7 +86,7 @@ class Program(pyopencl.Program):
 
     Raises:
         InvalidInputError: a value out of range; a tuned file that can't be used beside the rest; `dim`, `stride`
-            or `level` without a factor, or for a kernel without one.
+            or `level` without a factor, or for a kernel without one; a layout or an order among `arrays`.
     """
 
     def __init__(
@@ -100,6 +104,7 @@ class Program(pyopencl.Program):
         lock_step: UseName = "auto",
         clean_up: bool = True,
         distinct: bool = False,
+        arrays: Arrays = (),
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
         advisor: Advisor | None = None,
@@ -118,6 +123,7 @@ class Program(pyopencl.Program):
             clean_up=bool(clean_up),
             distinct=bool(distinct),
         )
+        self._arrays = requested_arrays(arrays)
         self._wanted_kernels = _wanted_kernels(kernels, self._requested)
         self._form = form
         self._toolchain = toolchain
@@ -176,6 +182,7 @@ class Program(pyopencl.Program):
         macros = common_macros_of(devices or self._opencl_context.devices)
         self._tuned_files = self._files_for_build(options, devices, cache_dir)
         kernels = self._kernels_to_coarsen()
+        self._arrays.check_kernels(kernels)
         # Not this object: it would refer to itself, and stay until Python looks for such circles.
         untyped: Any = self
         raw_program: RawProgram = untyped._get_prg()
@@ -193,6 +200,7 @@ class Program(pyopencl.Program):
             cache_dir,
             self._advisor,
             self._observer,
+            self._arrays,
         )
         self._launches = {}
         self._coarsen_now(self._plan, kernels)

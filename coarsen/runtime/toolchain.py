@@ -14,6 +14,8 @@ from typing import NotRequired, Protocol, TypedDict, Unpack
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.compiled_sources import CompiledSources
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.transforms import UseName
 
 
@@ -68,13 +70,18 @@ class CoarsenedKernel(Protocol):
         ...
 
     @property
+    def placed_arguments(self) -> tuple[PlacedArgument, ...]:
+        """What a launch keeps to for arrays that are read from another memory than global memory."""
+        ...
+
+    @property
     def ways_by_barriers(self) -> int:
         """The number of ways through the kernel that differ in the barriers on them."""
         ...
 
 
 class CoarseningRequest(TypedDict):
-    """The arguments of a `CoarsenFunction` besides the source; `distinct` is there only where it is asked for."""
+    """The arguments of a `CoarsenFunction` besides the source, `distinct` and `arrays` where asked for."""
 
     kernel: str
     factor: Sequence[int]
@@ -89,6 +96,7 @@ class CoarseningRequest(TypedDict):
     device_kind: str
     options: Sequence[str]
     distinct: NotRequired[bool]
+    arrays: NotRequired[tuple[ArrayPlan, ...]]
 
 
 class CoarsenFunction(Protocol):

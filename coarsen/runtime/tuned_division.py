@@ -99,7 +99,7 @@ def exact_division(
     plain = plan.variant_of(variant.coarsenings, False, variant.transforms)
     code, kernel = plan.code(launches.name, plain), plan.variant(launches.name, plain)
     launched = launches.launched(plain)
-    if code is None or kernel is None or launched.objects_below is not None or launched.apart or launched.added:
+    if code is None or kernel is None or launched.is_conditional or launched.added:
         return None
     parts = tuple((entry.dimension, entry.factor, entry.stride) for entry in variant.coarsenings)
     is_plain = all(entry.level is Level.ITEM and entry.factor > 1 for entry in variant.coarsenings)

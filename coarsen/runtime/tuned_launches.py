@@ -179,7 +179,7 @@ def _weighed(
     """A launch that doesn't just divide, as for any coarsened kernel; None where it can't be made."""
     launch = version.launches.choose(original)
     launched = version.launches.variant_of(launch)
-    if launched is not None and (launched.objects_below is not None or launched.apart):
+    if launched is not None and launched.is_conditional:
         launch, launched = version.launches.allowed(original, launch, PassedValues(asked.arguments))
     driver_sizes = launch.global_size, launch.local_size
     if launched is None:

@@ -26,14 +26,18 @@ from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.runtime.variants import Variants
 from coarsen.variant.coarsening import Configuration
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD
+from coarsen.variant.placement import Place
 from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import Variant
 
 _INFO = pyopencl.kernel_work_group_info
 
 
 @dataclass(frozen=True, slots=True)
 class VariantChoice:
-    """Chooses among the variants of the kernel `name` that are made by `transforms` (None: the program's).
+    """Chooses among the variants of the kernel `name` by `transforms` (None: the program's) and for `arrays`.
 
     `original` is a kernel object of the uncoarsened kernel; `has_required` says that it demands its local size.
     """
@@ -44,6 +48,7 @@ class VariantChoice:
     variants: Variants
     has_required: bool
     transforms: Transforms | None = None
+    arrays: tuple[ArrayPlan, ...] = ()
 
     def best(self, launch: OriginalLaunch, asked: Configuration) -> DividedLaunch:
         """Return how a launch is carried out that is to be coarsened so, and why; raises DeviceError."""
@@ -58,7 +63,8 @@ class VariantChoice:
             if reason is None:
                 # Where there is nothing to merge, more local memory would change nothing.
                 is_said = note and not (hindrance is Hindrance.LOCAL_MEMORY and not candidate.coarsenings)
-                return replace(candidate, note=note, hindrance=hindrance) if is_said else candidate
+                chosen = replace(candidate, arrays=self.arrays if candidate.coarsenings else ())
+                return replace(chosen, note=note, hindrance=hindrance) if is_said else chosen
             note, hindrance = note or reason, hindrance or Hindrance.WORK_GROUP_SIZE
         unchanged = DividedLaunch(launch.global_size, launch.local_size, ())
         return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
@@ -86,7 +92,7 @@ class VariantChoice:
             return None
         if not self.has_required and not without_needless_guard(found, launch.global_size).guarded:
             return without_needless_guard(found, launch.global_size)
-        variant = self.plan.variant_of(wanted, True, self.transforms)
+        variant = self._variant(wanted, True)
         kernel = self.variants.get(variant) if self.plan.code(self.name, variant) else None
         if kernel is None:
             return None
@@ -96,8 +102,7 @@ class VariantChoice:
         """Return why a launch can't be carried out; empty if that was said elsewhere, None if it can."""
         if not candidate.coarsenings:
             return None
-        variant = self.plan.variant_of(candidate.coarsenings, candidate.guarded, self.transforms)
-        kernel = self.variants.get(variant)
+        kernel = self.variants.get(self._variant(candidate.coarsenings, candidate.guarded))
         if kernel is None:
             return ""
         limit = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, launch.device))
@@ -111,14 +116,18 @@ class VariantChoice:
 
     def _local_bytes(self, kernel: pyopencl.Kernel, candidate: DividedLaunch, launch: OriginalLaunch) -> int:
         """Return the bytes of local memory of a work-group of a variant; 0 where they are known to be there."""
-        if self.transforms is None or not merges_groups(candidate.coarsenings):
+        copies = any(plan.place is Place.LOCAL or plan.pad != NO_PAD for plan in self.arrays)
+        if not copies and (self.transforms is None or not merges_groups(candidate.coarsenings)):
             return 0
         own = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, launch.device))
         return own + merged_groups(candidate.coarsenings) * launch.local_bytes
 
+    def _variant(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
+        return self.plan.variant_of(coarsenings, any_size, self.transforms, self.arrays)
+
     def _groups_matter(self, wanted: Configuration) -> bool:
         """Return True if it is known that work-items can't be grouped anew."""
-        code = self.plan.code(self.name, self.plan.variant_of(wanted, transforms=self.transforms))
+        code = self.plan.code(self.name, self._variant(wanted))
         return code is not None and code.needs_whole_groups
 
     def _within_local_memory(

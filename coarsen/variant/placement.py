@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
@@ -23,6 +24,42 @@ class Place(enum.StrEnum):
 
 
 GLOBAL = Place.GLOBAL
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceChoice:
+    """A place to choose for an argument's array.
+
+    Attributes:
+        place: where it is read.
+        shape: its elements along each dimension, for a copy of the whole; None where it isn't known.
+    """
+
+    place: Place = GLOBAL
+    shape: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        return str(self.place) + ("" if self.shape is None else f":{','.join(map(str, self.shape))}")
+
+
+AS_WRITTEN = PlaceChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedArgument:
+    """What a launch keeps to where a kernel reads an argument's array from another memory.
+
+    Attributes:
+        index: of the argument.
+        place: where its array is read.
+        apart_from: arguments, by index, that must not lead to the same memory.
+        size: the bytes that its buffer has; None for any.
+    """
+
+    index: int
+    place: Place
+    apart_from: tuple[int, ...] = ()
+    size: int | None = None
 
 
 def parse_place(text: str) -> Place:

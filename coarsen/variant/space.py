@@ -2,7 +2,7 @@
 
     local_size × -D NAME … × (factor_D × stride_D, group_factor_D) for each dimension D of the NDRange
         × fast_path × lock_step × wide_accesses × clean_up × distinct × any_size
-        × layout_NAME × order_NAME for each argument NAME whose array may lie otherwise
+        × layout_NAME × order_NAME × memory_NAME for each argument NAME whose array may lie, or be read, otherwise
         × pad_NAME for each static local array NAME whose rows may be padded
         under constraints that are known before anything is compiled
 
@@ -25,6 +25,7 @@ from coarsen.variant.coarsening import DIMENSIONS, MOST_MERGED, Coarsening, Leve
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD, Pad
+from coarsen.variant.placement import AS_WRITTEN, Place, PlaceChoice
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Definitions, LocalSize, Variant
 
@@ -35,7 +36,7 @@ Constraint = Callable[[Variant], str | None]
 _DRAWS_FOR_EACH = 200
 
 MACRO = "-D "
-LAYOUT, ORDER, PAD = "layout_", "order_", "pad_"
+LAYOUT, ORDER, MEMORY, PAD = "layout_", "order_", "memory_", "pad_"
 _FACTORS = ("factor_", "group_factor_")
 
 
@@ -53,8 +54,8 @@ class VariantSpace:
 
     Args:
         dimensions: `local_size`, `-D NAME`, `factor_D`, `stride_D`, `group_factor_D`, `fast_path`, `lock_step`,
-            `wide_accesses`, `clean_up`, `distinct`, `any_size`, `layout_NAME`, `order_NAME`, `pad_NAME`; what is
-            missing has its default value. A factor of 1 is no coarsening.
+            `wide_accesses`, `clean_up`, `distinct`, `any_size`, `layout_NAME`, `order_NAME`, `memory_NAME`,
+            `pad_NAME`; what is missing has its default value. A factor of 1 is no coarsening.
         most_coarsenings: how many coarsenings a variant may have at once, over all dimensions and levels.
         most_merged: how many work-items may become one, the product of the factors.
         device_kind: what coarsened kernels are made for.
@@ -249,12 +250,16 @@ class ArrayChoices:
         layouts: of its fields.
         orders: of its dimensions; None leaves them.
         pads: of the rows of a static local array; none of them is chosen for a device.
+        places: where it is read.
+        shape: its elements along each dimension, for a copy of the whole in local memory; None if not known.
     """
 
     argument: str
     layouts: tuple[ArrayLayout, ...] = ()
     orders: tuple[Order | None, ...] = ()
     pads: tuple[Pad, ...] = ()
+    places: tuple[Place, ...] = ()
+    shape: tuple[int, ...] | None = None
 
     def dimensions(self) -> Iterator[Dimension]:
         """Enumerate them as dimensions of a space, as written first; of one value there is no dimension."""
@@ -262,6 +267,7 @@ class ArrayChoices:
         for name, values in (
             (LAYOUT, (AOS, *self.layouts)),
             (ORDER, (None, *orders)),
+            (MEMORY, (AS_WRITTEN, *map(self._place_choice, self.places))),
             (PAD, (NO_PAD, *self.pads)),
         ):
             distinct = tuple(dict.fromkeys(values))
@@ -273,10 +279,13 @@ class ArrayChoices:
         yield from (ArrayPlan(self.argument, layout) for layout in self.layouts)
         yield from (ArrayPlan(self.argument, order=order) for order in self.orders if order is not None)
 
+    def _place_choice(self, place: Place) -> PlaceChoice:
+        return PlaceChoice(place, self.shape if place is Place.LOCAL else None)
+
 
 def is_of_arrays(name: str) -> bool:
     """Return True for the name of a dimension that says how an array lies."""
-    return name.startswith((LAYOUT, ORDER, PAD))
+    return name.startswith((LAYOUT, ORDER, MEMORY, PAD))
 
 
 def coarsening_dimensions(
@@ -306,6 +315,8 @@ def _arrays(values: dict[str, Any]) -> tuple[ArrayPlan, ...]:
             name,
             values.get(LAYOUT + name, AOS),
             values.get(ORDER + name),
+            values.get(MEMORY + name, AS_WRITTEN).shape,
+            place=values.get(MEMORY + name, AS_WRITTEN).place,
             pad=values.get(PAD + name, NO_PAD),
         )
         for name in names
@@ -316,6 +327,7 @@ def _values_of(variant: Variant) -> dict[str, Any]:
     values: dict[str, Any] = {MACRO + name: value for name, value in variant.definitions}
     for plan in variant.arrays:
         values |= {LAYOUT + plan.argument: plan.layout, ORDER + plan.argument: plan.order}
+        values[MEMORY + plan.argument] = PlaceChoice(plan.place, plan.shape)
         values[PAD + plan.argument] = plan.pad
     local_size: LocalSize = variant.local_size
     values["local_size"] = local_size

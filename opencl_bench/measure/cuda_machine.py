@@ -20,6 +20,7 @@ from coarsen.opencl_bench.measure.cuda_driver import CudaError, DeviceMemory, Mo
 from coarsen.opencl_bench.measure.cuda_job import LoadedFunctions, RecordedJob
 from coarsen.opencl_bench.measure.cuda_launch import cuda_launch
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.placed_buffers import check_placed
 from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
@@ -104,6 +105,8 @@ class CudaExecutor:
     ) -> Job:
         """See `Executor.load`. Raises BuildError; LaunchError where the device can't take the launches."""
         originals = self._workload.launches if launches is None else launches
+        # In PTX, constant memory is global memory that is read otherwise.
+        check_placed(code, originals, self._workload, None)
         divided = variant_launches(originals, variant, code, self._workload.element_shapes)
         try:
             functions = LoadedFunctions(code, {launch.kernel for launch in divided})

@@ -16,6 +16,7 @@ from coarsen.devices.selection import newest_of_each_runtime
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.flushed_caches import flushed_bytes, host_cache_bytes
 from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
+from coarsen.opencl_bench.measure.placed_buffers import check_placed
 from coarsen.opencl_bench.measure.run import DeviceWorkload, Enqueue, LaunchableKernel
 from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import Code
@@ -146,6 +147,7 @@ class OpenClExecutor:
     ) -> Job:
         """See `Executor.load`."""
         originals = self._workload.launches if launches is None else launches
+        check_placed(code, originals, self._workload, int(self._machine.device.max_constant_buffer_size))
         divided = variant_launches(originals, variant, code, self._workload.element_shapes)
         kernels = self._machine.kernels(code, binary, {launch.kernel for launch in divided})
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import AddedArgument
 from coarsen.variant.data_layout import Arrangement, ArrayLayout, Order
+from coarsen.variant.placement import Place, PlacedArgument
 from coarsen.variant.records import RecordType
 
 Form = Literal["opencl_c", "spirv", "ptx"]
@@ -61,7 +62,8 @@ class Code:
     Where launches name several kernels, `kernels` are the others that the content holds, and `others` the programs
     of those that it doesn't hold: a coarsened kernel is alone in its program.
 
-    `arrays` are the arguments whose arrays have to be packed before a launch.
+    `arrays` are the arguments whose arrays have to be packed before a launch, `placed` those whose arrays are read
+    from another memory.
     """
 
     form: Form
@@ -72,6 +74,7 @@ class Code:
     kernels: tuple[str, ...] = ()
     others: tuple[Code, ...] = ()
     arrays: tuple[LaidArgument, ...] = ()
+    placed: tuple[PlacedArgument, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -112,6 +115,7 @@ class Code:
             "kernels": list(self.kernels),
             "others": [other.to_json() for other in self.others],
             "arrays": [asdict(array) for array in self.arrays],
+            "placed": [asdict(each) for each in self.placed],
         }
 
 
@@ -131,6 +135,7 @@ def code_from_json(value: Mapping[str, Any]) -> Code:
             tuple(value["kernels"]),
             tuple(map(code_from_json, value["others"])),
             tuple(map(_laid_argument, value["arrays"])),
+            tuple(map(_placed_argument, value["placed"])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInputError("not the code of a kernel") from error
@@ -139,6 +144,10 @@ def code_from_json(value: Mapping[str, Any]) -> Code:
 def _laid_argument(value: Mapping[str, Any]) -> LaidArgument:
     lists = {name: tuple(value[name]) for name in ("order", "shape")}
     return LaidArgument(**{**value, **lists})
+
+
+def _placed_argument(value: Mapping[str, Any]) -> PlacedArgument:
+    return PlacedArgument(value["index"], Place(value["place"]), tuple(value["apart_from"]), value["size"])
 
 
 def added_arguments_from_json(value: list[Mapping[str, Any]]) -> tuple[AddedArgument, ...]:

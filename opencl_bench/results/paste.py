@@ -63,8 +63,12 @@ def paste_of_variant(variant: Variant, kernel: str, file: str = "FILE.cl") -> Pa
 
 
 def _python(candidate: Variant) -> str:
-    """The call that makes the program; empty for what `coarsen.Program` does not make: wide accesses, layouts."""
-    if candidate.transforms.wide_accesses or candidate.arrays:
+    """The call that makes the program; empty for what `coarsen.Program` does not make.
+
+    That is: wide accesses, layouts, arrays in other memory of a kernel that isn't coarsened.
+    """
+    is_moved = any(plan.moves_fields for plan in candidate.arrays)
+    if candidate.transforms.wide_accesses or is_moved or not candidate.is_coarsened:
         return ""
     coarsenings = candidate.coarsenings
     arguments = [
@@ -77,9 +81,20 @@ def _python(candidate: Variant) -> str:
     arguments += [f"level={_value(levels)}"] if candidate.merges_groups else []
     arguments += [f"{name}={value!r}" for name, value in _other_transforms(candidate.transforms)]
     arguments += ["distinct=True"] if candidate.transforms.distinct else []
+    plans = ", ".join(map(_plan_call, candidate.arrays))
+    arguments += [f"arrays=[{plans}]"] if plans else []
     options = [f"-D{name}={value}" for name, value in candidate.definitions]
     build = f".build({options!r})" if options else ""
     return f"coarsen.Program(context, source, {', '.join(arguments)}){build}"
+
+
+def _plan_call(plan: ArrayPlan) -> str:
+    """The call that makes the plan of a place or a pad."""
+    words = [repr(plan.argument)]
+    words += [f"place={str(plan.place)!r}"] if plan.place is not GLOBAL else []
+    words += [f"shape={list(plan.shape)}"] if plan.shape is not None else []
+    words += [f"pad={str(plan.pad)!r}"] if plan.pad != NO_PAD else []
+    return f"coarsen.array_plan({', '.join(words)})"
 
 
 def _other_transforms(transforms: Transforms) -> Iterator[tuple[str, str | bool]]:

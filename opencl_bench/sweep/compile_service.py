@@ -116,7 +116,7 @@ class CompileService:
             return original_code(benchmark, candidate.definitions, self._source(name))
         lowered = self._lowered(name, candidate.definitions, benchmark.kernel)
         made = carry_out(lowered, candidate)
-        coarsened = CoarsenedKernel(made.kernel, candidate.coarsenings, (), arrays=made.arrays)
+        coarsened = CoarsenedKernel(made.kernel, candidate.coarsenings, (), arrays=made.arrays, placed=made.placed)
         if candidate.merges_groups:
             most = most_ways_by_barriers([_platform_version(request["machine"])])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)
@@ -194,13 +194,20 @@ def has_includes(source: str) -> bool:
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:
     """A coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
-    name, added, arrays = coarsened.kernel.name, coarsened.added_arguments, tuple(_laid_arguments(coarsened))
+    made = Code(
+        form,
+        coarsened.kernel.name,
+        "",
+        added_arguments=coarsened.added_arguments,
+        arrays=tuple(_laid_arguments(coarsened)),
+        placed=coarsened.placed_arguments,
+    )
     if form == "ptx":
-        return Code(form, name, coarsened.ptx(PTX_ARCHITECTURE), added_arguments=added, arrays=arrays)
+        return replace(made, content=coarsened.ptx(PTX_ARCHITECTURE))
     if form == "spirv":
-        return Code(form, name, coarsened.spirv, added_arguments=added, arrays=arrays)
+        return replace(made, content=coarsened.spirv)
     left = options_of_coarsened(options)
-    return Code(form, name, coarsened.opencl_c, (*left, coarsened.opencl_c_standard), added, arrays=arrays)
+    return replace(made, content=coarsened.opencl_c, options=(*left, coarsened.opencl_c_standard))
 
 
 def _laid_arguments(coarsened: CoarsenedKernel) -> Iterator[LaidArgument]:

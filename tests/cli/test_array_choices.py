@@ -1,19 +1,22 @@
-"""`coarsen bench --layout` and `--order`: what they leave to be chosen, and how it is searched."""
+"""`coarsen bench --layout`, `--order`, `--place`, `--pad`: what is left to be chosen, and how it is searched."""
 
 from __future__ import annotations
 
 import pytest
 
-from coarsen.cli.space_options import array_choices
+from coarsen.cli.space_options import ArrayOptions, array_choices
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD, XOR, Pad
+from coarsen.variant.placement import AS_WRITTEN, Place, PlaceChoice
 from coarsen.variant.space import ArrayChoices, Dimension, VariantSpace
 from coarsen.variant.variant import Variant
 
 
 def test_values_by_argument() -> None:
-    found = array_choices(["bodies=soa, aosoa:32", "image=soa"], ["image=1,0", "image=0,1"])
+    found = array_choices(ArrayOptions(["bodies=soa, aosoa:32", "image=soa"], ["image=1,0", "image=0,1"]))
     assert found == (
         ArrayChoices("bodies", (SOA, ArrayLayout.parse("aosoa:32"))),
         ArrayChoices("image", (SOA,), (Order((1, 0)), Order((0, 1)))),
@@ -31,12 +34,14 @@ def test_values_by_argument() -> None:
 )
 def test_what_can_not_be_read(layouts: list[str], orders: list[str], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        array_choices(layouts, orders)
+        array_choices(ArrayOptions(layouts, orders))
 
 
 def test_arrays_are_independent_of_each_other_and_of_the_launch() -> None:
     dimensions = [
-        each for choices in array_choices(["bodies=soa"], ["bodies=1,0"]) for each in choices.dimensions()
+        each
+        for choices in array_choices(ArrayOptions(["bodies=soa"], ["bodies=1,0"]))
+        for each in choices.dimensions()
     ]
     space = VariantSearchSpace(VariantSpace((Dimension("local_size", ((64,), (32,))), *dimensions)))
     assert [(axis.name, axis.values, axis.shared) for axis in space.axes] == [
@@ -46,3 +51,43 @@ def test_arrays_are_independent_of_each_other_and_of_the_launch() -> None:
     ]
     assert [space.choice_of(space.variant(choice)) for choice in ((0, 1, 1), (1, 0, 1))] == [(0, 1, 1), (1, 0, 1)]
     assert space.variant((0, 0, 0)) == Variant((64,))
+
+
+PLACED = ArrayOptions.given(None, None, ["w=constant,local", "w=local"], ["tile=1, xor"], ["w=5,5"])
+
+
+def test_places_and_pads() -> None:
+    assert array_choices(PLACED) == (
+        ArrayChoices("w", places=(Place.CONSTANT, Place.LOCAL, Place.LOCAL), shape=(5, 5)),
+        ArrayChoices("tile", pads=(Pad(elements=1), XOR)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (ArrayOptions(places=["w=image"]), "image is not offered"),
+        (ArrayOptions(places=["w=const"]), "a place is global, constant, noncoherent, local, not 'const'"),
+        (ArrayOptions(places=["w=constant"], shapes=["w=5"]), "--shape w=… goes with --place w=local"),
+        (ArrayOptions(shapes=["w=5"]), "--shape w=… goes with --place w=local"),
+        (ArrayOptions(pads=["tile=1,auto"]), "--pad tile=auto is for `coarsen apply`"),
+        (ArrayOptions(pads=["tile=one"]), "a pad is a number of elements, xor or auto, not 'one'"),
+        (ArrayOptions(pads=["tile"]), "--pad is written as ARGUMENT=VALUE, not 'tile'"),
+    ],
+)
+def test_places_and_pads_that_can_not_be_read(options: ArrayOptions, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        array_choices(options)
+
+
+def test_places_and_pads_are_searched_as_layouts_are() -> None:
+    dimensions = [each for choices in array_choices(PLACED) for each in choices.dimensions()]
+    space = VariantSearchSpace(VariantSpace(tuple(dimensions)))
+    assert [(axis.name, axis.values, axis.shared) for axis in space.axes] == [
+        ("memory_w", (AS_WRITTEN, PlaceChoice(Place.CONSTANT), PlaceChoice(Place.LOCAL, (5, 5))), False),
+        ("pad_tile", (NO_PAD, Pad(elements=1), XOR), False),
+    ]
+    both = Variant(arrays=(ArrayPlan("w", shape=(5, 5), place=Place.LOCAL), ArrayPlan("tile", pad=XOR)))
+    assert space.variant((2, 2)) == both and space.choice_of(both) == (2, 2)
+    assert {space.choice_of(variant) for variant in space.space} == {(i, j) for i in range(3) for j in range(3)}
+    assert [str(value) for value in space.axes[0].values] == ["global", "constant", "local:5,5"]

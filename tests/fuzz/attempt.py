@@ -18,9 +18,12 @@ from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.run import GuardedBuffer
-from coarsen.pipeline import coarsen_kernel
+from coarsen.pipeline import carry_out
+from coarsen.variant.array_json import array_from_json
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
+from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from coarsen.variant.variant import Variant
 from tests.fuzz.launches import Launch, sizes_of
 from tests.fuzz.render import COUNTERS, DATA, NAME, OPERATIONS, SLOTS
 from tests.fuzz.trial import UNOPTIMISED
@@ -59,6 +62,12 @@ class Attempt:
     transforms: Transforms
     inputs: int
     optimise: bool
+    arrays: tuple[ArrayPlan, ...] = ()
+
+    @property
+    def variant(self) -> Variant:
+        """What the kernel is to become."""
+        return Variant((), self.configuration, (), self.transforms, self.any_size, self.arrays)
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Attempt:
@@ -78,6 +87,7 @@ class Attempt:
             _transforms(fields["transforms"]),
             fields["inputs"],
             fields["optimise"],
+            tuple(array_from_json(name, plan) for name, plan in fields["arrays"].items()),
         )
 
 
@@ -102,7 +112,7 @@ def attempt(wanted: Attempt, queue: cl.CommandQueue, form: str, report: Report =
     """
     report(COARSENED)
     try:
-        kernel = coarsened(wanted.source, wanted.configuration, wanted.any_size, wanted.transforms)
+        kernel = coarsened(wanted.source, wanted.variant)
         code = _code(kernel, form)
     except RefusalError as refusal:
         return Verdict("refused", refusal.code)
@@ -140,10 +150,9 @@ def _lowered(source: str) -> Kernel:
 
 
 @functools.lru_cache(maxsize=2)
-def coarsened(source: str, chosen: Configuration, any_size: bool, transforms: Transforms) -> CoarsenedKernel:
+def coarsened(source: str, variant: Variant) -> CoarsenedKernel:
     """A kernel, coarsened; kept for the next device."""
-    kernel = coarsen_kernel(_lowered(source), chosen, transforms=transforms, any_size=any_size)
-    return CoarsenedKernel(kernel, chosen, ())
+    return CoarsenedKernel(carry_out(_lowered(source), variant).kernel, variant.coarsenings, ())
 
 
 def _build(context: cl.Context, source: str | bytes, options: list[str]) -> cl.Kernel:

@@ -1,4 +1,4 @@
-"""One thing to try: a kernel, a launch of it, a coarsening and the transforms that it may use."""
+"""One thing to try: a kernel, a launch of it, a coarsening, the transforms that it may use, where arrays lie."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from coarsen.variant.array_json import array_to_json
 from coarsen.variant.coarsening import Configuration
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD, XOR, Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from tests.fuzz import nodes
 from tests.fuzz.draw_coarsening import draw_configuration
 from tests.fuzz.generate import KernelGenerator
 from tests.fuzz.launches import Launch, draw_launch
-from tests.fuzz.render import source
+from tests.fuzz.render import DATA, MAX_GROUP, source
 
 UNOPTIMISED = "-cl-opt-disable"
 # Of the trials, those that take arguments as distinct, as they are.
 _DISTINCT = 0.5
+# Of the trials, those that read `data` from another memory; of kernels with a local array, those that pad it.
+_PLACED, _PADDED = 0.4, 0.7
+_SHARED = "local uint shared["
 _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")
 
 
@@ -37,6 +44,13 @@ class Trial:
     transforms: Transforms
     inputs: int
     optimise: bool
+    plans: tuple[ArrayPlan, ...] = ()
+
+    @property
+    def arrays(self) -> tuple[ArrayPlan, ...]:
+        """The plans of arrays that the kernel has."""
+        has_shared = _SHARED in self.source
+        return tuple(plan for plan in self.plans if has_shared or plan.pad == NO_PAD)
 
     @property
     def source(self) -> str:
@@ -47,7 +61,9 @@ class Trial:
         """How to do it again by hand."""
         how = "; ".join(f"{c}" for c in self.configuration) + (", any size" if self.any_size else "")
         free = f", free local size {self.free_local_size}" if self.any_size else ""
-        return f"{how}\n{self.transforms}\n{self.launch}{free}, inputs {self.inputs}, optimised: {self.optimise}"
+        arrays = "".join(f"\n{plan}" for plan in self.arrays)
+        launch = f"{self.launch}{free}, inputs {self.inputs}, optimised: {self.optimise}"
+        return f"{how}\n{self.transforms}{arrays}\n{launch}"
 
 
 def trial_of(seed: int) -> Trial:
@@ -66,7 +82,21 @@ def trial_of(seed: int) -> Trial:
         _transforms(chosen, random.Random(f"distinct {seed}").random() < _DISTINCT),
         seed,
         optimise=chosen.random() < 0.25,
+        plans=_plans(random.Random(f"arrays {seed}")),
     )
+
+
+def _plans(chosen: random.Random) -> tuple[ArrayPlan, ...]:
+    """Where `data` is read, and how the rows of the static local array are kept apart, if there is one."""
+    plans = []
+    if chosen.random() < _PLACED:
+        place = chosen.choice((Place.CONSTANT, Place.NONCOHERENT, Place.LOCAL))
+        plans.append(ArrayPlan("data", shape=(DATA,) if place is Place.LOCAL else None, place=place))
+    if chosen.random() < _PADDED:
+        columns = chosen.choice((2, 4, 8, 16))
+        pad = XOR if chosen.random() < 0.4 else Pad(elements=chosen.choice((1, 1, 2, 3, 5)))
+        plans.append(ArrayPlan("shared", shape=(MAX_GROUP // columns, columns), pad=pad))
+    return tuple(plans)
 
 
 def _transforms(chosen: random.Random, distinct: bool) -> Transforms:
@@ -92,4 +122,5 @@ def to_json(trial: Trial) -> dict[str, Any]:
         "transforms": asdict(trial.transforms),
         "inputs": trial.inputs,
         "optimise": trial.optimise,
+        "arrays": {plan.argument: array_to_json(plan) for plan in trial.arrays},
     }

@@ -59,6 +59,8 @@ def variants(trial: Trial) -> Iterator[Trial]:
 def _variants(trial: Trial) -> Iterator[Trial]:
     yield from (replace(trial, configuration=configuration(chosen)) for chosen in _fewer(trial.configuration))
     yield from (replace(trial, transforms=transforms) for transforms in _fewer_transforms(trial.transforms))
+    for plan in trial.arrays:
+        yield replace(trial, plans=tuple(each for each in trial.plans if each != plan))
     if trial.any_size:
         yield replace(trial, any_size=False)
     if trial.optimise:

@@ -23,6 +23,8 @@ from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening, Level, configuration
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Kind, Order
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD, XOR, Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
 
@@ -137,7 +139,8 @@ def candidates() -> st.SearchStrategy[Variant]:
     sizes = st.lists(extents, min_size=1, max_size=3).map(tuple)
     orders = st.sampled_from([None, Order((1, 0))])
     layouts = st.sampled_from([AOS, SOA, ArrayLayout(Kind.AOSOA, 32)])
-    plans = st.builds(ArrayPlan, NAMES, layouts, orders, st.sampled_from([None, (2, 3)]))
+    shapes, pads = st.sampled_from([None, (2, 3)]), st.sampled_from([NO_PAD, Pad(elements=3), XOR])
+    plans = st.builds(ArrayPlan, NAMES, layouts, orders, shapes, place=st.sampled_from(Place), pad=pads)
     arrays = st.lists(plans, max_size=2, unique_by=lambda plan: plan.argument).map(tuple)
     coarsened = st.builds(
         Variant, sizes, coarsenings.map(configuration), definitions, transforms, st.booleans(), arrays

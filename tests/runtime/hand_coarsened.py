@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from coarsen.errors import CoarsenError, RefusalError
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.toolchain import Toolchain
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.transforms import UseName
 
 SOURCE = """
@@ -59,6 +61,7 @@ class HandCoarsened:
     objects_below: int | None = None
     ways_by_barriers: int = 1
     apart: tuple[tuple[int, int], ...] = ()
+    placed_arguments: tuple[PlacedArgument, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class HandToolchain:
         device_kind: str,
         options: Sequence[str],
         distinct: bool = False,
+        arrays: tuple[ArrayPlan, ...] = (),
     ) -> HandCoarsened:
         assert not any_size, "it looks at its work-groups"
         if set(level) != {"item"}:

@@ -8,6 +8,7 @@ from coarsen.errors import InternalError, RefusalError, SourcePosition
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.text_cache.checked_file import entry_of, file_of
 from coarsen.runtime.toolchain import CoarsenedKernel
+from coarsen.variant.placement import PlacedArgument
 
 # These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
 PASSING = frozenset({"too-deep", "spirv-unsupported"})
@@ -26,6 +27,7 @@ class StoredKernel:
     objects_below: int | None
     ways_by_barriers: int
     apart: tuple[tuple[int, int], ...] = ()
+    placed_arguments: tuple[PlacedArgument, ...] = ()
 
     @property
     def opencl_c(self) -> str:
@@ -82,7 +84,7 @@ def stored_kernel(kernel: CoarsenedKernel, form: str) -> StoredKernel:
     """Return a kernel in one form. Raises RefusalError where it has no such form."""
     facts = (
         *(kernel.added_arguments, kernel.needs_whole_groups, kernel.groups_matter),
-        *(kernel.objects_below, kernel.ways_by_barriers, kernel.apart),
+        *(kernel.objects_below, kernel.ways_by_barriers, kernel.apart, kernel.placed_arguments),
     )
     if form == "spirv":
         return StoredKernel(None, kernel.spirv, kernel.spirv_standard, *facts)

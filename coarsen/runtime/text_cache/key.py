@@ -15,7 +15,7 @@ from coarsen.frontend.included import IncludedFiles, included_files, tells_more_
 from coarsen.frontend.options import parse_options
 
 # Of the files themselves: one of another format has another key.
-_FORMAT = 4
+_FORMAT = 5
 
 
 @dataclass(frozen=True, slots=True)

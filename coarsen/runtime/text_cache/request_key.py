@@ -6,6 +6,7 @@ from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.runtime.text_cache.key import Key, digest_of
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CoarseningRequest
+from coarsen.variant.array_json import array_to_json
 
 
 def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: str) -> Key | None:
@@ -23,4 +24,8 @@ def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: 
     code = versions()
     if code is None:
         return None
-    return digest_of(source, request["options"], macros, {"request": request, "form": form, "versions": code})
+    # The arrays, which JSON doesn't take as they are.
+    arrays = {plan.argument: array_to_json(plan) for plan in request.get("arrays", ())}
+    asked = {name: value for name, value in request.items() if name != "arrays"}
+    others = {"request": asked, "form": form, "versions": code}
+    return digest_of(source, request["options"], macros, {**others, "arrays": arrays} if arrays else others)

@@ -14,6 +14,7 @@ has, as a launch has to keep to, and nothing beside them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from coarsen.ir.graph.builder import Builder, number
@@ -38,6 +39,9 @@ _LOCAL_MEMORY = number(_FLAGS, 1)
 _BITS = 8
 _LONGEST_WORD = 8
 _FLOATS = frozenset({FloatType("float"), FloatType("double")})
+
+# Builds one of several copies, by its number.
+Copy = Callable[[Builder, Queries, Operand], None]
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def _word(element: Type) -> Type:
 
 
 def copy_at_start(module: Module, function: Function, argument: Argument, tile: Tile) -> None:
-    """Build the copy at a kernel's start.
+    """Build the copy of a whole array at a kernel's start.
 
     Args:
         module: that has the function.
@@ -90,14 +94,43 @@ def copy_at_start(module: Module, function: Function, argument: Argument, tile: 
         argument: the array.
         tile: to which it is copied.
     """
+
+    def copy(build: Builder, _: Queries, place: Operand) -> None:
+        access = Access(alignment_of(tile.word))
+        value = build.load(tile.word, build.element(tile.word, argument, [place], "from"), "word", access)
+        build.store(value, build.element(tile.word, tile.variable, [place], "to"), access)
+
+    share_at_start(module, function, argument.name, tile.count, copy)
+
+
+def share_at_start(
+    module: Module,
+    function: Function,
+    array: str,
+    count: int,
+    copy: Copy,
+    is_taken: Callable[[Builder, Queries, Operand], Operand] | None = None,
+) -> None:
+    """Let the work-items of a group share out numbered copies at a kernel's start, and meet.
+
+    Args:
+        module: that has the function.
+        function: owned by the caller.
+        array: what blocks are called by.
+        count: of the copies.
+        copy: builds one of them, by its number.
+        is_taken: builds whether it is to be made; None for all.
+    """
     entry = function.entry
     first = sum(1 for each in entry.instructions if each.opcode is Opcode.ALLOCA)
     body = split_block(entry, first, f"{entry.name}.body")
     origin = Origin()
-    names = ("copying", "copied", "copy", "next")
-    header, done, copy, latch = (Block(f"{name}.{argument.name}", origin) for name in names)
+    names = ("copying", "each", "asked", "copy", "next", "copied")
+    header, inside, asked, copying, latch, done = (Block(f"{name}.{array}", origin) for name in names)
+    if is_taken is None:
+        asked = copying
     after = entry
-    for block in (header, copy, latch, done):
+    for block in dict.fromkeys((header, inside, asked, copying, latch, done)):
         function.add_after(after, block)
         after = block
     queries = Queries(module)
@@ -105,24 +138,18 @@ def copy_at_start(module: Module, function: Function, argument: Argument, tile: 
     item, items = _item_and_items(build, queries)
     build.branch(header)
     base = build.at_end(header).phi(queries.integer, [(queries.constant(0), entry)], "base")
-    inside = Block(f"each.{argument.name}", origin)
-    function.add_after(header, inside)
-    build.branch_if(build.compare("ult", base, queries.constant(tile.count), "more"), inside, done)
+    build.branch_if(build.compare("ult", base, queries.constant(count), "more"), inside, done)
     place = build.at_end(inside).binary(Opcode.ADD, base, item, "place")
-    build.branch_if(build.compare("ult", place, queries.constant(tile.count), "inside"), copy, latch)
-    _copy_word(build.at_end(copy), argument, tile, place)
+    build.branch_if(build.compare("ult", place, queries.constant(count), "inside"), asked, latch)
+    if is_taken is not None:
+        build.branch_if(is_taken(build.at_end(asked), queries, place), copying, latch)
+    copy(build.at_end(copying), queries, place)
     build.branch(latch)
     base.add_incoming(build.at_end(latch).binary(Opcode.ADD, base, items, "base.next"), latch)
     build.branch(header)
     _meet(build.at_end(done), module)
     build.branch(body)
     queries.declare()
-
-
-def _copy_word(build: Builder, argument: Argument, tile: Tile, place: Operand) -> None:
-    access = Access(alignment_of(tile.word))
-    value = build.load(tile.word, build.element(tile.word, argument, [place], "from"), "word", access)
-    build.store(value, build.element(tile.word, tile.variable, [place], "to"), access)
 
 
 def _item_and_items(build: Builder, queries: Queries) -> tuple[Operand, Operand]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.details import Access
@@ -30,20 +30,23 @@ from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.layout import size_of
-from coarsen.ir.types import AddressSpace, PointerType
+from coarsen.ir.types import AddressSpace, PointerType, Type
 from coarsen.near_names import did_you_mean
 from coarsen.transform.layouts.element_types import element_type
+from coarsen.transform.placement.boxes.tile import box_of, copy_box_at_start
 from coarsen.transform.placement.changes import apart_from
 from coarsen.transform.placement.local_copy import copy_at_start, tile_of
 from coarsen.transform.placement.spaces import move_uses
-from coarsen.transform.placement.uses import ArrayUses, uses_of
+from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, uses_of
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.placement import Place
+from coarsen.variant.placement import Place, PlacedArgument
 
 # More would leave too little of a device's local memory to the work-groups beside it.
 _LARGEST_COPY = 16384
-_NEVER_CHANGES = "invariant.load"
+_ADDRESS_BITS = 64
+# What CL_DEVICE_MAX_CONSTANT_ARGS is at least (OpenCL 1.2, table 4.3).
+_MOST_CONSTANT_ARGUMENTS = 8
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ class PlacedArray:
     apart_from: tuple[str, ...] = ()
     size: int | None = None
 
+    def of_arguments(self, names: Sequence[str]) -> PlacedArgument:
+        """Return the same by the places of arguments among a kernel's, whose names these are."""
+        apart = tuple(names.index(name) for name in self.apart_from)
+        return PlacedArgument(names.index(self.argument), self.place, apart, self.size)
+
     @property
     def sentence(self) -> str:
         """Return what the host has to do."""
@@ -70,7 +78,11 @@ class PlacedArray:
         what = {
             Place.CONSTANT: "a buffer of at most CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE bytes, for constant memory",
             Place.NONCOHERENT: "a buffer that nothing changes meanwhile",
-            Place.LOCAL: f"a buffer of just {self.size} bytes, of which each work-group makes a copy",
+            Place.LOCAL: (
+                "a buffer, of which each work-group copies the part that it reads"
+                if self.size is None
+                else f"a buffer of just {self.size} bytes, of which each work-group makes a copy"
+            ),
             Place.GLOBAL: "a buffer",
         }
         return f"pass for {self.argument} {what[self.place]}{apart}"
@@ -94,7 +106,8 @@ def place_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Placed:
     Raises:
         InvalidInputError: there is no such argument, it is no array in global memory, or two plans are for it.
         RefusalError: `place-not-read-only`, `place-pointer-escapes`, `place-may-change`, `place-extent-unknown`,
-            `place-too-large`, `layout-mixed-types` where it isn't known what a local copy holds.
+            `place-footprint-unknown`, `place-too-large`, `layout-mixed-types` where it isn't known what a local
+            copy holds.
     """
     module = kernel.editable_graph()
     function = module.function(kernel.name)
@@ -102,9 +115,21 @@ def place_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Placed:
     for plan in plans:
         if any(each.argument == plan.argument for each in placed):
             raise InvalidInputError(f"the argument {plan.argument} is placed twice")
-        placed.append(_placed(module, function, _argument(kernel, plan.argument), plan))
+        placed.append(_placed(kernel, module, function, _argument(kernel, plan.argument), plan))
+    _check_constant_arguments(function, placed)
     make_names_unique(function, module.structures)
     return Placed(module, tuple(placed))
+
+
+def _check_constant_arguments(function: Function, placed: Sequence[PlacedArray]) -> None:
+    """Refuse a kernel that has more arguments in constant memory than a device need take."""
+    count = sum(1 for each in function.arguments if each.type == PointerType(AddressSpace.CONSTANT))
+    if count > _MOST_CONSTANT_ARGUMENTS and any(each.place is Place.CONSTANT for each in placed):
+        raise RefusalError(
+            "place-too-large",
+            f"{count} arguments would be in constant memory, and a device need take no more than "
+            f"{_MOST_CONSTANT_ARGUMENTS}",
+        )
 
 
 def _argument(kernel: Kernel, name: str) -> Argument:
@@ -116,13 +141,15 @@ def _argument(kernel: Kernel, name: str) -> Argument:
     return named[name]
 
 
-def _placed(module: Module, function: Function, declared: Argument, plan: ArrayPlan) -> PlacedArray:
+def _placed(
+    kernel: Kernel, module: Module, function: Function, declared: Argument, plan: ArrayPlan
+) -> PlacedArray:
     argument = next(each for each in function.arguments if each.name == declared.name)
     uses, index = uses_of(argument), function.arguments.index(argument)
     apart = apart_from(module, function, argument)
     size = None
     if plan.place is Place.LOCAL:
-        size = _copy(module, function, declared, argument, uses, plan)
+        size = _copy(kernel, module, function, declared, argument, uses, plan)
     elif plan.place is Place.CONSTANT:
         argument.type = PointerType(AddressSpace.CONSTANT)
         move_uses(module, uses, AddressSpace.CONSTANT)
@@ -141,38 +168,72 @@ def _mark_unchanging(module: Module, argument: GraphArgument, uses: ArrayUses) -
     argument.attributes = " ".join([*added, argument.attributes]).strip()
     node = module.add_node(())
     for read, _ in uses.reads:
-        if read.opcode is Opcode.LOAD and _NEVER_CHANGES not in dict(read.attachments):
-            read.attachments = (*read.attachments, (_NEVER_CHANGES, node))
+        if read.opcode is Opcode.LOAD and NEVER_CHANGES not in dict(read.attachments):
+            read.attachments = (*read.attachments, (NEVER_CHANGES, node))
 
 
 def _copy(
+    kernel: Kernel,
     module: Module,
     function: Function,
     declared: Argument,
     argument: GraphArgument,
     uses: ArrayUses,
     plan: ArrayPlan,
-) -> int:
-    """Copy an array to local memory at the kernel's start; return its bytes."""
-    if plan.shape is None:
-        reason = f"how many elements {declared.name} has is not known: give its shape; tiles of it are not made"
-        first = next((read.position for read, _ in uses.reads), None)
-        raise RefusalError("place-extent-unknown", reason, first)
+) -> int | None:
+    """Copy an array, or a box of it, to local memory at the kernel's start; return the array's bytes if known."""
     if plan.layout != AOS or plan.order is not None:
         raise InvalidInputError(f"{declared.name} is copied to local memory as it is written: give it no layout")
-    element, count = element_type(declared, argument, module.structures).type, math.prod(plan.shape)
-    size = count * size_of(element)
+    element = element_type(declared, argument, module.structures).type
+    _check_alignment(declared.name, uses, size_of(element))
+    if plan.shape is None:
+        _copy_box(kernel, module, function, argument, uses, element)
+        return None
+    count = math.prod(plan.shape)
     if not count:
         raise InvalidInputError(f"{declared.name} can't have the shape {','.join(map(str, plan.shape))}")
-    if size > _LARGEST_COPY:
-        reason = f"{declared.name} has {size} bytes, more than the {_LARGEST_COPY} that a work-group copies"
-        raise RefusalError("place-too-large", reason)
+    size = count * size_of(element)
+    _check_size(f"{declared.name} has {size} bytes", size)
     tile = tile_of(module, function.name, argument, element, count)
-    _check_alignment(declared.name, uses, size_of(element))
+    for read, _ in uses.reads:
+        read.attachments = tuple(each for each in read.attachments if each[0] != NEVER_CHANGES)
     argument.replace_all_uses(tile.variable)
     move_uses(module, uses, AddressSpace.LOCAL)
     copy_at_start(module, function, argument, tile)
     return size
+
+
+def _copy_box(
+    kernel: Kernel,
+    module: Module,
+    function: Function,
+    argument: GraphArgument,
+    uses: ArrayUses,
+    element: Type,
+) -> None:
+    """Copy the part of an array that a work-group reads."""
+    if module.size_type.width != _ADDRESS_BITS:
+        raise InvalidInputError("parts of arrays are copied by kernels with addresses of 64 bits: give the shape")
+    sizes = kernel.required_work_group_size
+    first = next((read.position for read, _ in uses.reads), None)
+    if sizes is None:
+        reason = (
+            f"how much of {argument.name} a work-group reads is not known: give the array's shape, or let the "
+            "kernel demand its local size (reqd_work_group_size)"
+        )
+        raise RefusalError("place-extent-unknown", reason, first)
+    # In their order, so that the first one that is no part of a box is named.
+    places = {instruction: place for place, instruction in enumerate(function.instructions())}
+    reads = sorted(uses.reads, key=lambda read: places[read[0]])
+    uses = replace(uses, reads=tuple(reads))
+    box = box_of(kernel, argument, uses, element, sizes)
+    _check_size(f"a work-group reads {box.cells} elements of {argument.name}", box.cells * size_of(element))
+    copy_box_at_start(module, function, argument, uses, element, box)
+
+
+def _check_size(said: str, size: int) -> None:
+    if size > _LARGEST_COPY:
+        raise RefusalError("place-too-large", f"{said}, more than the {_LARGEST_COPY} bytes that it copies")
 
 
 def _check_alignment(array: str, uses: ArrayUses, element_bytes: int) -> None:

@@ -21,6 +21,8 @@ from coarsen.ir.types import PointerType
 from coarsen.transform.layouts.elements import is_copy, is_fill, is_vector_access
 
 _SOURCE = 1
+NEVER_CHANGES = "invariant.load"
+"""The kind of metadata that says of a load that nothing changes what it reads."""
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from coarsen.opencl_bench.results.exchange.t4_rules import check
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD
-from coarsen.variant.placement import GLOBAL
-from coarsen.variant.space import LAYOUT, ORDER, PAD
+from coarsen.variant.placement import GLOBAL, Place, PlaceChoice
+from coarsen.variant.space import LAYOUT, MEMORY, ORDER, PAD, is_of_arrays
 from coarsen.variant.variant import Variant
 
 __all__ = ["VERSION", "check", "is_foreign", "read_t4", "t4_configuration", "t4_document", "write_t4"]
@@ -93,7 +93,7 @@ def t4_document(measurements: Iterable[Measurement]) -> dict[str, Any]:
     arrays: dict[str, dict[str, None]] = {}
     for measurement in known:
         names = arrays.setdefault(measurement.subject.benchmark, {})
-        names.update(dict.fromkeys(plan.argument for plan in measurement.candidate.arrays))
+        names.update(dict.fromkeys(_array_parameters(measurement.candidate)))
     results = [_result(each, tuple(arrays[each.subject.benchmark])) for each in known]
     return {"schema_version": VERSION, "results": results}
 
@@ -121,7 +121,7 @@ def t4_configuration(candidate: Variant, arrays: Sequence[str] = ()) -> dict[str
 
     Args:
         candidate: any.
-        arrays: the arguments of which it is said how their arrays lie, besides those that lie otherwise.
+        arrays: parameters of arrays (`layout_NAME`, `memory_NAME`, …) that are said, besides those that it needs.
     """
     parameters: dict[str, int | str] = {}
     chosen = {(coarsening.level, coarsening.dimension): coarsening for coarsening in candidate.coarsenings}
@@ -136,16 +136,33 @@ def t4_configuration(candidate: Variant, arrays: Sequence[str] = ()) -> dict[str
 
 
 def _arrays(candidate: Variant, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """How each array lies: its layout, the order of its dimensions, empty as written; memory and pad if any."""
+    """How each array lies: its layout, the order of its dimensions, empty as written, its memory, its pad."""
     plans = {plan.argument: plan for plan in candidate.arrays}
-    for name in sorted({*names, *plans}):
-        plan = plans.get(name, ArrayPlan(name))
-        yield f"{LAYOUT}{name}", str(plan.layout)
-        yield f"{ORDER}{name}", str(plan.order) if plan.order else ""
+    for parameter in sorted({*names, *_array_parameters(candidate)}):
+        aspect, _, name = parameter.partition("_")
+        yield parameter, _aspects(plans.get(name, ArrayPlan(name)))[f"{aspect}_"]
+
+
+def _aspects(plan: ArrayPlan) -> dict[str, str]:
+    """The values of what is said of an array, by the beginnings of their names."""
+    shape = plan.shape if plan.place is Place.LOCAL else None
+    return {
+        LAYOUT: str(plan.layout),
+        ORDER: str(plan.order) if plan.order else "",
+        MEMORY: str(PlaceChoice(plan.place, shape)),
+        PAD: str(plan.pad),
+    }
+
+
+def _array_parameters(candidate: Variant) -> Iterator[str]:
+    """The names of the parameters that say how arrays lie, where otherwise than in the source."""
+    for plan in candidate.arrays:
+        if plan.moves_fields:
+            yield from (f"{LAYOUT}{plan.argument}", f"{ORDER}{plan.argument}")
         if plan.place is not GLOBAL:
-            yield f"memory_{name}", str(plan.place)
+            yield f"{MEMORY}{plan.argument}"
         if plan.pad != NO_PAD:
-            yield f"{PAD}{name}", str(plan.pad)
+            yield f"{PAD}{plan.argument}"
 
 
 def _transforms(candidate: Variant) -> dict[str, int | str]:
@@ -199,7 +216,7 @@ def _measurement(result: dict[str, Any], where: str) -> Measurement:
         )
     configuration = result.get("configuration")
     said = configuration if isinstance(configuration, Mapping) else {}
-    arrays = tuple(str(name).removeprefix(LAYOUT) for name in said if str(name).startswith(LAYOUT))
+    arrays = tuple(str(name) for name in said if is_of_arrays(str(name)))
     _check_same(result, _result(measurement, arrays), where)
     return measurement
 

@@ -17,9 +17,10 @@ from coarsen.opencl_bench.measure.environment import Versions
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Definitions, Variant
 
-FORMAT = 6
+FORMAT = 7
 PLAN_FILE = "plan.json"
 CODE_FOLDER = "code"
 BENCHMARK_FOLDER = "benchmarks"
@@ -87,11 +88,13 @@ class CodeEntry:
     kernels: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     arrays: tuple[LaidArgument, ...] = ()
+    placed: tuple[PlacedArgument, ...] = ()
 
     @classmethod
     def of(cls, code: Code, others: tuple[str, ...] = ()) -> CodeEntry:
         """The entry of some code; `others` are the keys of those that it needs."""
-        return cls(code.form, code.kernel, code.options, code.added_arguments, code.kernels, others, code.arrays)
+        facts = code.added_arguments, code.kernels, others, code.arrays, code.placed
+        return cls(code.form, code.kernel, code.options, *facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ def keys_of(code: Code) -> tuple[str, str]:
         *code.kernels,
         *map(repr, code.added_arguments),
         *map(repr, code.arrays),
+        *map(repr, code.placed),
         *others,
     ]
     return code.hash, hashlib.sha256("\0".join(own).encode()).hexdigest()

@@ -73,6 +73,7 @@ class Pack:
             entry.kernels,
             others,
             entry.arrays,
+            entry.placed,
         )
         if key not in keys_of(code):
             raise InvalidInputError(f"{path} is not what the pack was made with")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from coarsen.dispatch.expressions import Expression, parse_expression
@@ -27,6 +27,8 @@ from coarsen.opencl_bench.workloads.described.record_values import OF_ALL, alike
 from coarsen.opencl_bench.workloads.described.structure_types import LARGEST_STRUCTURE
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.variant.data_layout import ArrayLayout, Order
+from coarsen.variant.padding import Pad, PadKind
+from coarsen.variant.placement import parse_place
 from coarsen.variant.space import ArrayChoices
 
 KINDS = ("buffer", "scalar", "local", "image", "sampler")
@@ -63,15 +65,15 @@ def read_argument(table: Table, outputs: tuple[str, ...], structures: Types) -> 
 def _buffer(table: Table, outputs: tuple[str, ...], structures: Types) -> ArgumentDescription:
     table.check_names(
         *("name", "buffer", "element_bytes", "elements", "shape", "values", "same_as", "null", "scratch"),
-        *("layouts", "orders"),
+        *("layouts", "orders", "places"),
     )
     name = table.text("name")
     kind = _type(table, "buffer", structures)
     if table.has("same_as"):
-        _check_lacks(table, "elements", "shape", "values", "null", "scratch", "layouts", "orders")
+        _check_lacks(table, "elements", "shape", "values", "null", "scratch", "layouts", "orders", "places")
         return SharedDescription(name, kind, table.text("same_as"))
     if table.has("null"):
-        _check_lacks(table, "elements", "shape", "values", "scratch", "layouts", "orders")
+        _check_lacks(table, "elements", "shape", "values", "scratch", "layouts", "orders", "places")
         if table.values["null"] is not True:
             raise table.error("null", "it must be true; leave it out where there is a buffer")
         return NullDescription(name, kind)
@@ -86,14 +88,16 @@ def _buffer(table: Table, outputs: tuple[str, ...], structures: Types) -> Argume
         _values(table, kind, "unwritten" if name in outputs or is_scratch else None),
         is_scratch,
         shape,
-        _arrays(table, kind, max(len(shape), 1)),
+        _arrays(table, kind, shape),
     )
 
 
-def _arrays(table: Table, kind: ElementType, dimensions: int) -> ArrayChoices | None:
-    """How a buffer may lie, beside as written; None where the file doesn't say."""
-    if not table.has("layouts") and not table.has("orders"):
+def _arrays(table: Table, kind: ElementType, shape: Sequence[Expression]) -> ArrayChoices | None:
+    """How a buffer may lie, or be read, beside as written; None where the file doesn't say."""
+    if not any(map(table.has, ("layouts", "orders", "places"))):
         return None
+    dimensions = max(len(shape), 1)
+    places = [table.parse_text("places", parse_place, text) for text in table.texts("places")]
     layouts = [table.parse_text("layouts", ArrayLayout.parse, text) for text in table.texts("layouts")]
     orders = [table.parse_text("orders", Order.parse, text) for text in table.texts("orders")]
     if layouts and kind.structure is None:
@@ -102,7 +106,31 @@ def _arrays(table: Table, kind: ElementType, dimensions: int) -> ArrayChoices | 
         )
     if any(len(order.permutation) != dimensions for order in orders):
         raise table.error("orders", f"an order names each of the {dimensions} extents of shape once")
-    return ArrayChoices(table.text("name"), tuple(layouts), tuple(orders))
+    return ArrayChoices(table.text("name"), tuple(layouts), tuple(orders), (), tuple(places), _known(table, shape))
+
+
+def _known(table: Table, shape: Sequence[Expression]) -> tuple[int, ...] | None:
+    """The extents of a buffer where they are numbers, the same at all presets."""
+    extents = shape or (table.parse("elements", parse_expression),)
+    if any(extent.names for extent in extents):
+        return None
+    return tuple(int(extent.evaluate({})) for extent in extents)
+
+
+def read_pads(top: Table) -> tuple[ArrayChoices, ...]:
+    """Return the pads to try of static local arrays, `[pads]` of a file: `tile = ["1", "xor"]`.
+
+    Raises:
+        InvalidInputError: a pad that can't be, or is left to a device.
+    """
+    table = top.table("pads")
+    found = []
+    for name in table.values:
+        pads = tuple(table.parse_text(name, Pad.parse, text) for text in table.texts(name))
+        if any(pad.kind is PadKind.AUTO for pad in pads):
+            raise table.error(name, "auto is for `coarsen apply`: name the pads to try")
+        found.append(ArrayChoices(name, pads=pads))
+    return tuple(found)
 
 
 def _shape(table: Table) -> tuple[Expression, ...]:

@@ -129,7 +129,8 @@ class Description:
     `local_size_expressions` say the local size where parameters decide about it; `local_size` is then that of the
     defaults. `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
     lists `inputs`; None where no file does yet. `recorded` are launches of a real program, by their numbers, which
-    then are the only presets; `own_path` is the file of the description itself.
+    then are the only presets; `own_path` is the file of the description itself. `pads` are those to
+    try of static local arrays.
     """
 
     path: Path
@@ -159,6 +160,7 @@ class Description:
     input_list: Path | None = None
     recorded: Mapping[int, RecordedInput] = field(default_factory=dict)
     own_path: Path | None = None
+    pads: tuple[ArrayChoices, ...] = ()
 
     @property
     def name(self) -> str:

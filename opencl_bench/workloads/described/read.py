@@ -18,7 +18,7 @@ from coarsen.limits import LONGEST_NAME
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, whole_numbers
 from coarsen.opencl_bench.workloads.clock import Clock
-from coarsen.opencl_bench.workloads.described.arguments import read_argument
+from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads
 from coarsen.opencl_bench.workloads.described.check_names import check_names
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
@@ -82,10 +82,13 @@ def read_benchmark(path: Path) -> Benchmark:
         buffers_fit_any_local_size=not any(
             name.startswith(LOCAL_SIZE_PREFIX) for name in description.workload_names
         ),
-        arrays=tuple(
-            argument.arrays
-            for argument in description.arguments
-            if isinstance(argument, BufferDescription) and argument.arrays is not None
+        arrays=(
+            *(
+                argument.arrays
+                for argument in description.arguments
+                if isinstance(argument, BufferDescription) and argument.arrays is not None
+            ),
+            *description.pads,
         ),
     )
 
@@ -121,7 +124,7 @@ def _described(top: Table) -> Description:
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
         *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),
-        STRUCTURES,
+        *(STRUCTURES, "pads"),
         *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
     )
     outputs = read_outputs(top)
@@ -162,6 +165,7 @@ def _described(top: Table) -> Description:
         contents=read_shared_contents(top),
         inputs=space,
         input_list=list_file(path) if space is not None and list_file(path).is_file() else None,
+        pads=read_pads(top),
     )
     check_names(description)
     check_parameter_use(description)

@@ -10,6 +10,8 @@ from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.variant.coarsening import Coarsening, Level, configuration, configuration_of
 from coarsen.variant.data_layout import SOA, Order
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
@@ -54,6 +56,23 @@ def test_layouts_are_said() -> None:
     words = "--factor 1 --layout bodies=soa --order image=1,0 --shape image=4,5"
     assert paste.python == "" and paste.command.endswith(words)
     assert paste.launch.startswith("pack bodies and image as the command says (coarsen.Layout), and launch it")
+
+
+def test_places_and_pads_are_said() -> None:
+    arrays = (
+        ArrayPlan("tile", pad=Pad(elements=1)),
+        ArrayPlan("w", shape=(3, 3), place=Place.LOCAL),
+        ArrayPlan("x", place=Place.CONSTANT),
+    )
+    paste = paste_of(some_measurement(candidate=Variant((16,), (Coarsening(2),), arrays=arrays)))
+    assert paste.python == (
+        "coarsen.Program(context, source, factor=2, dim=0, arrays=[coarsen.array_plan('tile', pad='1'), "
+        "coarsen.array_plan('w', place='local', shape=[3, 3]), coarsen.array_plan('x', place='constant')])"
+    )
+    assert paste.command.endswith("--pad tile=1 --shape w=3,3 --place w=local --place x=constant")
+    assert paste.launch.startswith("launch it with the original")
+    # A program's launches that aren't coarsened have their arrays as they are written.
+    assert not paste_of(some_measurement(candidate=Variant((16,), arrays=arrays))).python
 
 
 def test_nothing_to_paste_where_nothing_is_faster() -> None:

@@ -19,6 +19,9 @@ from coarsen.opencl_bench.results.exchange.t4 import check, read_t4, t4_document
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, Order
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import XOR
+from coarsen.variant.placement import Place
+from coarsen.variant.space import is_of_arrays
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import measurements, some_measurement
 
@@ -105,6 +108,23 @@ def test_layouts_are_parameters_of_all_configurations_of_a_kernel() -> None:
         {"layout_bodies": "soa", "order_bodies": "", "layout_image": "aos", "order_image": "1,0"},
         {},
     ]
+
+
+def test_places_and_pads_are_parameters_of_all_configurations_of_a_kernel(tmp_path: Path) -> None:
+    local = ArrayPlan("w", shape=(3, 3), place=Place.LOCAL)
+    chosen = ((), (local,), (ArrayPlan("w", place=Place.CONSTANT), ArrayPlan("tile", pad=XOR)))
+    rows = [some_measurement(candidate=Variant((16,), arrays=arrays)) for arrays in chosen]
+    said = [
+        {name: value for name, value in result["configuration"].items() if is_of_arrays(name)}
+        for result in t4_document(rows)["results"]
+    ]
+    assert said == [
+        {"memory_w": "global", "pad_tile": "0"},
+        {"memory_w": "local:3,3", "pad_tile": "0"},
+        {"memory_w": "constant", "pad_tile": "xor"},
+    ]
+    write_t4(rows, tmp_path / "rows.json")
+    assert read_t4(tmp_path / "rows.json") == rows
 
 
 Damage = Callable[[dict[str, Any]], object]

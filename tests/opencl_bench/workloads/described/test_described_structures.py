@@ -17,6 +17,8 @@ from coarsen.opencl_bench.workloads.benchmark import LocalArgument
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
+from coarsen.variant.padding import XOR, Pad
+from coarsen.variant.placement import Place
 from coarsen.variant.space import ArrayChoices
 from tests.opencl_bench.workloads.described.conftest import Write
 
@@ -206,9 +208,33 @@ def test_layouts_and_orders_are_choices_and_no_part_of_the_inputs(write: Write) 
     )  # fmt: skip
 
 
+def test_places_and_pads_are_choices_and_no_part_of_the_inputs(write: Write) -> None:
+    chosen = read_benchmark(
+        write(
+            (BODIES, f'{BODIES}\nplaces = ["constant", "local"]'),
+            ("sizes = {", 'pads = {tile = ["1", "xor"]}\nsizes = {'),
+        )
+    )
+    assert chosen.inputs_hash == read_benchmark(write()).inputs_hash
+    assert chosen.arrays == (
+        ArrayChoices("bodies", places=(Place.CONSTANT, Place.LOCAL)),
+        ArrayChoices("tile", pads=(Pad(elements=1), XOR)),
+    )  # fmt: skip
+
+
+def test_extents_that_are_numbers_are_the_shape_of_a_copy(write: Write) -> None:
+    fixed = 'buffer = "Body"\nshape = ["2", "3 * 2"]\nplaces = ["local"]'
+    assert read_benchmark(write((BODIES, fixed))).arrays == (
+        ArrayChoices("bodies", places=(Place.LOCAL,), shape=(2, 6)),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        (BODIES, BODIES + '\nplaces = ["image"]', "arguments[0].places: image is not offered"),
+        ("sizes = {", 'pads = {tile = ["auto"]}\nsizes = {', "pads.tile: auto is for `coarsen apply`"),
+        ("sizes = {", "pads = {tile = [1]}\nsizes = {", "pads.tile: it must be an array of texts"),
         (BODIES, BODIES + '\nlayouts = ["rows"]', "arguments[0].layouts: a layout is aos, soa or aosoa:WIDTH"),
         (BODIES, BODIES + '\norders = ["0"]', "arguments[0].orders: an order names each of the 2 extents of sh"),
         ('buffer = "Found"', 'buffer = "float"\nlayouts = ["soa"]', "arguments[1].layouts: float has no fields"),

@@ -19,4 +19,4 @@ kernel void smooth(global float *to, global const float *from, global const floa
 // CHECK-NEXT: weights_tile{{.}}[[PLACE]]{{.}} = weights{{.}}[[PLACE]]{{.}};
 // CHECK: barrier(CLK_LOCAL_MEM_FENCE);
 // CHECK: weights_tile[i]
-// UNKNOWN: 03_local.cl:12:{{[0-9]+}}: how many elements weights has is not known: give its shape{{.*}} [place-extent-unknown]
+// UNKNOWN: 03_local.cl:12:{{[0-9]+}}: how much of weights a work-group reads is not known: give the array's shape{{.*}} [place-extent-unknown]

@@ -1,0 +1,90 @@
+"""Codes whose arrays are read from other memory are measured where a workload's launches suit them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from coarsen.coarsened_kernel import CoarsenedKernel
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.frontend.lower import lower
+from coarsen.opencl_bench.measure.machine import UndividedError
+from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
+from coarsen.opencl_bench.measure.placed_buffers import check_placed
+from coarsen.opencl_bench.measure.session import Session, Slot
+from coarsen.opencl_bench.records.code import Code, code_from_json
+from coarsen.opencl_bench.sweep.compile_service import code_of, original_code
+from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, keys_of
+from coarsen.opencl_bench.workloads.benchmark import Argument, BufferArgument, Launch, NullArgument, Workload
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.pipeline import carry_out
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.placement import Place, PlacedArgument
+from coarsen.variant.variant import Variant
+
+OPTIONS = find_benchmark("records-black_scholes_records")
+
+
+def coded(variant: Variant) -> Code:
+    kernel = lower(OPTIONS.code, OPTIONS.kernel, OPTIONS.build_options)
+    return code_of(CoarsenedKernel.of(carry_out(kernel, variant)), "opencl_c", OPTIONS.build_options)
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize("place", [Place.CONSTANT, Place.NONCOHERENT])
+def test_results_are_those_of_global_memory(place: Place, device: DeviceDescription) -> None:
+    session = Session(OpenClMachine(device), OPTIONS, "test", 0)
+    variant = Variant((64,), (Coarsening(4),), arrays=(ArrayPlan("options", place=place),))
+    code = coded(variant)
+    assert [each.place for each in code.placed] == [place]
+    assert code_from_json(code.to_json()) == code
+    session.load(Slot.CANDIDATE, variant, code)
+    session.expect(Slot.CANDIDATE, original_code(OPTIONS, (), OPTIONS.source))
+    assert session.try_out(Slot.CANDIDATE).wrong == ()
+    short = replace(code, placed=(PlacedArgument(0, Place.LOCAL, (), 1),))
+    with pytest.raises(UndividedError, match="not the 1 that are copied"):
+        session.load(Slot.CANDIDATE, variant, short)
+
+
+def test_a_pack_keeps_what_launches_need() -> None:
+    code = Code("opencl_c", "k", "", placed=(PlacedArgument(0, Place.CONSTANT),))
+    assert CodeEntry.of(code).placed == code.placed
+    assert keys_of(code)[1] != keys_of(replace(code, placed=()))[1]
+
+
+def check(placed: PlacedArgument, *arguments: str | None, limit: int | None = 64) -> None:
+    values: list[Argument] = [NullArgument() if name is None else BufferArgument(name) for name in arguments]
+    launches = (Launch("k", (4,), (4,), tuple(values)),)
+    buffers = {name: np.zeros(16, np.uint32) for name in ("a", "b")}
+    check_placed(
+        Code("opencl_c", "k", "", placed=(placed,)), launches, Workload(buffers, launches, (), None), limit
+    )
+
+
+@pytest.mark.parametrize(
+    "placed",
+    [
+        PlacedArgument(0, Place.CONSTANT, (1,)),
+        PlacedArgument(0, Place.NONCOHERENT, (1,)),
+        PlacedArgument(0, Place.LOCAL, (1,), 64),
+    ],
+)
+def test_what_suits(placed: PlacedArgument) -> None:
+    check(placed, "a", "b")
+    with pytest.raises(UndividedError, match="the buffer a is written, so it is not read from"):
+        check(placed, "a", "a")
+
+
+def test_what_does_not_suit() -> None:
+    check(PlacedArgument(0, Place.CONSTANT), None)
+    check(PlacedArgument(0, Place.CONSTANT), "a", limit=None)
+    with pytest.raises(UndividedError, match="has 64 bytes, and the device's constant memory takes 63"):
+        check(PlacedArgument(0, Place.CONSTANT), "a", limit=63)
+    for size in (63, 65):
+        with pytest.raises(UndividedError, match=f"has 64 bytes, not the {size} that are copied"):
+            check(PlacedArgument(0, Place.LOCAL, (), size), "a")
+    with pytest.raises(UndividedError, match="the argument 0 is no buffer"):
+        check(PlacedArgument(0, Place.LOCAL, (), 64), None)

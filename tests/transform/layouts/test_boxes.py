@@ -1,0 +1,274 @@
+"""Kernels that read a box of an array from local memory leave what they leave as written, on each device.
+
+Buffers end with the last element that is read, so that Oclgrind sees what is copied beyond. Forms of output come
+by turns; PoCL takes every other combination.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from coarsen.coarsened_kernel import CoarsenedKernel
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.frontend.lower import lower
+from coarsen.pipeline import carry_out, laid_out
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
+from coarsen.variant.data_plan import array_plan
+from coarsen.variant.variant import Variant
+from tests.transform.cases import Case, integers, zeros
+from tests.transform.harness import (
+    assert_same,
+    coarsened_outcome,
+    form_by_turns,
+    is_left_out,
+    lowered,
+    original_outcome,
+)
+
+W, H = 32, 8
+
+
+@dataclass(frozen=True)
+class BoxKernel:
+    """A kernel `k(global const int *a, global const int *b, global int *out, int n)` and what it reads of `a`.
+
+    `arrays` are copied, `cells` of `a`; `read` is the number of elements of `a`, up to the last that is read.
+    """
+
+    name: str
+    body: str
+    cells: int
+    read: int
+    arrays: tuple[str, ...] = ("a",)
+    number: int = W + 2
+    offset: tuple[int, ...] | None = None
+    b_read: int = 16
+
+    @property
+    def case(self) -> Case:
+        """Its launch."""
+        return Case(
+            "k",
+            (W, H),
+            (8, 4),
+            lambda rng, n: [
+                integers(rng, self.read),
+                integers(rng, self.b_read),
+                zeros(n),
+                np.int32(self.number),
+            ],
+            global_offset=self.offset,
+            text=f"""
+kernel __attribute__((reqd_work_group_size(8, 4, 1)))
+void k(global const int *a, global const int *b, global int *out, int n)
+{{
+    int x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1);
+    global int *to = out + y * {W} + x;
+    {self.body}
+}}
+""",
+        )
+
+
+STAR = """*to = 4 * a[(y + 1)*n + x + 1] - a[y*n + x + 1] - a[(y + 2)*n + x + 1]
+        - a[(y + 1)*n + x] - a[(y + 1)*n + x + 2];"""
+LAST_OF_STAR = (H + 1) * (W + 2) + W + 1
+WINDOW = """int sum = 0;
+    for (int i = 0; i < 3; ++i)
+        for (int j = -1; j <= 1; ++j)
+            sum += a[(y + i)*n + x + j + 1] * b[3*i + j + 1];
+    *to = sum;"""
+PRODUCT = """int sum = 0;
+    for (int k = 0; k < 16; ++k) sum += a[y*16 + k] * b[k*n + x];
+    *to = sum;"""
+
+KERNELS = (
+    BoxKernel("star", STAR, 60, LAST_OF_STAR),
+    BoxKernel("star_offset", STAR, 60, LAST_OF_STAR, offset=(3, 5)),
+    BoxKernel("window", WINDOW, 60, (H + 2) * (W + 2)),
+    BoxKernel("window_and_weights", WINDOW, 60, (H + 2) * (W + 2), ("a", "b"), b_read=9),
+    BoxKernel("transposed", "to[0] = a[x*n + y];", 32, W * H, number=H),
+    BoxKernel("rows_times_vector", PRODUCT.replace("k*n + x", "k"), 64, 16 * H, ("a", "b")),
+    BoxKernel("product", PRODUCT, 64, 16 * H, ("a", "b"), W, b_read=16 * W),
+    BoxKernel("backwards", "size_t i = get_global_id(0); *to = a[n - i - 1] + a[n - i];", 9, W + 1, number=W),
+    BoxKernel("known_rows", "*to = a[40*y + x] - a[40*y + x + 2] + a[40*(y + 1) + x];", 50, 40 * H + W),
+    BoxKernel(
+        "ids_in_the_group",
+        "int i = get_group_id(0) * 8 + get_local_id(0); *to = a[i] + 3 * a[i + 5];",
+        13,
+        W + 5,
+    ),
+    BoxKernel("down", "for (int k = 2; k >= -2; --k) to[0] = (k == 2 ? 0 : to[0] * 3) + a[2 + x - k];", 40, W + 4),
+    BoxKernel(
+        "wide",
+        "size_t i = get_global_id(0); *to = 0; for (int k = -1; k <= 1; ++k) *to += a[i + k + 1] * b[k + 1];",
+        10,
+        W + 2,
+    ),
+    BoxKernel(
+        "called_as_the_copy_is",
+        "int sum = 0; for (int base = 0; base < 4; ++base) sum = 3*sum + a[x + base] * b[y + base]; *to = sum;",
+        11,
+        W + 3,
+        ("a", "b"),
+        b_read=H + 3,
+    ),
+    BoxKernel(
+        "unknown_dimension_cancels",
+        "int q = get_global_id(n), i = (x + q)*n + y; *to = a[i - n*q - y];",
+        8,
+        W,
+        number=1,
+    ),
+    BoxKernel("unsigned", "uint i = get_global_id(0), m = n; *to = a[m*y + i] ^ a[m*y + i + m];", 40, H * 34 + W),
+)
+CONFIGURATIONS: tuple[Configuration, ...] = (
+    (),
+    (Coarsening(4),),
+    (Coarsening(2, 1),),
+    (Coarsening(2, level=Level.GROUP),),
+)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_boxes(queue: cl.CommandQueue, device: DeviceDescription, kernel: BoxKernel) -> None:
+    number, case = KERNELS.index(kernel), kernel.case
+    original = original_outcome(queue.context, case)
+    laid = laid_out(lowered(case), [array_plan(name, place="local") for name in kernel.arrays])
+    assert [(each.argument, each.size) for each in laid.placed] == [(name, None) for name in kernel.arrays]
+    assert f"[{kernel.cells} x i32]" in laid.kernel.graph.variables["k.a_tile"].definition
+    for turn, chosen in enumerate(CONFIGURATIONS):
+        if is_left_out(device, number + turn):
+            continue
+        result = CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
+        form = form_by_turns(device, number + turn)
+        assert_same(original, coarsened_outcome(queue, result, form, case, chosen), case.tolerance)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A kernel whose reads of `a` are no box, why, and in which line of the body this is said."""
+
+    name: str
+    body: str
+    why: str
+    line: int = 1
+
+
+MORE = "depends on more than ids, counters"
+NOT_ALL = "not every work-item comes to this read"
+REFUSED = (
+    Refused("early_return", "if (x >= n) return;\n*to = a[x];", NOT_ALL, 2),
+    Refused("condition", "if (x > 2)\n*to = a[x];", NOT_ALL, 2),
+    Refused("inner_condition", "for (int k = 0; k < 4; ++k)\nif (k != y)\n*to += a[x + k];", NOT_ALL, 3),
+    Refused("open_loop", "for (int k = 0; k < n; ++k)\n*to += a[x + k];", NOT_ALL, 2),
+    Refused("left_early", "for (int k = 0; k < 4; ++k) { if (b[k]) break;\n*to += a[x + k]; }", NOT_ALL, 2),
+    Refused("tested_last", "int k = 0; do\n*to += a[x + k]; while (++k < 4);", NOT_ALL, 2),
+    Refused("data", "*to = a[b[x]];", MORE),
+    Refused("square", "*to = a[x * x];", "no sum of ids and counters"),
+    Refused("halves", "*to = a[x / 2];", MORE),
+    Refused("diagonal", "*to = a[x * n + x];", "an id or a counter counts in two ways"),
+    Refused("two_ways", "*to = a[x] +\na[2 * x];", "an id or a counter counts in two ways", 2),
+    Refused("other_row", "*to = a[x] +\na[x + n];", "how far it is from another read of the array", 2),
+    Refused("between", "*to = a[4 * x] +\na[4 * x + 1];", "how far it is from another read of the array", 2),
+    Refused("widened", "long i = x + 1; *to = a[i * 2];", "a number of more bits"),
+    Refused("types", "*to = a[x] +\na[(size_t)get_global_id(0)];", "of different types", 2),
+    Refused("after_a_loop", "int k = 0; for (; k < 4; ++k) *to += b[k];\n*to += a[x + k];", MORE, 2),
+    Refused("two_counters", "for (int k = 0, m = 3; k < 4; ++k, ++m)\n*to += a[x + m];", MORE, 2),
+    Refused("cancelled", "for (int k = 0, m = n; k < 4; ++k, ++m)\n*to += a[x + k + m - m];", MORE, 2),
+    Refused(
+        "unsigned_counter", "for (uint k = 0; k < 4; ++k)\n*to += a[get_global_id(0) + k];", "of more bits", 2
+    ),
+    Refused(
+        "far_counters",
+        "for (int k = (1 << 30) - 3; k < 1 << 30; ++k) for (int m = (1 << 30) - 3; m < 1 << 30; ++m)\n"
+        "*to += a[(long)k + m] + a[(long)k + m + 8];",
+        NOT_ALL,
+        2,
+    ),
+    Refused("vector", "*to = vload2(x, a).x;", "this takes something else than an element"),
+    Refused("part", "*to = ((global const short *)a)[x];", "this takes something else than an element"),
+    Refused("same", "*to = a[n];", "all work-items read the same element"),
+)
+
+
+def refusal(source: str, name: str = "a") -> RefusalError:
+    with pytest.raises(RefusalError) as caught:
+        laid_out(lower(source, "k"), [array_plan(name, place="local")])
+    return caught.value
+
+
+@pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.name)
+def test_refused(refused: Refused) -> None:
+    found = refusal(BoxKernel(refused.name, refused.body, 0, 0).case.source)
+    assert found.code == "place-footprint-unknown" and refused.why in str(found)
+    assert found.position is not None
+    assert found.position.line == 6 + refused.line
+
+
+def test_what_is_not_read_is_not_copied() -> None:
+    found = refusal(BoxKernel("none", "*to = n;", 0, 0).case.source)
+    assert found.code == "place-footprint-unknown" and "nothing of a is read" in str(found)
+
+
+COUNTED = """target triple = "spir64-unknown-unknown"
+declare spir_func i64 @_Z13get_global_idj(i32)
+
+define spir_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %out) !reqd_work_group_size !0 {
+entry:
+  %x = call spir_func i64 @_Z13get_global_idj(i32 0)
+  br label %head
+
+head:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %body ]
+  %sum = phi i32 [ 0, %entry ], [ %sum.next, %body ]
+  %is.less = icmp ult i64 %k, 4
+  br i1 %is.less, label %body, label %end
+
+body:
+  %i = add i64 %x, %k
+  %from = getelementptr i32, ptr addrspace(1) %a, i64 %i
+  %value = load i32, ptr addrspace(1) %from, align 4
+  %sum.next = sub i32 %value, %sum
+  %k.next = add i64 %k, 1
+  br label %head
+
+end:
+  %to = getelementptr i32, ptr addrspace(1) %out, i64 %x
+  store i32 %sum, ptr addrspace(1) %to, align 4
+  ret void
+}
+
+!0 = !{i32 8, i32 1, i32 1}
+"""
+
+
+def test_addresses_have_64_bits() -> None:
+    source = COUNTED.replace("spir64", "spir").replace("i64 @_Z13", "i32 @_Z13")
+    source = source.replace("%x = call spir_func i32", "%id = call spir_func i32")
+    source = source.replace("  br label %head\n\nhead", "  %x = zext i32 %id to i64\n  br label %head\n\nhead")
+    with pytest.raises(InvalidInputError, match="addresses of 64 bits"):
+        laid_out(lower(source, "k"), [array_plan("a", place="local")])
+
+
+def test_a_box_has_a_limit() -> None:
+    found = refusal(BoxKernel("large", "for (int k = 0; k < 600; ++k) *to += a[x * 600 + k];", 0, 0).case.source)
+    assert found.code == "place-too-large" and "reads 4800 elements of a" in str(found)
+
+
+def test_records_are_not_copied_in_boxes() -> None:
+    found = refusal(
+        "typedef struct { char c; int i; } R; kernel __attribute__((reqd_work_group_size(8, 1, 1)))\n"
+        "void k(global const R *a, global R *out) { int x = get_global_id(0); out[x] = a[x]; }"
+    )
+    assert found.code == "place-footprint-unknown"
+
+
+def test_the_local_size_must_be_demanded() -> None:
+    source = KERNELS[0].case.source.replace("__attribute__((reqd_work_group_size(8, 4, 1)))", "")
+    assert refusal(source).code == "place-extent-unknown"
