@@ -27,7 +27,7 @@ def test_values_by_argument() -> None:
     ("layouts", "orders", "message"),
     [
         (["bodies"], [], "--layout is written as ARGUMENT=VALUE, not 'bodies'"),
-        (["bodies=soa,rows"], [], "a layout is aos, soa or aosoa:WIDTH, not 'rows'"),
+        (["bodies=soa,rows"], [], "a layout is aos, soa, aosoa:WIDTH, deep-soa or deep-aosoa:WIDTH, not 'rows'"),
         ([f"bodies=aosoa:{'9' * 5000}"], [], "the width of a tile has 5000 digits"),
         ([], ["image=1"], "an order names each dimension once"),
     ],
