@@ -11,7 +11,7 @@ import typer
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted
-from coarsen.cli.space_options import array_choices
+from coarsen.cli.space_options import ArrayOptions, array_choices
 from coarsen.errors import InvalidInputError
 from coarsen.variant.variant_json import variant_to_json
 
@@ -74,7 +74,7 @@ class LayoutRequest:
         # Imported late: it loads LLVM.
         from coarsen.opencl_bench.tuning.layout_choices import FoundLayouts, check_choices, layout_choices
 
-        named = array_choices(self.layouts, self.orders)
+        named = array_choices(ArrayOptions(self.layouts, self.orders))
         check_choices(benchmark, named, device.macros)
         known = layout_choices(benchmark, device.macros) if self.every else FoundLayouts(benchmark.arrays)
         for sentence in known.refused:
