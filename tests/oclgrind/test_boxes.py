@@ -16,6 +16,7 @@ from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import array_plan
 from coarsen.variant.variant import Variant
 from tests.oclgrind.watch import Findings, watching
+from tests.transform.cases import Argument
 from tests.transform.harness import lowered
 from tests.transform.layouts.test_boxes import KERNELS, BoxKernel, H, W
 
@@ -37,14 +38,16 @@ def findings(kernel: BoxKernel, chosen: Configuration, device: DeviceDescription
     global_size = (W // 2, H) if chosen else (W, H)
     with watching(device) as watched:
         program = build_uncached(watched.context, made.opencl_c, [made.opencl_c_standard])
-        passed = [
-            cl.Buffer(watched.context, _INFO, hostbuf=value) if isinstance(value, np.ndarray) else value
-            for value in arguments
-        ]
         found = cl.Kernel(program, "k")
-        found.set_args(*passed)
+        found.set_args(*(_passed(watched.context, argument) for argument in arguments))
         cl.enqueue_nd_range_kernel(watched.queue, found, global_size, local_size, kernel.offset)
         return watched.findings()
+
+
+def _passed(context: cl.Context, argument: Argument) -> cl.Buffer | np.generic:
+    """What is passed for an argument: these kernels take arrays and numbers alone."""
+    assert isinstance(argument, np.ndarray | np.generic)
+    return cl.Buffer(context, _INFO, hostbuf=argument) if isinstance(argument, np.ndarray) else argument
 
 
 @pytest.mark.parametrize("chosen", [(), (Coarsening(2),)], ids=["uncoarsened", "factor2"])
