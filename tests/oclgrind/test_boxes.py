@@ -38,8 +38,10 @@ def findings(kernel: BoxKernel, chosen: Configuration, device: DeviceDescription
     global_size = (W // 2, H) if chosen else (W, H)
     with watching(device) as watched:
         program = build_uncached(watched.context, made.opencl_c, [made.opencl_c_standard])
+        # OpenCL does not keep the buffers of a kernel's arguments.
+        passed = [_passed(watched.context, argument) for argument in arguments]
         found = cl.Kernel(program, "k")
-        found.set_args(*(_passed(watched.context, argument) for argument in arguments))
+        found.set_args(*passed)
         cl.enqueue_nd_range_kernel(watched.queue, found, global_size, local_size, kernel.offset)
         return watched.findings()
 
