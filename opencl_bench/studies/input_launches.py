@@ -33,9 +33,10 @@ from coarsen.opencl_bench.studies.input_runs import add_lines, run_line
 from coarsen.opencl_bench.studies.input_shipped import ShippedKernel, VersionCodes, shipped_kernels
 from coarsen.opencl_bench.studies.input_tables import table
 from coarsen.opencl_bench.workloads.adaptive_driver import AdaptiveKernel
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Preset, Workload
+from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, Preset, Workload
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.input_space import InputSpace
+from coarsen.variant.variant import Variant
 
 LAUNCHES = 500
 # Sizes are drawn from the low end of their range on, as far as this share of its octaves.
@@ -79,6 +80,39 @@ def _drawn(space: InputSpace, name: str, draw: random.Random) -> int:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """An input that was drawn: the preset `drawn` of a benchmark, and its workload with contents of a seed."""
+
+    benchmark: Benchmark
+    workload: Workload
+    seed: int
+
+    @property
+    def size(self) -> dict[str, int]:
+        """Its sizes, by name."""
+        return dict(self.benchmark.preset("drawn").size)
+
+    @property
+    def byte_count(self) -> int:
+        """The bytes that its buffers hold."""
+        return sum(buffer.nbytes for buffer in self.workload.buffers.values())
+
+    def launches(self, variant: Variant) -> tuple[Launch, ...]:
+        """Return the launches of a version; where arguments may be of the contents, with those of this seed.
+
+        Args:
+            variant: the version.
+
+        Raises:
+            InvalidInputError: a work-group size that the algorithm can't use.
+        """
+        if self.benchmark.make_launches is not None:
+            return self.benchmark.launches("drawn", variant.local_size, variant.definitions)
+        made = self.benchmark.workload("drawn", self.seed, variant.local_size, variant.definitions)
+        return made.launches
+
+
+@dataclass(frozen=True)
 class Launcher:
     """Launches versions of one kernel.
 
@@ -104,18 +138,19 @@ class Launcher:
         draw = random.Random(seed ^ zlib.crc32(kernel.name.encode()))
         choosers = [chooser(file, file.tree), chooser(file, file.tree_without_supplied or file.tree)]
         while counts.launches < launches:
-            benchmark, workload = _small_input(kernel, draw, counts.launches)
-            chosen = [self._chosen(each, benchmark, workload) for each in choosers]
+            drawn = _small_input(kernel, draw, counts.launches)
+            chosen = [self._chosen(each, drawn.benchmark, drawn.workload) for each in choosers]
             versions = (*chosen, chosen[0], draw.randrange(len(file.versions)), file.default)
             try:
-                executor = self.machine.place(workload)
-                expected = workload.reference() if workload.reference else self._of_default(executor, benchmark)
+                executor = self.machine.place(drawn.workload)
+                reference = drawn.workload.reference
+                expected = reference() if reference else self._of_default(executor, drawn)
                 for turn, version in enumerate(versions[: launches - counts.launches]):
-                    self._launch(executor, benchmark, workload, expected, version, counts, is_again=turn == 2)
+                    self._launch(executor, drawn, expected, version, counts, is_again=turn == 2)
             except LaunchError as error:
                 # It is one launch, of which nothing came; others on these buffers would prove nothing.
                 counts.launches += 1
-                counts.wrong.append(f"{dict(benchmark.preset('drawn').size)}: {error}")
+                counts.wrong.append(f"{drawn.size}: {error}")
         return counts
 
     def _chosen(self, choose: Chooser, benchmark: Benchmark, workload: Workload) -> int:
@@ -125,19 +160,17 @@ class Launcher:
         version = choose.version([numbers[name] for name in choose.features.inputs])
         return file.default if version is None else version
 
-    def _of_default(self, executor: Executor, benchmark: Benchmark) -> Mapping[str, Array]:
+    def _of_default(self, executor: Executor, drawn: Drawn) -> Mapping[str, Array]:
         default = self.shipped.file.default
         variant = self.shipped.file.versions[default].variant
-        launches = benchmark.launches("drawn", variant.local_size, variant.definitions)
         executor.reset()
-        executor.load(self.codes[default], variant, None, launches)(Clock.SUM)
+        executor.load(self.codes[default], variant, None, drawn.launches(variant))(Clock.SUM)
         return executor.outputs()
 
     def _launch(
         self,
         executor: Executor,
-        benchmark: Benchmark,
-        workload: Workload,
+        drawn: Drawn,
         expected: Mapping[str, Array],
         version: int,
         counts: Counts,
@@ -146,39 +179,36 @@ class Launcher:
         file = self.shipped.file
         try:
             variant = file.versions[version].variant
-            launches = benchmark.launches("drawn", variant.local_size, variant.definitions)
-            job = executor.load(self.codes[version], variant, None, launches)
+            job = executor.load(self.codes[version], variant, None, drawn.launches(variant))
         except (InvalidInputError, UndividedError, BuildError):
             counts.fell_back += 1
             variant, version = file.versions[file.default].variant, file.default
-            launches = benchmark.launches("drawn", variant.local_size, variant.definitions)
-            job = executor.load(self.codes[version], variant, None, launches)
+            job = executor.load(self.codes[version], variant, None, drawn.launches(variant))
         if is_again:
             executor.restore()
         else:
             executor.reset()
         job(Clock.SUM)
         counts.launches += 1
-        where = f"{dict(benchmark.preset('drawn').size)}, {variant}"
-        counts.wrong += [f"{where}: {each}" for each in compare(executor.outputs(), expected, workload)]
+        where = f"{drawn.size}, {variant}"
+        counts.wrong += [f"{where}: {each}" for each in compare(executor.outputs(), expected, drawn.workload)]
         counts.outside += [f"{where}: {name}" for name in executor.violated()]
 
 
-def _small_input(kernel: AdaptiveKernel, draw: random.Random, seed: int) -> tuple[Benchmark, Workload]:
+def _small_input(kernel: AdaptiveKernel, draw: random.Random, seed: int) -> Drawn:
     """An input that was drawn, with buffers that are not large."""
-    smallest: tuple[int, Benchmark, Workload] | None = None
+    smallest: Drawn | None = None
     for _ in range(8):
         preset = Preset(drawn_size(kernel.inputs, draw), kernel.local_sizes[0])
         benchmark = replace(kernel.benchmark, presets={"drawn": preset, **kernel.benchmark.presets})
-        workload = benchmark.workload("drawn", seed)
-        count = sum(buffer.nbytes for buffer in workload.buffers.values())
-        if smallest is None or count < smallest[0]:
-            smallest = count, benchmark, workload
-        if count <= _MOST_BYTES:
+        drawn = Drawn(benchmark, benchmark.workload("drawn", seed), seed)
+        if smallest is None or drawn.byte_count < smallest.byte_count:
+            smallest = drawn
+        if drawn.byte_count <= _MOST_BYTES:
             break
     if smallest is None:
         raise InternalError("no input was drawn")
-    return smallest[1:]
+    return smallest
 
 
 def measured(

@@ -109,6 +109,18 @@ def test_launches_of_what_is_shipped_are_counted(stored: StoredKernel, monkeypat
     assert wrong.launches == 10 and wrong.wrong and len(built) == 1
 
 
+@pytest.mark.compiled_devices
+def test_an_argument_that_is_of_the_contents_is_that_of_the_drawn_ones() -> None:
+    # The key that binarySearch looks for is one of the elements.
+    kernel, device = adaptive_kernel("adaptive-binarySearch"), find_device("pocl")
+    (found,) = of_rows(kernel, rows_of(kernel, crossing))
+    shipped = ShippedKernel(found, file_of(found, device))
+    compiled = VersionCodes()
+    codes = tuple(compiled.of(found, version.variant) for version in shipped.file.versions)
+    counts = Launcher(shipped, OpenClMachine(device), codes).count(10)
+    assert (counts.launches, counts.wrong, counts.outside) == (10, [], [])
+
+
 class BrokenMachine(OpenClMachine):
     """A device that takes no workload."""
 
