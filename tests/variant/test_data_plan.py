@@ -27,7 +27,7 @@ def test_plans_by_argument() -> None:
         (["bodies"], [], [], "--layout is written as ARGUMENT=VALUE, not 'bodies'"),
         ([], ["=1,0"], [], "--order is written as"),
         (["a=soa", "a=aos"], [], [], "--layout names the argument a twice"),
-        (["a=rows"], [], [], "a layout is aos, soa or aosoa:WIDTH, not 'rows'"),
+        (["a=rows"], [], [], "a layout is aos, soa, aosoa:WIDTH, deep-soa or deep-aosoa:WIDTH, not 'rows'"),
         ([], ["a=1,1"], [], "an order names each dimension once"),
         (["a=soa"], [], ["a=many"], "a shape is one whole number for each dimension"),
         ([], [], ["a=100"], "--shape a=… goes with --layout a=… or --order a=…"),

@@ -200,4 +200,4 @@ def test_the_files_survive_csv(name: str, form: str, tmp_path: Path) -> None:
 
 
 def test_the_files_are_small() -> None:
-    assert sum(path.stat().st_size for path in DATA.iterdir()) < 12 << 20
+    assert sum(path.stat().st_size for path in DATA.iterdir()) < 18 << 20

@@ -134,7 +134,7 @@ def test_a_file_without_measurements(tmp_path: Path) -> None:
 def test_nothing_named() -> None:
     with pytest.raises(InvalidInputError, match=r"^name at least one file of results$"):
         read_results()
-    with pytest.raises(InvalidInputError, match=r"^name at least one sweep; there are h200, intel, "):
+    with pytest.raises(InvalidInputError, match=r"^name at least one sweep; there are h200, inputs_intel, "):
         shipped_results()
 
 
@@ -144,6 +144,6 @@ def test_what_comes_with_the_package() -> None:
     assert len(shipped_results("pocl", "h200").devices) == 2
     with pytest.raises(
         InvalidInputError,
-        match=r"no sweep 'poccl' comes with the package \(did you mean pocl\?\); there are h200, intel, ",
+        match=r"no sweep 'poccl' comes with the package \(did you mean pocl\?\); there are h200, inputs_intel, ",
     ):
         shipped_results("poccl")

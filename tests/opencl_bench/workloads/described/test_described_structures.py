@@ -235,7 +235,7 @@ def test_extents_that_are_numbers_are_the_shape_of_a_copy(write: Write) -> None:
         (BODIES, BODIES + '\nplaces = ["image"]', "arguments[0].places: image is not offered"),
         ("sizes = {", 'pads = {tile = ["auto"]}\nsizes = {', "pads.tile: auto is for `coarsen apply`"),
         ("sizes = {", "pads = {tile = [1]}\nsizes = {", "pads.tile: it must be an array of texts"),
-        (BODIES, BODIES + '\nlayouts = ["rows"]', "arguments[0].layouts: a layout is aos, soa or aosoa:WIDTH"),
+        (BODIES, BODIES + '\nlayouts = ["rows"]', "arguments[0].layouts: a layout is aos, soa, aosoa:WIDTH, "),
         (BODIES, BODIES + '\norders = ["0"]', "arguments[0].orders: an order names each of the 2 extents of sh"),
         ('buffer = "Found"', 'buffer = "float"\nlayouts = ["soa"]', "arguments[1].layouts: float has no fields"),
         ('mass = "float"\n', 'mass = "flot"\n', "structures.Body.mass: 'flot' is no type (did you mean float"),
