@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -12,6 +11,7 @@ import numpy as np
 from coarsen.dispatch.tuned_file import JSON
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import Ending, VersionTimes
+from coarsen.opencl_bench.inputs.kept_seconds import seconds_from_json, seconds_to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class ColdTimes:
 
     def to_json(self) -> dict[str, JSON]:
         """Return it as a tuned file keeps it."""
-        seconds: list[JSON] = [[None if math.isnan(time) else time for time in row] for row in self.seconds]
+        seconds: list[JSON] = [seconds_to_json(row) for row in self.seconds]
         endings: list[JSON] = [list(map(int, row)) for row in self.endings]
         return {
             "inputs": list(self.inputs),
@@ -88,7 +88,7 @@ class ColdTimes:
         """
         return cls(
             tuple(str(name) for name in value["inputs"]),
-            tuple(tuple(math.nan if time is None else float(time) for time in row) for row in value["seconds"]),
+            tuple(tuple(seconds_from_json(row)) for row in value["seconds"]),
             tuple(tuple(int(Ending(ending)) for ending in row) for row in value["endings"]),
             {str(name): str(reason) for name, reason in value["left_out"].items()},
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs.cold_times import ColdTimes
+from coarsen.opencl_bench.inputs.kept_seconds import seconds_from_json, seconds_to_json
 from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
@@ -52,7 +52,7 @@ class Evidence:
             "versions": [variant_to_json(version) for version in times.versions],
             "default": times.default,
             "endings": times.endings.tolist(),
-            "seconds": [[None if math.isnan(t) else t for t in row] for row in times.seconds.tolist()],
+            "seconds": [seconds_to_json(row) for row in times.seconds.tolist()],
             **({} if self.left_open is None else {"left_open": self.left_open.to_json()}),
             **_caches(self.is_cold, self.cold),
         }
@@ -68,7 +68,7 @@ def evidence_of(file: TunedFile) -> Evidence:
             )
             for each in kept["inputs"]
         )
-        seconds = np.array([[math.nan if t is None else float(t) for t in row] for row in kept["seconds"]])
+        seconds = np.array([seconds_from_json(row) for row in kept["seconds"]])
         versions = tuple(variant_from_json(each) for each in kept["versions"])
         # Files of older releases don't tell endings.
         endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)

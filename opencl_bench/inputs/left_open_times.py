@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -12,6 +11,7 @@ import numpy as np
 from coarsen.dispatch.tuned_file import JSON
 from coarsen.models.inputs.times import Ending, VersionTimes
 from coarsen.models.trees.arrays import Array
+from coarsen.opencl_bench.inputs.kept_seconds import seconds_from_json, seconds_to_json
 
 # What tables and sentences call it.
 LEFT_OPEN = "the default version, its local size left to the driver"
@@ -56,8 +56,7 @@ class LeftOpenTimes:
         """Return it as a tuned file keeps it."""
         if self.reason:
             return {"reason": self.reason}
-        seconds: list[JSON] = [None if math.isnan(time) else time for time in self.seconds]
-        return {"seconds": seconds, "endings": list(map(int, self.endings))}
+        return {"seconds": seconds_to_json(self.seconds), "endings": list(map(int, self.endings))}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], inputs: int) -> Self:
@@ -72,7 +71,7 @@ class LeftOpenTimes:
         """
         if "reason" in value:
             return cls(reason=str(value["reason"]))
-        seconds = tuple(math.nan if time is None else float(time) for time in value["seconds"])
+        seconds = tuple(seconds_from_json(value["seconds"]))
         endings = tuple(int(Ending(ending)) for ending in value["endings"])
         if not len(seconds) == len(endings) == inputs:
             raise ValueError("another number of inputs")

@@ -13,7 +13,6 @@ from coarsen.errors import CoarsenError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.variant_launch import buffer_passed_twice
-from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import for_distinct_memory
@@ -38,9 +37,8 @@ def with_distinct(space: Space, benchmark: Benchmark, preset: str, macros: Devic
 
 def gains_by_distinct(benchmark: Benchmark, macros: DeviceMacros) -> bool:
     """Return True if other code can come of distinct arguments; False of a kernel that can't be read."""
-    options = build_options(benchmark, benchmark.own_definitions)
     try:
-        _, found = for_distinct_memory(lower(benchmark.code, benchmark.kernel, options, macros))
+        _, found = for_distinct_memory(lower(benchmark.code, benchmark.kernel, benchmark.own_options, macros))
     except CoarsenError:
         return False
     return found.gains

@@ -17,7 +17,6 @@ from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
-from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.variant.variant import Variant
 
@@ -118,9 +117,7 @@ def launch_model_prior(
         return None
     try:
         target = device_of(target_of_installed(device))
-        kernel = PlannedKernel(
-            lower(benchmark.code, benchmark.kernel, build_options(benchmark, benchmark.own_definitions))
-        )
+        kernel = PlannedKernel(lower(benchmark.code, benchmark.kernel, benchmark.own_options))
     except CoarsenError:
         return None
     prior = LaunchModelPrior(

@@ -14,7 +14,6 @@ from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import laid_out
 from coarsen.variant.data_layout import DEEP_SOA, SOA, ArrayLayout, Kind
@@ -79,8 +78,7 @@ def check_choices(benchmark: Benchmark, named: Sequence[ArrayChoices], macros: D
 
 
 def _lowered(benchmark: Benchmark, macros: DeviceMacros) -> Kernel:
-    options = build_options(benchmark, benchmark.own_definitions)
-    return lower(benchmark.code, benchmark.kernel, options, macros)
+    return lower(benchmark.code, benchmark.kernel, benchmark.own_options, macros)
 
 
 def _layouts(kernel: Kernel, argument: str, refused: list[str]) -> tuple[ArrayLayout, ...]:

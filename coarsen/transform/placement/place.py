@@ -37,7 +37,7 @@ from coarsen.transform.placement.boxes.tile import box_of, copy_box_at_start
 from coarsen.transform.placement.changes import apart_from
 from coarsen.transform.placement.local_copy import copy_at_start, tile_of
 from coarsen.transform.placement.spaces import move_uses
-from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, uses_of
+from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, allow_changes, uses_of
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import Place, PlacedArgument
@@ -196,7 +196,7 @@ def _copy(
     _check_size(f"{declared.name} has {size} bytes", size)
     tile = tile_of(module, function.name, argument, element, count)
     for read, _ in uses.reads:
-        read.attachments = tuple(each for each in read.attachments if each[0] != NEVER_CHANGES)
+        allow_changes(read)
     argument.replace_all_uses(tile.variable)
     move_uses(module, uses, AddressSpace.LOCAL)
     copy_at_start(module, function, argument, tile)

@@ -61,6 +61,11 @@ def uses_of(argument: Argument) -> ArrayUses:
     return ArrayUses(tuple(addresses), tuple(reads))
 
 
+def allow_changes(read: Instruction) -> None:
+    """Take back that nothing changes what a load reads: it reads a copy then, which is written once."""
+    read.attachments = tuple(each for each in read.attachments if each[0] != NEVER_CHANGES)
+
+
 def _reads(user: Instruction, slot: int) -> bool:
     if user.is_volatile or user.is_atomic:
         return False

@@ -31,7 +31,7 @@ from coarsen.ir.opencl.queries import DIMENSIONS, Query, query_named
 from coarsen.ir.types import IntegerType, Type
 from coarsen.transform.placement.boxes.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
 from coarsen.transform.placement.local_copy import share_at_start, tile_of
-from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses
+from coarsen.transform.placement.uses import ArrayUses, allow_changes
 from coarsen.transform.queries import Queries
 
 _ADDRESS = IntegerType(64)
@@ -96,17 +96,16 @@ def copy_box_at_start(
         RefusalError: `place-footprint-unknown`, the elements are records.
     """
     tile = tile_of(module, function.name, argument, element, box.cells)
-    code = _BoxCode(module, function, box)
-    model = uses.reads[box.model][0].operands[0]
-    for (read, _), spans in zip(uses.reads, box.spans, strict=True):
-        cell = code.cell_of_read(read, spans)
-        # The tile changes: it is written once.
-        read.attachments = tuple(each for each in read.attachments if each[0] != NEVER_CHANGES)
-        read.set_operand(0, Builder.replacing(read).element(element, tile.variable, [cell], "in_tile"))
     if size_of(tile.word) != size_of(element):
         first = uses.reads[0][0]
         reason = f"what a work-group reads of {argument.name} isn't copied as a whole: its elements are no numbers"
         raise RefusalError("place-footprint-unknown", reason, first.position)
+    code = _BoxCode(module, function, box)
+    model = uses.reads[box.model][0].operands[0]
+    for (read, _), spans in zip(uses.reads, box.spans, strict=True):
+        cell = code.cell_of_read(read, spans)
+        allow_changes(read)
+        read.set_operand(0, Builder.replacing(read).element(element, tile.variable, [cell], "in_tile"))
     word, access = tile.word, Access(alignment_of(tile.word))
 
     def copy(build: Builder, queries: Queries, cell: Operand) -> None:
