@@ -141,7 +141,9 @@ class Addresses:
             return self._bytes_on(pointer, number(_INDEX, each.offset))
         width: Operand = number(_INDEX, arrangement.layout.width)
         if arrangement.layout.kind is Kind.AOSOA:
-            tile = self._arithmetic.times(self._arithmetic.computed(Opcode.UDIV, position, width), arrangement.tile_bytes)
+            tile = self._arithmetic.times(
+                self._arithmetic.computed(Opcode.UDIV, position, width), arrangement.tile_bytes
+            )
             start = self._bytes_on(start, tile)
             position = self._arithmetic.computed(Opcode.UREM, position, width)
         if arrangement.record.packed_offset[each]:

@@ -1,6 +1,6 @@
 """Tests of what the proofs of coordinates demand of a launch, carried out once, where the kernel begins.
 
-    width == W && height <= H && H·W <= 2^32        one value, the same for all work-items
+width == W && height <= H && H·W <= 2^32        one value, the same for all work-items
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class ExtentTests:
             case AreIdsWithin(along, dimension):
                 return self._compare("ule", self._ids_end(along), extents[dimension])
             case AreIdsBelow(along, bits):
-                return bits >= _MOST_BITS or self._compare("ule", self._ids_end(along), self._arithmetic.number(1 << bits))
+                return bits >= _MOST_BITS or self._compare(
+                    "ule", self._ids_end(along), self._arithmetic.number(1 << bits)
+                )
             case AreElementsAtMost(bits):
                 return self._are_at_most(bits, extents)
 

@@ -49,7 +49,9 @@ class OperandArithmetic:
         """Return the low bits of a value."""
         if not value.is_local:
             return self.number(int(value.text))
-        return value if value.type == self._type else self._build.cast(Opcode.TRUNC, value, self._type, own("index"))
+        return (
+            value if value.type == self._type else self._build.cast(Opcode.TRUNC, value, self._type, own("index"))
+        )
 
     def plus(self, left: Operand, right: Operand) -> Operand:
         """Return a sum."""

@@ -10,8 +10,8 @@
     not proved, extents open         if (H·W <= 2^31) … divisions of 32 bits … else … of 64 bits …
     not proved, extents known        divisions of as many bits as they need
 
-Each access's element is less than the number of elements, or the kernel as written accesses what is not there; so the
-low 32 bits are all of it where there are no more than 2^31. What is tested is the same for all work-items of a launch.
+Each access's element is less than the number of elements, or the kernel as written accesses what is not there; so
+the low 32 bits are all of it where there are no more than 2^31. What is tested is the same for all of a launch.
 A block's accesses to one element share a position. It is built at the first of them and no earlier, so nothing is
 divided by extents of an array that is not accessed.
 """
@@ -42,7 +42,7 @@ _NARROW = IntegerType(32)
 _NARROW_DEMANDS = (AreElementsAtMost(31),)
 
 _Made = Callable[[Builder], Operand]
-_Key = tuple[str, Named, tuple[tuple[Operand, int], ...], int]
+_Key = tuple[str, Named, Digits | tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,7 @@ def with_positions(
     return found
 
 
-def _in_order(
-    function: Function, accesses: Mapping[Instruction, Places]
-) -> Sequence[tuple[str, Instruction]]:
+def _in_order(function: Function, accesses: Mapping[Instruction, Places]) -> Sequence[tuple[str, Instruction]]:
     """The accesses in the function's order, each with the name of its block."""
     return [(block.name, each) for block in function.blocks for each in block.instructions if each in accesses]
 
@@ -112,10 +110,10 @@ class _Positions:
         if not _is_ordered(target):
             return place
         constant = place.constant // target.arrangement.record.size
-        key = (block, place.array, place.steps, constant)
+        digits = self._digits_of(place, constant, target, block)
+        key: _Key = (block, place.array, digits or (constant, *map(_alike, place.steps)))
         if key not in self._known:
-            element = _Element(place, target, self._digits_of(place, constant, target, block))
-            self._known[key] = self._position(access, element)
+            self._known[key] = self._position(access, _Element(place, target, digits))
         return place.at(self._known[key])
 
     def finish(self) -> None:
@@ -161,6 +159,14 @@ class _Positions:
         if isinstance(test, bool):
             return (true if test else false)(Builder.replacing(access))
         return _forked(self._function, access, test, true, false)
+
+
+def _alike(step: tuple[Operand, int]) -> object:
+    """What a step has in common with others of the same value: several extensions of one are alike."""
+    value, scale = step
+    if isinstance(value, Instruction) and value.opcode in (Opcode.SEXT, Opcode.ZEXT):
+        return value.opcode, value.type, value.operands[0], scale
+    return step
 
 
 def _values(function: Function) -> Iterator[tuple[str, Operand]]:
