@@ -5,9 +5,9 @@
         …                                              row < height, column < width
 
 A branch's edge counts where the block that it leads to has no other way in and dominates the one that is asked
-about. The values are those of the last time that the edge was taken: what is defined above a block can't be defined
-anew between that block and one that it dominates without passing it again. Relations are of whole numbers without
-signs; of a comparison with signs, whoever asks has to show that the smaller one is not negative.
+about. The values are those of the last time that the edge was taken: what is defined above a block can't be
+defined anew between that block and one that it dominates without passing it again. Relations are of whole numbers
+without signs; of a comparison with signs, whoever asks has to show that the smaller one is not negative.
 """
 
 from __future__ import annotations

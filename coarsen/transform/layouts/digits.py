@@ -6,12 +6,12 @@
 
 An index is the extension of a number of w bits, or has 64 bits itself. That number is a polynomial modulo 2^w,
 whatever wraps (`analysis/algebra/bit_exact.py`). From the fastest dimension on, the polynomial is Q·A + R, where A
-is the same for the whole launch and R, in which A is not, is proved to be less than A; then Q takes the place of it.
+is the same for the whole launch and R, in which A is not, is proved to be less than A; then Q takes its place.
 What is left for dimension 0 is proved to be less than something that is the same for the whole launch.
 
-What a proof rests on besides is the same for the whole launch, and tested as it runs (`Demand`): each A is the
-extent of its dimension, the bound of dimension 0 is at most its extent, and all elements are at most 2^w, or 2^(w-1)
-of an index that is extended with its sign. Then the sum of the coordinates, each times the extents of the faster
+What a proof rests on besides is the same for the whole launch, and tested there (`Demand`): each A is the
+extent of its dimension, the bound of dimension 0 is at most its extent, and all elements are at most 2^w,
+or 2^(w-1) of an index that is extended with its sign. Then the sum of the coordinates, each times the extents of the faster
 dimensions, is less than the number of elements: it does not wrap, the index is that sum of whole numbers, and they
 are its digits, of which there is only one choice.
 """

@@ -1,7 +1,7 @@
 """Kernels on arrays in another order, whose indices are split into coordinates, or must not be.
 
-Each writes elements of `to` from those of `from`; what the index is made of is right for the proof, or nearly so. A
-launch may tell the kernel other extents than the arrays have.
+Each writes elements of `to` from those of `from`; its index is what a proof needs, or nearly so.
+A launch may tell the kernel other extents than the arrays have.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ kernel void shifted(global float *matrix, uint height, uint width, uint shift)
 // CHECK-NEXT: [[POSITION:[a-z_0-9]+]] = [[COLUMN]] + row;
 // CHECK-NEXT: } else {
 // CHECK: / matrix_extent_1;
-// CHECK: matrix{{.}}[[POSITION]]{{.}} = 0.0f;
+// CHECK: [[POSITION]]{{.}} = 0.0f;
 
 // DIVIDED-NOT: ordered
 // DIVIDED: if ({{.*}} <= 2147483648UL) {
