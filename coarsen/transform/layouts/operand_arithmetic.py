@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from coarsen.analysis.algebra.numbers import width_of
 from coarsen.ir.graph.builder import Builder, number
@@ -12,7 +12,7 @@ from coarsen.ir.types import IntegerType
 from coarsen.transform.names import own
 
 INDEX = IntegerType(64)
-_COMPUTED = {
+_COMPUTED: Mapping[Opcode, Callable[[int, int, int], int]] = {
     Opcode.ADD: lambda left, right, _: left + right,
     Opcode.SUB: lambda left, right, _: left - right,
     Opcode.MUL: lambda left, right, _: left * right,

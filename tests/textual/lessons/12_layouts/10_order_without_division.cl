@@ -34,6 +34,7 @@ kernel void shifted(global float *matrix, uint height, uint width, uint shift)
 // CHECK: [[POSITION]]{{.}} = 0.0f;
 
 // DIVIDED-NOT: ordered
-// DIVIDED: if ({{.*}} <= 2147483648UL) {
+// DIVIDED: bool [[FITS:[a-z_0-9]+]] = {{.*}} <= 2147483648UL;
+// DIVIDED: if ([[FITS]]) {
 // DIVIDED: } else {
 // DIVIDED: / matrix_extent_1;
