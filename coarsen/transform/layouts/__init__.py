@@ -3,6 +3,10 @@
 elements.py        all uses of the argument: which element, which bytes of it; or why that can't be said
 element_types.py   the record that an element is
 index_arithmetic.py  indices of 64 bits
+operand_arithmetic.py  arithmetic on operands
+digits.py          an element's coordinates, taken out of its index and proved
+extent_tests.py    what such a proof demands of extents, tested once at the kernel's start
+positions.py       where an element stands in an array of another order
 addresses.py       the address of those bytes in the new layout
 extents.py         how many elements there are: numbers, or arguments that the kernel gets
 whole_records.py   copies and accesses that reach over several fields, split into these

@@ -3,7 +3,7 @@
     soa, N = 1000    getelementptr double, (getelementptr i8, %bodies, N·p), position
     aosoa:32         getelementptr double, (getelementptr i8, %bodies, (position / 32)·T + 32·p), position mod 32
     deep-soa         an index k into an array inside of the record: the address of its first element + k·N·b
-    order 1,0        position = (element mod W)·H + element / W
+    order            the position is built before (`positions.py`); without one it is the element's index
 
 Extents are numbers, or arguments of the kernel. All arithmetic has 64 bits and is exact: elements, and the
 bytes of an array, are below 2^48 (`Arrangement`).
@@ -22,6 +22,7 @@ from coarsen.ir.layout import size_of
 from coarsen.ir.types import IntegerType, Type
 from coarsen.transform.layouts.element_types import ElementType
 from coarsen.transform.layouts.elements import Place
+from coarsen.transform.layouts.operand_arithmetic import OperandArithmetic, is_zero
 from coarsen.transform.names import own
 from coarsen.variant.data_layout import Arrangement, Kind
 from coarsen.variant.records import Field
@@ -97,44 +98,39 @@ def _chosen_of(target: Target, place: Place, start: int, size: int) -> Piece | N
     return Piece(first, start, size, is_one_of=True)
 
 
+def element_index(arithmetic: OperandArithmetic, place: Place, record_size: int) -> Operand:
+    """Build the index of the element in which a place is, in the array as written.
+
+    Args:
+        arithmetic: of 64 bits, where it is needed.
+        place: in an array.
+        record_size: of its elements, in bytes.
+    """
+    index = arithmetic.number(place.constant // record_size)
+    for value, scale in place.steps:
+        index = arithmetic.plus(arithmetic.times(arithmetic.wide(value), scale // record_size), index)
+    return index
+
+
 class Addresses:
     """Builds addresses at one place of a function."""
 
     def __init__(self, build: Builder) -> None:
         self._build = build
+        self._arithmetic = OperandArithmetic(build)
 
     def address(self, target: Target, place: Place, piece: Piece) -> Operand:
         """Return the address of a piece's first byte."""
-        position = self._position(target, self._element(place, target.arrangement.record.size))
+        position = place.position
+        if position is None:
+            position = element_index(self._arithmetic, place, target.arrangement.record.size)
         pointer = self._field(target, place, piece.field, position)
         for value, scale in place.inner:
-            distance = self._times(self._wide(value), scale)
+            distance = self._arithmetic.times(self._arithmetic.wide(value), scale)
             if piece.is_one_of:
-                distance = self._computed(Opcode.MUL, distance, self._lanes(target))
+                distance = self._arithmetic.computed(Opcode.MUL, distance, self._lanes(target))
             pointer = self._bytes_on(pointer, distance)
         return self._bytes_on(pointer, number(_INDEX, piece.start - piece.field.offset))
-
-    def _element(self, place: Place, record_size: int) -> Operand:
-        """The index of the element."""
-        index: Operand = number(_INDEX, place.constant // record_size)
-        for value, scale in place.steps:
-            index = self._plus(self._times(self._wide(value), scale // record_size), index)
-        return index
-
-    def _position(self, target: Target, element: Operand) -> Operand:
-        """Return where an element stands by the order."""
-        order, extents = target.arrangement.order, target.extents
-        if order is None or order.is_identity:
-            return element
-        position: Operand = number(_INDEX, 0)
-        for dimension, length in enumerate(extents):
-            later = order.permutation[order.permutation.index(dimension) + 1 :]
-            coordinate = self._computed(Opcode.UDIV, element, self._product(extents[dimension + 1 :]))
-            if dimension:
-                coordinate = self._computed(Opcode.UREM, coordinate, length)
-            factor = self._product([extents[each] for each in later])
-            position = self._plus(self._computed(Opcode.MUL, coordinate, factor), position)
-        return position
 
     def _field(self, target: Target, place: Place, each: Field, position: Operand) -> Operand:
         """The address of a field of the element at a position."""
@@ -145,12 +141,14 @@ class Addresses:
             return self._bytes_on(pointer, number(_INDEX, each.offset))
         width: Operand = number(_INDEX, arrangement.layout.width)
         if arrangement.layout.kind is Kind.AOSOA:
-            tile = self._times(self._computed(Opcode.UDIV, position, width), arrangement.tile_bytes)
+            tile = self._arithmetic.times(
+                self._arithmetic.computed(Opcode.UDIV, position, width), arrangement.tile_bytes
+            )
             start = self._bytes_on(start, tile)
-            position = self._computed(Opcode.UREM, position, width)
+            position = self._arithmetic.computed(Opcode.UREM, position, width)
         if arrangement.record.packed_offset[each]:
             lanes = self._lanes(target)
-            start = self._bytes_on(start, self._times(lanes, arrangement.record.packed_offset[each]))
+            start = self._bytes_on(start, self._arithmetic.times(lanes, arrangement.record.packed_offset[each]))
         return self._elements_on(start, target.element.parts[each], position)
 
     def _lanes(self, target: Target) -> Operand:
@@ -158,56 +156,14 @@ class Addresses:
         layout = target.arrangement.layout
         if layout.kind is Kind.AOSOA:
             return number(_INDEX, layout.width)
-        return self._product(target.extents)
+        return self._arithmetic.product(target.extents)
 
     def _elements_on(self, pointer: Operand, type_: Type, index: Operand) -> Operand:
         assert size_of(type_) > 0
-        return pointer if _is_zero(index) else self._build.element(type_, pointer, [index], own("laid"))
+        return pointer if is_zero(index) else self._build.element(type_, pointer, [index], own("laid"))
 
     def _bytes_on(self, pointer: Operand, distance: Operand) -> Operand:
-        return pointer if _is_zero(distance) else self._build.element(_BYTE, pointer, [distance], own("laid"))
-
-    def _wide(self, value: Operand) -> Operand:
-        """An index as a `getelementptr` takes it: of 64 bits, with its sign."""
-        return value if value.type == _INDEX else self._build.cast(Opcode.SEXT, value, _INDEX, own("index"))
-
-    def _plus(self, left: Operand, right: Operand) -> Operand:
-        if _is_zero(right):
-            return left
-        return right if _is_zero(left) else self._build.binary(Opcode.ADD, left, right, own("position"))
-
-    def _product(self, factors: Sequence[Operand]) -> Operand:
-        product: Operand = number(_INDEX, 1)
-        for factor in factors:
-            product = self._computed(Opcode.MUL, product, factor)
-        return product
-
-    def _times(self, value: Operand, factor: int) -> Operand:
-        return self._computed(Opcode.MUL, value, number(_INDEX, factor))
-
-    def _computed(self, opcode: Opcode, left: Operand, right: Operand) -> Operand:
-        if not left.is_local and not right.is_local:
-            return number(_INDEX, _COMPUTED[opcode](int(left.text), int(right.text)))
-        if _is_one(right) and opcode in (Opcode.MUL, Opcode.UDIV):
-            return left
-        if _is_one(left) and opcode is Opcode.MUL:
-            return right
-        return self._build.binary(opcode, left, right, own("position"))
-
-
-_COMPUTED = {
-    Opcode.MUL: lambda left, right: left * right,
-    Opcode.UDIV: lambda left, right: left % 2**64 // right,
-    Opcode.UREM: lambda left, right: left % 2**64 % right,
-}
-
-
-def _is_one(value: Operand) -> bool:
-    return not value.is_local and value.text == "1"
-
-
-def _is_zero(value: Operand) -> bool:
-    return not value.is_local and value.text == "0"
+        return pointer if is_zero(distance) else self._build.element(_BYTE, pointer, [distance], own("laid"))
 
 
 def whole_piece(pieces: Sequence[Piece], place: Place, size: int) -> Piece | None:

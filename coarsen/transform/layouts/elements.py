@@ -44,6 +44,7 @@ class Place:
         steps: values with what they are multiplied by, a multiple of the record's size.
         inner: values that choose in an array inside of a record, with what they are multiplied by.
         reach: how much the inner ones add at most.
+        position: where the element stands by the array's order; None for an array without one.
     """
 
     array: Named
@@ -51,18 +52,24 @@ class Place:
     steps: tuple[tuple[Operand, int], ...] = ()
     inner: tuple[tuple[Operand, int], ...] = ()
     reach: int = 0
+    position: Operand | None = None
 
     @property
     def name(self) -> str:
         """The array's name in the source."""
         return called(self.array)
 
+    def at(self, position: Operand) -> Place:
+        """Return the place of an element that stands at a position."""
+        return replace(self, position=position)
+
     def with_values(self, others: Mapping[Operand, Operand]) -> Place:
         """Return the place with other values in their stead."""
         steps, inner = (
             tuple((others.get(value, value), scale) for value, scale in each) for each in (self.steps, self.inner)
         )
-        return replace(self, steps=steps, inner=inner)
+        position = self.position if self.position is None else others.get(self.position, self.position)
+        return replace(self, steps=steps, inner=inner, position=position)
 
 
 Places = dict[int, Place]

@@ -53,6 +53,7 @@ from coarsen.transform.layouts.elements import (
     spanned,
 )
 from coarsen.transform.layouts.extents import Extents
+from coarsen.transform.layouts.positions import with_positions
 from coarsen.transform.layouts.whole_records import split_copy, split_fill, split_load, split_store
 from coarsen.variant.data_layout import Arrangement
 from coarsen.variant.data_plan import ArrayPlan
@@ -132,9 +133,10 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         by_instruction(resolved_uses(graph, target.arrangement.record.size), accesses)
     assumptions = tuple(_assumptions(accesses))
     padding = copied_padding(accesses, targets)
+    positioned = with_positions(kernel, module, targets, accesses)
     # A load that is split may be the index of an access that is still to be rewritten.
     split: dict[Operand, Operand] = {}
-    for instruction, places in accesses.items():
+    for instruction, places in positioned.items():
         if instruction in padding:
             _leave_out(instruction)
             continue

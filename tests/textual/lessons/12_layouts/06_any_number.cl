@@ -1,6 +1,7 @@
 // Where an array begins depends on how many elements there are before it. If no shape says that, the kernel takes it
 // as an argument, after its own: one compiled kernel serves all sizes, and the comment says what to pass. Extents of a
-// shape that is given are compiled in.
+// shape that is given are compiled in. An index is divided by extents that are arguments; as a number of 32 bits, where
+// the launch has no more elements than that.
 //
 // RUN: coarsen apply %s --factor 1 --layout points=soa | filecheck %s
 // RUN: coarsen apply %s --factor 1 --layout points=soa --shape points=100 | filecheck %s --check-prefix SHAPE
@@ -22,4 +23,8 @@ kernel void clear(global Point *points)
 
 // ORDER: // points_extent_0: the extent of points along its dimension 0, the slowest is 0, a ulong
 // ORDER-NEXT: // points_extent_1: the extent of points along its dimension 1, the slowest is 0, a ulong
-// ORDER: % points_extent_1
+// ORDER: if (position <= 2147483648UL) {
+// ORDER: uint [[WIDTH:[a-z_0-9]+]] = points_extent_1;
+// ORDER: / [[WIDTH]];
+// ORDER: } else {
+// ORDER: / points_extent_1;
