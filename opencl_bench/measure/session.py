@@ -279,7 +279,7 @@ class Session:
                 replace(launch, local_size=candidate.local_size) for launch in placement.workload.launches
             )
         # Local memory may have the size that the local size asks for.
-        return self._benchmark.launches(self._preset, candidate.local_size, candidate.definitions)
+        return self._benchmark.launches(self._preset, candidate.local_size, candidate.definitions, self._seed)
 
     def _workload_key(self, candidate: Variant) -> tuple[LocalSize, Definitions]:
         """The local size and the macros that a candidate's workload is made with."""
