@@ -48,7 +48,7 @@ class Subject:
 
     @property
     def transforms(self) -> Transforms:
-        """Those that a `coarsen.Program` allows."""
+        """Return those that a `coarsen.Program` allows."""
         from coarsen.variant.transforms import Transforms, device_kind_of
 
         return Transforms(device_kind=device_kind_of(self.device.device_types))

@@ -279,7 +279,7 @@ def tuned_file(
 
 
 def _gains(choice: Shipped, times: VersionTimes) -> Iterator[float]:
-    """How many times as fast as the default each version is where it is chosen, in the geometric mean."""
+    """Yield how many times as fast as the default each version is where it is chosen, in the geometric mean."""
     chosen = [answer(choice.tree, point.features) for point in times.inputs]
     for number, version in enumerate(choice.versions):
         seconds = times.played[[row for row, own in enumerate(chosen) if own == number]]

@@ -239,7 +239,7 @@ class Session:
         return self._tried_twice(lambda: self._machine.place(workload))
 
     def _tried_twice(self, place: Callable[[], Executor]) -> Executor:
-        """What is placed; where it doesn't fit beside the workloads that are kept, these are given up."""
+        """Return what is placed; where it doesn't fit beside the workloads that are kept, these are given up."""
         with contextlib.suppress(LaunchError):
             return place()
         self._forget_some(0)
