@@ -94,7 +94,7 @@ class CoarsenedKernel:
 
     @property
     def placed_arguments(self) -> tuple[PlacedArgument, ...]:
-        """What a launch keeps to for arrays that are read from another memory: `placed`, by index."""
+        """Return what a launch keeps to for arrays that are read from another memory: `placed`, by index."""
         names = [argument.name for argument in self.kernel.arguments]
         return tuple(each.of_arguments(names) for each in self.placed)
 
@@ -105,7 +105,7 @@ class CoarsenedKernel:
 
     @property
     def added_arguments(self) -> tuple[AddedArgument, ...]:
-        """What a launch passes after the kernel's own arguments, in this order."""
+        """Return what a launch passes after the kernel's own arguments, in this order."""
         return self.kernel.added_arguments
 
     @cached_property

@@ -84,7 +84,7 @@ def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 (mypy takes no generic 
 
 @cache
 def _form(hint: Any) -> tuple[Any, tuple[Any, ...]]:  # noqa: ANN401
-    """How values of a type are read, and the types or values that it has parts of; None for a plain one.
+    """Return how values of a type are read, and the types or values that it has parts of; None for a plain one.
 
     To ask a type for its form takes longer than to read a value.
     """

@@ -151,7 +151,7 @@ class Explanation:
         return f"kernel {self.kernel}, {merged}coarsened along dimension {self.dimension}: {count}"
 
     def text_of(self, line: MarkedLine) -> str:
-        """One line with its number and gutter."""
+        """Return one line with its number and gutter."""
         digits, gutter, made = self._widths
         marks = f"{line.marks.gutter:<{gutter}}"
         if made:
@@ -243,7 +243,7 @@ def _explanation(
 
 
 def has_source(kernel: Kernel) -> bool:
-    """Whether any instruction knows its line in the kernel's own file."""
+    """Return True if any instruction knows its line in the kernel's own file."""
     return any(i.position is not None and not i.position.file for i in kernel.instructions())
 
 

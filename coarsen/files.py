@@ -98,7 +98,7 @@ def read_file(path: Path, limit: int | None = None) -> bytes:
 
 
 def read_limited(file: BinaryIO, path: Path, limit: int | None = None) -> bytes:
-    """The rest of an open file. Arguments and errors as for `read_file`; also raises OSError."""
+    """Return the rest of an open file. Arguments and errors as for `read_file`; also raises OSError."""
     status = os.fstat(file.fileno())
     is_file = stat.S_ISREG(status.st_mode)
     most = limit or (LARGEST_FILE if is_file else LARGEST_STREAM)

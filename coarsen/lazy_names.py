@@ -15,7 +15,7 @@ from typing import Any
 
 
 def lazy_names(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The functions `__getattr__` and `__dir__` of a package.
+    """Return the functions `__getattr__` and `__dir__` of a package.
 
     Args:
         package: its name.

@@ -160,7 +160,7 @@ class LaidOutKernel:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the host has to do, and what was done, in words."""
+        """Return what the host has to do, and what was done, in words."""
         arrays, padded, placed = self.arrays, self.padded, self.placed
         return (
             *(each.sentence for each in arrays),

@@ -112,7 +112,7 @@ def predict_by_cascade(kernel: Kernel, model: CascadeModel, dimension: int = 0) 
 
 
 def default_model(folder: Path | None = None) -> DefaultModel:
-    """The default model: the shipped one, loaded once, or the one in a folder. Raises InvalidInputError."""
+    """Return the default model: the shipped one, loaded once, or the one in a folder. Raises InvalidInputError."""
     if folder is None:
         return _shipped_default()
     if not has_default(folder):
@@ -125,7 +125,7 @@ def default_model(folder: Path | None = None) -> DefaultModel:
 def chosen_cascade(
     device: str, folder: Path | None = None, *, shipped: bool = False
 ) -> tuple[CascadeModel, Path | None]:
-    """The cascade for a device that is called so, and the folder that it is from; None for the package.
+    """Return the cascade for a device that is called so, and the folder that it is from; None for the package.
 
     Args:
         device: a name that a cascade has, or any that `target_of` takes.
@@ -146,7 +146,7 @@ def chosen_cascade(
 
 
 def cascade_of(target: Target, folder: Path | None = None) -> CascadeModel:
-    """The cascade of a device, a shipped one or one in a folder.
+    """Return the cascade of a device, a shipped one or one in a folder.
 
     Raises:
         DeviceError: there is none; the message lists those that there are.
@@ -167,7 +167,7 @@ def _loaded(name: str, folder: Path | None) -> CascadeModel:
 
 
 def _device_note(model: DefaultModel, device: DeviceDescriptor) -> str:
-    """What the model lacks of a device. Raises DeviceError where it has seen no CPU, or no GPU, at all."""
+    """Return what the model lacks of a device. Raises DeviceError where it has seen no CPU, or no GPU, at all."""
     measured, published = _learned(model, "curves"), _learned(model, "best_factors")
     if device.name in measured:
         return ""
@@ -191,12 +191,12 @@ def _device_note(model: DefaultModel, device: DeviceDescriptor) -> str:
 
 
 def _is_gpu(name: str) -> bool | None:
-    """Whether a device that a model learned from is a GPU; None of one that this version has forgotten."""
+    """Return True if a device that a model learned from is a GPU; None of one that this version has forgotten."""
     return DEVICE_DESCRIPTORS[name].is_gpu if name in DEVICE_DESCRIPTORS else None
 
 
 def _learned(model: DefaultModel, kind: str) -> dict[str, int]:
-    """How many curves, or best factors, of each device the model learned from, as its card says."""
+    """Return how many curves, or best factors, of each device the model learned from, as its card says."""
     data = model.card.get("data")
     counts = data.get(kind) if isinstance(data, dict) else None
     if not isinstance(counts, dict) or not all(isinstance(count, int) for count in counts.values()):
@@ -205,7 +205,7 @@ def _learned(model: DefaultModel, kind: str) -> dict[str, int]:
 
 
 def checked_local_size(kernel: Kernel, dimension: int, local_size: Sequence[int] | None) -> tuple[int, ...] | None:
-    """The local size of a launch, what the kernel requires where it isn't given; None where it is open.
+    """Return the local size of a launch, what the kernel requires where it isn't given; None where it is open.
 
     Raises:
         InvalidInputError: it is not made of whole numbers, or not what the kernel requires.

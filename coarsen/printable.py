@@ -15,7 +15,7 @@ _KEPT = "\n\t"
 
 
 def printable(text: str) -> str:
-    r"""A text with all letters that are none written as escapes; blanks, tabs and line ends stay."""
+    r"""Return a text with all letters that are none written as escapes; blanks, tabs and line ends stay."""
     if text.isprintable():
         return text
     return "".join(letter if _is_shown(letter) else _escape(letter) for letter in text)

@@ -18,12 +18,12 @@ _AT_ONCE = 8
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def mapped(work: Callable[[Item], Result], items: Sequence[Item], processes: int | None = None) -> list[Result]:
-    """The results of some work on each item, in their order. Raises what the work raises.
+    """Return the results of some work on each item, in their order. Raises what the work raises.
 
     Args:
         work: a function of a module, which another process can be sent.
@@ -42,6 +42,6 @@ def mapped(work: Callable[[Item], Result], items: Sequence[Item], processes: int
 
 
 def _is_script() -> bool:
-    """Whether Python was given a file to run: no module by its name, no notebook, no prompt."""
+    """Return True if Python was given a file to run: no module by its name, no notebook, no prompt."""
     main = sys.modules["__main__"]
     return getattr(main, "__file__", None) is not None and getattr(main, "__spec__", None) is None

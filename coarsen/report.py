@@ -67,7 +67,7 @@ class CoarseningReport:
     regions: tuple[RegionReport, ...]
 
     def all(self) -> Iterator[RegionReport]:
-        """Every region, outer before inner."""
+        """Yield every region, outer before inner."""
         for region in self.regions:
             yield from region.all()
 
@@ -136,7 +136,7 @@ class KernelReport:
 
     @property
     def factor(self) -> int:
-        """How many work-items become one."""
+        """Return how many work-items become one."""
         return math.prod(report.coarsening.factor for report in self.coarsenings)
 
     @property

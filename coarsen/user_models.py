@@ -18,12 +18,12 @@ from coarsen.models.model_files import DEFAULT, model_name, model_names
 
 
 def user_models() -> Path:
-    """The folder in which `coarsen train` stores models."""
+    """Return the folder in which `coarsen train` stores models."""
     return platformdirs.user_data_path("coarsen") / "models"
 
 
 def default_folder(folder: Path | None = None, *, shipped: bool = False) -> Path | None:
-    """The folder of the default model; None for the package's.
+    """Return the folder of the default model; None for the package's.
 
     Args:
         folder: one that is named.
@@ -70,7 +70,7 @@ def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) ->
 
 
 def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = False) -> Path | None:
-    """The folder of a device's cascade; None for the package's. Arguments as for `default_folder`."""
+    """Return the folder of a device's cascade; None for the package's. Arguments as for `default_folder`."""
     if folder is not None or shipped:
         return folder
     from coarsen.models import available_models
@@ -79,7 +79,7 @@ def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = F
 
 
 def cascade_called(device: str, folder: Path | None = None, *, shipped: bool = False) -> str | None:
-    """The name of the cascade that is called like a device, in upper or lower case; None if none is.
+    """Return the name of the cascade that is called like a device, in upper or lower case; None if none is.
 
     A cascade may be of a device that is known by nothing but the name of a column in a table of runtimes.
     """

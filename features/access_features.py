@@ -28,7 +28,7 @@ class CountedAccess:
     is_repeated: bool
 
     def times(self, factor: int) -> int:
-        """How often it runs for a coarsened work-item."""
+        """Return how often it runs for a coarsened work-item."""
         return self.weight * (factor if self.is_repeated else 1)
 
 
@@ -92,11 +92,11 @@ class _Mean:
         self._total = sum(times for _, times in self.items)
 
     def of(self, value: Callable[[Access], float]) -> float:
-        """The mean of a value; 0 where there are no accesses."""
+        """Return the mean of a value; 0 where there are no accesses."""
         return sum(times * value(access) for access, times in self.items) / max(1, self._total)
 
     def each(self, value: Callable[[Access], int]) -> Iterator[int]:
-        """A value of each access times how often it runs."""
+        """Return a value of each access times how often it runs."""
         return (times * value(access) for access, times in self.items)
 
 

@@ -65,7 +65,7 @@ def feature_table(
     factors: Iterable[int] = FACTORS,
     version: int = FEATURE_SET_VERSION,
 ) -> FeatureTable:
-    """The features of a kernel at each factor, analysed once.
+    """Return the features of a kernel at each factor, analysed once.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
@@ -89,7 +89,7 @@ def feature_table(
 
 
 def checked_factors(factors: Iterable[int]) -> tuple[int, ...]:
-    """The factors in rising order, each once. Raises InvalidInputError for none, and for one below 1."""
+    """Return the factors in rising order, each once. Raises InvalidInputError for none, and for one below 1."""
     wanted = tuple(sorted(set(factors)))
     if not wanted or wanted[0] < 1:
         named = ", ".join(map(str, wanted)) or "none"

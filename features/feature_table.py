@@ -30,7 +30,7 @@ class FeatureTable(RowsByFactor[Features]):
     identity: str = ""
 
     def delta(self, before: int, after: int) -> NDArray[np.float64]:
-        """How the features change, relatively, between two factors.
+        """Return how the features change, relatively, between two factors.
 
         Args:
             before: a factor of the table.
@@ -46,7 +46,7 @@ class FeatureTable(RowsByFactor[Features]):
 
 
 def relative_delta(before: NDArray[np.float64], after: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The relative change (after - before) / before of each feature (Magni et al., PACT 2014).
+    """Return the relative change (after - before) / before of each feature (Magni et al., PACT 2014).
 
     Where `before` is 0, which the paper leaves open, the denominator is 1: no change gives 0, growth gives
     the plain difference.

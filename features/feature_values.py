@@ -22,7 +22,7 @@ class FeatureDescription:
 
 
 def described(description: str, unit: str) -> float:
-    """A field without default, of a feature; mypy takes it as the float that it will hold."""
+    """Return a field without default, of a feature; mypy takes it as the float that it will hold."""
     value: float = field(metadata={"description": description, "unit": unit})
     return value
 
@@ -33,18 +33,18 @@ class FeatureValues:
 
     @classmethod
     def descriptions(cls) -> tuple[FeatureDescription, ...]:
-        """What each feature is, in their order."""
+        """Return what each feature is, in their order."""
         return tuple(
             FeatureDescription(feature.name, feature.metadata["description"], feature.metadata["unit"])
             for feature in fields(cls)
         )
 
     def vector(self) -> NDArray[np.float64]:
-        """The values as an array of shape (features,), in the order of the descriptions."""
+        """Return the values as an array of shape (features,), in the order of the descriptions."""
         return np.array(list(vars(self).values()), dtype=np.float64)
 
     def by_name(self) -> Mapping[str, float]:
-        """The values by feature name, in the order of the descriptions."""
+        """Return the values by feature name, in the order of the descriptions."""
         return dict(vars(self))
 
 
@@ -66,7 +66,7 @@ class RowsByFactor(Generic[Values]):
         return tuple(self.rows)
 
     def at(self, factor: int) -> Values:
-        """The features at one factor.
+        """Return the features at one factor.
 
         Raises:
             InvalidInputError: the table does not cover the factor.
@@ -76,5 +76,5 @@ class RowsByFactor(Generic[Values]):
         return self.rows[factor]
 
     def matrix(self) -> NDArray[np.float64]:
-        """The features of shape (factors, features)."""
+        """Return the features of shape (factors, features)."""
         return np.stack([row.vector() for row in self.rows.values()])

@@ -19,7 +19,7 @@ _NAME = re.compile(r'%"[^"]*"|%[-\w$.]+')
 
 
 def kernel_identity(kernel: Kernel) -> str:
-    """The first 16 hexadecimal digits of a SHA-256 over the kernel's code."""
+    """Return the first 16 hexadecimal digits of a SHA-256 over the kernel's code."""
     numbers: defaultdict[str, str] = defaultdict(map("%{}".format, itertools.count()).__next__)
     arguments = " ".join(str(argument.type) for argument in kernel.arguments)
     for argument in kernel.arguments:

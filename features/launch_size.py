@@ -16,17 +16,17 @@ LocalSize = tuple[int, int, int]
 
 
 def used_dimensions(kernel: Kernel) -> int:
-    """How many dimensions of the NDRange a kernel tells its work-items apart by: 1, 2 or 3."""
+    """Return how many dimensions of the NDRange a kernel tells its work-items apart by: 1, 2 or 3."""
     return 1 + max(_queried(kernel), default=0)
 
 
 def is_assumed(kernel: Kernel, local_size: Sequence[int] | None) -> bool:
-    """Whether `launch_size` makes a launch's local size up, since neither it nor the kernel says."""
+    """Return True if `launch_size` makes a launch's local size up, since neither it nor the kernel says."""
     return local_size is None and kernel.required_work_group_size is None
 
 
 def launch_size(kernel: Kernel, local_size: Sequence[int] | None, dimension: int = 0) -> LocalSize:
-    """The three local sizes of a launch before coarsening.
+    """Return the three local sizes of a launch before coarsening.
 
     Args:
         kernel: the kernel that is launched.

@@ -39,7 +39,7 @@ def mechanism_table(
     local_size: Sequence[int] | None = None,
     factors: Iterable[int] = FACTORS,
 ) -> MechanismTable:
-    """The mechanism features of a kernel at each factor, analysed once.
+    """Return the mechanism features of a kernel at each factor, analysed once.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
@@ -66,7 +66,7 @@ def feature_tables(
     local_size: Sequence[int] | None = None,
     factors: Iterable[int] = FACTORS,
 ) -> tuple[FeatureTable, MechanismTable]:
-    """The 17 features and the mechanism features of a kernel, from one analysis.
+    """Return the 17 features and the mechanism features of a kernel, from one analysis.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
@@ -129,7 +129,7 @@ class _Facts:
         self._blocks: dict[int, tuple[BlockCopies, ...]] = {}
 
     def blocks(self, factor: int) -> tuple[BlockCopies, ...]:
-        """The blocks of the kernel at a factor."""
+        """Return the blocks of the kernel at a factor."""
         if factor not in self._blocks:
             self._blocks[factor] = tuple(replicated_blocks(self.planned, factor))
         return self._blocks[factor]
@@ -149,7 +149,7 @@ class _Facts:
         return RegisterPressure(self.planned, rescaled=True)
 
     def live_words(self, factor: int) -> int:
-        """The register pressure at a factor."""
+        """Return the register pressure at a factor."""
         pressure = self._rescaled_pressure if factor > 1 else RegisterPressure(self.planned, rescaled=False)
         return pressure.maximum(factor)
 
@@ -241,7 +241,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _grown(factor: int, after: float, before: float) -> float:
-    """What is done per original work-item, over what it was; 1 where nothing was done."""
+    """Return what is done per original work-item, over what it was; 1 where nothing was done."""
     return after / (factor * before) if before else 1.0
 
 

@@ -58,7 +58,7 @@ class PublishedFeatures:
         self._in_regions = frozenset[str]().union(*self._regions.values())
 
     def at(self, features: Features, factor: int) -> Features:
-        """The features at a factor.
+        """Return the features at a factor.
 
         Args:
             features: those of version 1 there.
@@ -123,7 +123,7 @@ def _any(_: Instruction) -> bool:
 
 
 def controlled_regions(flow: ControlFlow, branches: frozenset[str]) -> Mapping[str, frozenset[str]]:
-    """The blocks that each of some branches decides about: those up to its immediate post-dominator.
+    """Return the blocks that each of some branches decides about: those up to its immediate post-dominator.
 
     Of branches that decide about the same blocks, as at several places of a loop, the first is taken; a branch
     that decides about none is left out.
@@ -141,7 +141,7 @@ def controlled_regions(flow: ControlFlow, branches: frozenset[str]) -> Mapping[s
 
 
 def loads_in_flight(instructions: Sequence[Instruction], times: Sequence[int]) -> float:
-    """The mean number of loads between a load of a block and the first use of its value there.
+    """Return the mean number of loads between a load of a block and the first use of its value there.
 
     Args:
         instructions: those of the block, in their order.

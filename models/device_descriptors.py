@@ -78,11 +78,11 @@ class DeviceDescriptor:
     vectorises_work_items: bool
 
     def vector(self) -> NDArray[np.float64]:
-        """The figures as an array of shape (8,), in the order of `DESCRIPTOR_FEATURES`."""
+        """Return the figures as an array of shape (8,), in the order of `DESCRIPTOR_FEATURES`."""
         return np.array([getattr(self, name) for name in DESCRIPTOR_FEATURES], dtype=np.float64)
 
     def means(self, device: str, platform: str = "") -> bool:
-        """Whether OpenCL's names mean this device.
+        """Return True if OpenCL's names mean this device.
 
         Args:
             device: the name that the driver gives the device.
@@ -200,14 +200,14 @@ DEVICE_DESCRIPTORS: Mapping[str, DeviceDescriptor] = {descriptor.name: descripto
 
 
 def known_descriptor(device: str, platform: str = "") -> DeviceDescriptor | None:
-    """The descriptor that OpenCL's names of a device and its platform mean, None where it is another device."""
+    """Return the descriptor that OpenCL's names of a device and its platform mean, None for other devices."""
     return next((descriptor for descriptor in _ALL if descriptor.means(device, platform)), None)
 
 
 def unknown_descriptor(
     name: str, *, is_gpu: bool, vendor: str = "", native_vector_width: int = 0, cache: int = 0
 ) -> DeviceDescriptor:
-    """A descriptor of a device that no pattern means, from what OpenCL tells of it.
+    """Return a descriptor of a device that no pattern means, from what OpenCL tells of it.
 
     What OpenCL does not tell is taken from the nearest device that is known: an AMD GPU is taken for a tahiti,
     another GPU for a kepler, a CPU for the one that was measured under PoCL.

@@ -50,28 +50,28 @@ class Example:
     work: Mapping[int, LaunchedWork] = field(default_factory=dict)
 
     def features(self, version: int) -> FeatureTable:
-        """The 17 features of a version. Raises InvalidInputError where they were not computed."""
+        """Return the 17 features of a version. Raises InvalidInputError where they were not computed."""
         for table in (self.table, self.published):
             if table is not None and table.version == version:
                 return table
         raise InvalidInputError(f"{self.kernel}: there are no features of version {version}")
 
     def log_speedup(self, factor: int) -> float:
-        """The natural logarithm of the speed-up at a factor: 0 at 1, NaN where it was not measured."""
+        """Return the natural logarithm of the speed-up at a factor: 0 at 1, NaN where it was not measured."""
         if factor == 1:
             return 0.0
         return math.log(self.speedup[factor]) if factor in self.speedup else math.nan
 
     def blind(self) -> Example:
-        """The same without the answers, as a predictor may see it."""
+        """Return the same without the answers, as a predictor may see it."""
         return replace(self, speedup={}, best_factor=1)
 
 
 def family_of(kernel: str) -> str:
-    """The name that related kernels of the suite share."""
+    """Return the name that related kernels of the suite share."""
     return _FAMILIES.get(kernel, kernel)
 
 
 def best_factor_of(speedup: Mapping[int, float]) -> int:
-    """The fastest factor, 1 where none is faster; the smaller of two that are equal."""
+    """Return the fastest factor, 1 where none is faster; the smaller of two that are equal."""
     return min((1, *speedup), key=lambda factor: (-speedup.get(factor, 1.0), factor))

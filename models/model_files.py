@@ -32,17 +32,17 @@ Card = Mapping[str, Any]
 
 
 def model_name(device: str) -> str:
-    """What the model of a device is called, and its files: the device's name, without what no file's has."""
+    """Return the name of a device's model, and of its files: the device's, without what no file's has."""
     return re.sub(r"[^-\w.+() ]", "-", device).strip(". ") or "-"
 
 
 def model_names(folder: Path) -> tuple[str, ...]:
-    """The names of the models in a folder, in alphabetical order."""
+    """Return the names of the models in a folder, in alphabetical order."""
     return tuple(sorted(path.stem for path in folder.glob("*.safetensors")))
 
 
 def read_card(name: str, folder: Path) -> Card:
-    """A model's card.
+    """Return a model's card.
 
     Raises:
         InvalidInputError: there is none, or it is damaged.
@@ -58,7 +58,7 @@ def read_card(name: str, folder: Path) -> Card:
 
 
 def read_tensors(name: str, folder: Path, card: Card) -> Tensors:
-    """A model's numbers.
+    """Return a model's numbers.
 
     Raises:
         InvalidInputError: there are none, or they are not those that the card describes.

@@ -149,7 +149,7 @@ def _show_measurement(
 
 
 def coarsened_kernels(context: cl.Context, chosen: Benchmark, factor: int, dimension: int) -> KernelChoice:
-    """A benchmark's kernel, built for a context and coarsened; factor 1 is the original."""
+    """Return a benchmark's kernel, built for a context and coarsened; factor 1 is the original."""
     program = Program(context, chosen.source, factor=factor, dim=dimension)
     program.build(list(chosen.build_options))
     kernel: LaunchableKernel = getattr(program, chosen.kernel)

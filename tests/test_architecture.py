@@ -99,7 +99,7 @@ PREDICTIONS = {
     f"coarsen.analysis.{name}"
     for name in (
         *("algebra.index_forms", "algebra.affine", "algebra.size_forms", "trip_counts"),
-        *("means", "loop_counts", "executions", "footprints"),
+        *("means", "loop_counts", "executions", "access_footprints"),
     )
 }
 HEAVY = ("torch", "pandas", "matplotlib", "sklearn", "scipy", "networkx", "sqlalchemy")

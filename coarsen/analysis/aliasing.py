@@ -33,7 +33,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class ReadWriteSets:
     """The memory that an instruction may touch: places, or all there is."""
 
     reads: tuple[Place, ...] = ()
@@ -41,7 +41,7 @@ class Footprint:
     everything: bool = False
 
 
-_EVERYTHING = Footprint(everything=True)
+_EVERYTHING = ReadWriteSets(everything=True)
 _ALL_PLACES = tuple(Place(space, None) for space in range(AddressSpace.GENERIC + 1))
 
 
@@ -70,13 +70,13 @@ class Aliasing:
             return not (is_own or self._is_restrict(first.root) or self._is_restrict(second.root))
         return first.space not in _OF_THE_KERNEL
 
-    def footprint(self, instruction: Instruction) -> Footprint:
+    def read_write_sets(self, instruction: Instruction) -> ReadWriteSets:
         """Return what an instruction may touch: everything if it orders memory, or may write anywhere."""
         effects = self._effects.of(instruction)
         if effects.orders or effects.writes_anything:
             return _EVERYTHING
         reads = _ALL_PLACES if effects.reads_anything else tuple(map(self.place, effects.reads))
-        return Footprint(reads, tuple(map(self.place, effects.writes)))
+        return ReadWriteSets(reads, tuple(map(self.place, effects.writes)))
 
     def _is_restrict(self, argument: Value) -> bool:
         return "noalias" in self._arguments[argument.text].attributes.split()

@@ -90,7 +90,10 @@ class BranchShares:
         return condition if condition is None or target == branch.targets[0] else condition.opposite
 
     def _of_branch(self, block: str, condition: Value) -> Condition | None:
-        """When a branch's condition holds; what several ids or data decide, replicas are taken to agree on."""
+        """Return when a branch's condition holds.
+
+        What several ids or data decide, replicas are taken to agree on.
+        """
         found = self._share(condition, {}, 0)
         is_settled = found is not None and NO_ID not in found.regions
         later = self._tests.later.get(block)
@@ -104,7 +107,7 @@ class BranchShares:
         return found
 
     def _of_later(self, later: LaterTest) -> Condition:
-        """When a later test's condition holds: where the replicas agree, and where some of them part."""
+        """Return when a later test's condition holds: where the replicas agree, and where some of them part."""
         parted = ZERO if later.ends_loop or not later.is_next else self._parted_behind(later)
         is_true_agreed = later.agreed == self._kernel.block[later.block].terminator.targets[0]
         return of_share(difference(ONE, parted) if is_true_agreed else parted)

@@ -168,7 +168,10 @@ def _are_nested(first: Condition, second: Condition) -> bool:
 
 
 def _joined_boxes(first: Condition, second: Condition) -> Condition | None:
-    """Where one of two boxes along the same ids holds, if they differ along one id at most; None for others."""
+    """Return where one of two boxes along the same ids holds, if they differ along one id at most.
+
+    None for others.
+    """
     if first.is_negated or second.is_negated or not _are_nested(first, second):
         return None
     axes = [axis for axis, region in first.regions.items() if region != second.regions[axis]]

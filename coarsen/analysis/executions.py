@@ -93,7 +93,7 @@ class Executions:
         return self._at(first, around) if around is None or first in around.blocks else always
 
     def _counts_for(self, source: str, around: Loop | None, entering: Loop | None) -> bool:
-        """Whether a branch guards something in a loop's body: one that leaves the loop is in the loop's count."""
+        """Return True if a branch guards something in a loop's body: one that leaves it is in the loop's count."""
         if source not in self._flow.place or (entering is not None and source in entering.blocks):
             return False
         if around is None:

@@ -34,7 +34,7 @@ _EVENT = 'target("spirv.Event")'
 
 
 def amdgpu_assembly(kernel: Kernel, chip: str) -> str:
-    """A kernel in assembly, with the back end's comments on the registers.
+    """Return a kernel in assembly, with the back end's comments on the registers.
 
     Args:
         kernel: the kernel, in normal form.

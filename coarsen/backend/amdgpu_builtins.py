@@ -55,7 +55,7 @@ _BODIES = (integer_body, float_body, parts_body, conversion_body, vector_body, c
 
 
 def amdgpu_library(declaration: Declaration) -> Iterable[str] | None:
-    """The body of a builtin; None for one that has no form here."""
+    """Return the body of a builtin; None for one that has no form here."""
     approximated = approximation_body(Body(declaration), _HARDWARE, relaxed=True)
     if approximated is not None:
         return approximated

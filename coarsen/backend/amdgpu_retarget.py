@@ -40,7 +40,7 @@ _EVENT = 'target("spirv.Event")'
 
 
 def retargeted(text: str, kernel: Kernel) -> str:
-    """The module's text in GCN's conventions; the triple and the data layout are left to the caller."""
+    """Return the module's text in GCN's conventions; the triple and the data layout are left to the caller."""
     text = _with_own_signature(text, kernel)
     text = _CONVENTION.sub(lambda match: "amdgpu_kernel " if match[1] == "kernel" else "", text)
     text = _FLAGS.sub("", _FRAME_POINTER.sub("", text))

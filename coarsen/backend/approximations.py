@@ -35,12 +35,12 @@ class Hardware:
 
 
 def intrinsic(name: str) -> Function:
-    """A function that is one of LLVM's intrinsics, by its name after `llvm.`."""
+    """Return a function that is one of LLVM's intrinsics, by its name after `llvm.`."""
     return lambda body, *items: body.call(FLOAT, f"llvm.{name}", *items)
 
 
 def approximation_body(body: Body, hardware: Hardware, *, relaxed: bool) -> list[str] | None:
-    """The body of an elementary function on floats; None for others, and for precise ones unless `relaxed`.
+    """Return the body of an elementary function on floats; None for others, and for precise ones unless `relaxed`.
 
     `native_` and `half_` functions may always be approximated.
     """

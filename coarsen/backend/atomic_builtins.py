@@ -18,7 +18,10 @@ _EXTREMES = frozenset({"min", "max"})
 
 
 def atomic_body(declaration: Declaration) -> Iterable[str] | None:
-    """The body of `atomic_add` and its kind, by the older names (`atom_add`) too; None for another function."""
+    """Return the body of `atomic_add` and its kind, by the older names (`atom_add`) too.
+
+    None for another function.
+    """
     prefix, _, operation = declaration.builtin.partition("_")
     if prefix not in ("atom", "atomic"):
         return None

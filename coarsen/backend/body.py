@@ -61,15 +61,15 @@ class Body:
         return item
 
     def do(self, text: str) -> None:
-        """An instruction without a result."""
+        """Add an instruction without a result."""
         self.lines.append(text)
 
     def returned(self, item: Item | None = None) -> list[str]:
-        """The whole body, which ends here."""
+        """Return the whole body, which ends here."""
         return [*self.lines, f"ret {item}" if item else "ret void"]
 
     def binary(self, opcode: str, left: Item, right: Item) -> Item:
-        """An instruction of two operands of one type and a result of that type."""
+        """Add an instruction of two operands of one type and a result of that type."""
         return self.assign(left.type, f"{opcode} {left}, {right.text}")
 
     def compare(self, predicate: str, left: Item, right: Item) -> Item:
@@ -82,30 +82,30 @@ class Body:
         return self.assign(chosen.type, f"select {condition}, {chosen}, {other}")
 
     def cast(self, opcode: str, item: Item, to: Type) -> Item:
-        """A conversion instruction; none where the type is the same."""
+        """Add a conversion instruction; none where the type is the same."""
         return item if item.type == to else self.assign(to, f"{opcode} {item} to {to}")
 
     def call(self, result: Type, callee: str, *arguments: Item) -> Item:
-        """A call of a function with a result."""
+        """Add a call of a function with a result."""
         return self.assign(result, f"call {result} @{callee}({', '.join(map(str, arguments))})")
 
     def intrinsic(self, name: str, *arguments: Item) -> Item:
-        """LLVM's intrinsic `llvm.NAME`, overloaded on its first argument's type, which is its result's too."""
+        """Add a call of LLVM's `llvm.NAME`, overloaded on its first argument's type, which is its result's too."""
         type_ = arguments[0].type
         return self.call(type_, f"llvm.{name}.{suffix(type_)}", *arguments)
 
     def constant(self, type_: Type, value: str) -> Item:
-        """A constant, the same in all elements."""
+        """Return a constant, the same in all elements."""
         if isinstance(type_, VectorType):
             return Item(type_, f"splat ({type_.element} {value})")
         return Item(type_, value)
 
     def number(self, type_: Type, value: float) -> Item:
-        """A floating-point constant that the type can hold exactly."""
+        """Return a floating-point constant that the type can hold exactly."""
         return self.constant(type_, f"{value:.6e}")
 
     def spread(self, item: Item, count: int) -> Item:
-        """A scalar as a vector of equal elements; anything else as it is."""
+        """Return a scalar as a vector of equal elements; anything else as it is."""
         if count == 1 or not isinstance(item.type, IntegerType | FloatType):
             return item
         type_ = VectorType(count, item.type)
@@ -114,13 +114,13 @@ class Body:
         return self.assign(type_, f"shufflevector {first}, {type_} poison, {mask}")
 
     def element(self, item: Item, index: int) -> Item:
-        """One element of a vector; a scalar is its own only one."""
+        """Return one element of a vector; a scalar is its own only one."""
         if not isinstance(item.type, VectorType):
             return item
         return self.assign(item.type.element, f"extractelement {item}, i32 {index}")
 
     def vector(self, items: Iterable[Item], type_: Type) -> Item:
-        """A vector of such elements; of a scalar type the only item."""
+        """Return a vector of such elements; of a scalar type the only item."""
         elements = list(items)
         if not isinstance(type_, VectorType):
             return elements[0]
@@ -137,30 +137,30 @@ class Body:
         return self.vector(computed, result)
 
     def at(self, pointer: Item, element: Type, index: Item) -> Item:
-        """The address of `pointer[index]`."""
+        """Return the address of `pointer[index]`."""
         return self.assign(pointer.type, f"getelementptr {element}, {pointer}, {index}")
 
     def load(self, type_: Type, pointer: Item, alignment: int) -> Item:
-        """A load; the alignment in bytes."""
+        """Add a load; the alignment in bytes."""
         return self.assign(type_, f"load {type_}, {pointer}, align {alignment}")
 
     def store(self, item: Item, pointer: Item, alignment: int) -> None:
-        """A store; the alignment in bytes."""
+        """Add a store; the alignment in bytes."""
         self.do(f"store {item}, {pointer}, align {alignment}")
 
 
 def element_count(type_: Type) -> int:
-    """The number of elements of a vector; 1 for anything else."""
+    """Return the number of elements of a vector; 1 for anything else."""
     return type_.count if isinstance(type_, VectorType) else 1
 
 
 def same_shape(type_: Type, element: Type) -> Type:
-    """A vector of as many elements of another type; the element type itself for a scalar."""
+    """Return a vector of as many elements of another type; the element type itself for a scalar."""
     return VectorType(type_.count, element) if isinstance(type_, VectorType) else element
 
 
 def width(type_: Type) -> int:
-    """The bits of a scalar, or of a vector's element."""
+    """Return the bits of a scalar, or of a vector's element."""
     element = scalar(type_)
     if isinstance(element, IntegerType):
         return element.width

@@ -42,7 +42,7 @@ class Declaration:
 
     @property
     def is_unsigned(self) -> bool:
-        """Whether the first parameter, or what it points to, is of unsigned integers (LLVM's types don't say)."""
+        """Return True if the first parameter, or what it points to, is unsigned (LLVM's types don't say)."""
         length = len(str(len(self.builtin))) + len("_Z") + len(self.builtin)
         match = _ELEMENT_CODE.match(self.name[length:])
         return match is not None and match[1] in _UNSIGNED_CODES
@@ -52,7 +52,7 @@ Library = Callable[[Declaration], Iterable[str] | None]
 
 
 def with_definitions(text: str, library: Library, structures: Mapping[str, StructType]) -> str:
-    """A module's text in which all that the library has a body for is defined, what bodies call included."""
+    """Return a module's text that defines all that the library has a body for, what bodies call included."""
     while True:
         definitions = {
             match["name"]: function(declaration.result, declaration.name, declaration.parameters, body)
@@ -66,7 +66,7 @@ def with_definitions(text: str, library: Library, structures: Mapping[str, Struc
 
 
 def function(result: Type, name: str, parameters: Iterable[Type], body: Iterable[str]) -> str:
-    """A definition that the inliner will remove; its parameters are %0, %1, …"""
+    """Return a definition that the inliner will remove; its parameters are %0, %1, …"""
     spelled = ", ".join(f"{type_} %{index}" for index, type_ in enumerate(parameters))
     lines = "".join(f"{line}\n" if line.endswith(":") else f"  {line}\n" for line in body)
     return f"define internal spir_func {result} @{name}({spelled}) alwaysinline nounwind {{\nstart:\n{lines}}}\n"
@@ -78,7 +78,7 @@ def elements(type_: Type) -> int:
 
 
 def scalar(type_: Type) -> Type:
-    """The type of one such element."""
+    """Return the type of one such element."""
     return type_.element if isinstance(type_, VectorType) else type_
 
 
@@ -95,7 +95,7 @@ def _type(spelling: str, structures: Mapping[str, StructType]) -> Type:
 
 
 def split(arguments: str) -> list[str]:
-    """A list between parentheses, cut at its own commas."""
+    """Return a list between parentheses, cut at its own commas."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(arguments):
         depth += (character in "([{<") - (character in ")]}>")

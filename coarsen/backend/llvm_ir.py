@@ -16,7 +16,7 @@ _NO_FILE = re.compile(r'^source_filename = "(?:-|<string>)"\n', re.MULTILINE)
 
 
 def write_llvm_ir(kernel: Kernel) -> str:
-    """The module of a kernel as LLVM IR text, verified.
+    """Return the module of a kernel as LLVM IR text, verified.
 
     Raises:
         InternalError: the kernel is not valid LLVM IR.

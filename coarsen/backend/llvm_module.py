@@ -20,7 +20,7 @@ _DEBUG_FLAG = re.compile(r'^!(\d+) = !\{i32 \d+, !"(?:Dwarf Version|Debug Info V
 
 @contextmanager
 def kernel_module(kernel: Kernel, text: str = "") -> Iterator[Any]:
-    """A kernel as an `llvmlite.binding.ModuleRef`, in SPIR's data layout, without debug information.
+    """Open a kernel as an `llvmlite.binding.ModuleRef`, in SPIR's data layout, without debug information.
 
     `text` is the kernel's module where a writer has changed it. The module is closed at the end of the `with`.
 
@@ -36,7 +36,7 @@ def kernel_module(kernel: Kernel, text: str = "") -> Iterator[Any]:
 
 @contextmanager
 def own_module(text: str) -> Iterator[Any]:
-    """A verified module of LLVM IR text that this package wrote. Raises InternalError if it is not valid."""
+    """Open a verified module of LLVM IR text that this package wrote. Raises InternalError if it is not valid."""
     with ExitStack() as stack:
         try:
             module = stack.enter_context(assembly_module(text))
@@ -46,7 +46,7 @@ def own_module(text: str) -> Iterator[Any]:
 
 
 def with_argument(signature: str, argument: Argument, spelling: str) -> str:
-    """A kernel's signature with one of its arguments spelled differently."""
+    """Return a kernel's signature with one of its arguments spelled differently."""
     # Another argument's name may begin with this one's.
     whole = re.escape(argument.attributes) + r"(?![-\w$.])"
     return re.sub(whole, lambda _: spelling, signature, count=1)

@@ -49,7 +49,7 @@ _BODIES = (work_item_body, integer_body, float_body, parts_body, conversion_body
 
 
 def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, approximate: bool = False) -> str:
-    """A kernel as PTX text.
+    """Return a kernel as PTX text.
 
     Args:
         kernel: the kernel, in normal form.

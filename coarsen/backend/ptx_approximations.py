@@ -24,5 +24,8 @@ _HARDWARE = approximations.Hardware(
 
 
 def approximation_body(body: Body, *, relaxed: bool) -> list[str] | None:
-    """The body of an elementary function on floats; None for others, and for precise ones that must be precise."""
+    """Return the body of an elementary function on floats.
+
+    None for others, and for precise ones that must be precise.
+    """
     return approximations.approximation_body(body, _HARDWARE, relaxed=relaxed)

@@ -22,7 +22,10 @@ _EXACT_BITS = {"half": 11, "float": 24, "double": 53}
 
 
 def conversion_body(body: Body) -> list[str] | None:
-    """The body of a conversion; None for another function and for a rounding that NVPTX has no instruction for."""
+    """Return the body of a conversion.
+
+    None for another function and for a rounding that NVPTX has no instruction for.
+    """
     match = _NAME.match(body.declaration.builtin)
     if match is None:
         return None

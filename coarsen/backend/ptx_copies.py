@@ -32,7 +32,7 @@ _ONE = Item(I64, "1")
 
 
 def copy_body(body: Body) -> list[str] | None:
-    """The body of a copy by the work-group; None for another function."""
+    """Return the body of a copy by the work-group; None for another function."""
     match = _NAME.match(body.declaration.name)
     if match is None:
         return None

@@ -36,7 +36,7 @@ _SMALLEST_NORMAL = {16: "0xH0400", 32: "0x3810000000000000", 64: "0x001000000000
 
 
 def float_body(body: Body) -> list[str] | None:
-    """The body of a floating-point function; None for any other, and for one on integers."""
+    """Return the body of a floating-point function; None for any other, and for one on integers."""
     name = body.declaration.builtin
     if not body.parameters or not isinstance(scalar(body.parameters[0].type), FloatType):
         return None
@@ -52,7 +52,7 @@ def float_body(body: Body) -> list[str] | None:
 
 
 def as_truth(body: Body, condition: Item) -> Item:
-    """A comparison's result as OpenCL gives it: 1 for a true scalar, all bits for a true element."""
+    """Return a comparison's result as OpenCL gives it: 1 for a true scalar, all bits for a true element."""
     result = body.declaration.result
     return body.cast("zext" if element_count(result) == 1 else "sext", condition, result)
 
@@ -154,7 +154,7 @@ def _scaled(factor: float) -> Callable[[Body], Item]:
 
 
 def real(body: Body, like: Item, value: float) -> Item:
-    """A constant that need not be exact, rounded to the precision of the type."""
+    """Return a constant that need not be exact, rounded to the precision of the type."""
     if width(like.type) < 64:
         value = struct.unpack("f", struct.pack("f", value))[0]
     bits = int.from_bytes(struct.pack(">d", value), "big")
@@ -167,7 +167,7 @@ def _reciprocal_root(body: Body) -> Item:
 
 
 def dot_product(body: Body, x: Item, y: Item) -> Item:
-    """The sum of the elements' products, as a scalar."""
+    """Return the sum of the elements' products, as a scalar."""
     products = body.binary("fmul", x, y)
     total = body.element(products, 0)
     for index in range(1, element_count(x.type)):

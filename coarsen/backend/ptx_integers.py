@@ -14,7 +14,7 @@ from coarsen.ir.types import FloatType, IntegerType
 
 
 def integer_body(body: Body) -> list[str] | None:
-    """The body of an integer function; None for any other, and for one on floating-point values."""
+    """Return the body of an integer function; None for any other, and for one on floating-point values."""
     write = _FUNCTIONS.get(body.declaration.builtin)
     if write is None or not body.parameters or isinstance(scalar(body.parameters[0].type), FloatType):
         return None

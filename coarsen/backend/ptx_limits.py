@@ -28,7 +28,7 @@ def check_limits(kernel: Kernel) -> None:
 
 
 def relaxed_functions(kernel: Kernel) -> frozenset[str]:
-    """The functions, by their mangled names, of which every call allows an approximation."""
+    """Return the functions, by their mangled names, of which every call allows an approximation."""
     calls = [instruction for instruction in kernel.instructions() if instruction.callee]
     precise = {call.callee for call in calls if _APPROXIMATE_FLAGS.isdisjoint(call.flags)}
     return frozenset(call.callee for call in calls) - precise

@@ -17,7 +17,7 @@ _QUIET_NAN_BITS = {32: 0x7FC00000, 64: 0x7FF8000000000000}
 
 
 def parts_body(body: Body) -> list[str] | None:
-    """The body of such a function; None for another."""
+    """Return the body of such a function; None for another."""
     write = _FUNCTIONS.get(body.declaration.builtin)
     return body.returned(write(body)) if write else None
 

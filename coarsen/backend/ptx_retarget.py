@@ -31,12 +31,12 @@ _EVENT = 'target("spirv.Event")'
 
 
 def local_arguments(kernel: Kernel) -> tuple[Argument, ...]:
-    """The arguments that point to local memory whose size the launch decides."""
+    """Return the arguments that point to local memory whose size the launch decides."""
     return tuple(a for a in kernel.arguments if a.type == PointerType(AddressSpace.LOCAL))
 
 
 def retargeted(text: str, kernel: Kernel) -> str:
-    """The module's text in NVPTX's conventions; the triple and the data layout are left to the caller."""
+    """Return the module's text in NVPTX's conventions; the triple and the data layout are left to the caller."""
     text = _with_local_offsets(text, kernel)
     text = _CONSTANT_LOAD.sub(r"\1, !invariant.load !{}", text)
     text = _CONVENTION.sub(lambda match: "ptx_kernel " if match[1] == "kernel" else "", text)

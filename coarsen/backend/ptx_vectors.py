@@ -19,7 +19,7 @@ _HALF = FloatType("half")
 
 
 def vector_body(body: Body) -> list[str] | None:
-    """The body of a selection, a shuffle, or a vector load or store; None for another function."""
+    """Return the body of a selection, a shuffle, or a vector load or store; None for another function."""
     name = body.declaration.builtin
     if name in _FUNCTIONS:
         return body.returned(_FUNCTIONS[name](body))

@@ -16,5 +16,5 @@ _REGISTERS = work_items.Registers(
 
 
 def work_item_body(body: Body) -> list[str] | None:
-    """The body of a work-item function, a barrier, a fence or a copy by the work-group; None for others."""
+    """Return the body of a work-item function, a barrier, a fence or a copy by the work-group; None for others."""
     return work_items.work_item_body(body, _REGISTERS)

@@ -19,7 +19,7 @@ _IN_WHEELS = ("cuda_nvcc/bin/ptxas", "cu*/bin/ptxas")
 
 
 def find_ptxas() -> Path | None:
-    """The assembler, or None where there is none."""
+    """Return the assembler, or None where there is none."""
     found = shutil.which("ptxas")
     if found:
         return Path(found)

@@ -40,7 +40,7 @@ class RegisterUse:
 
 
 def amd_registers(kernel: Kernel, chip: str = "tahiti") -> RegisterUse:
-    """The registers of a kernel on one of AMD's GCN chips, as LLVM compiles it (-O2).
+    """Return the registers of a kernel on one of AMD's GCN chips, as LLVM compiles it (-O2).
 
     Args:
         kernel: the kernel, in normal form, coarsened or not.
@@ -64,7 +64,7 @@ def amd_registers(kernel: Kernel, chip: str = "tahiti") -> RegisterUse:
 
 
 def nvidia_registers(kernel: Kernel, target: str = DEFAULT_ARCHITECTURE) -> RegisterUse:
-    """The registers of a kernel on an NVIDIA GPU, as `ptxas` allocates them.
+    """Return the registers of a kernel on an NVIDIA GPU, as `ptxas` allocates them.
 
     Elementary functions on floats are approximated by the hardware's, whatever the build options.
 
@@ -86,7 +86,7 @@ def nvidia_registers(kernel: Kernel, target: str = DEFAULT_ARCHITECTURE) -> Regi
 
 
 def registers_on(kernel: Kernel, chip: str) -> RegisterUse:
-    """The registers of a kernel on a chip: a GCN chip by LLVM's name, an NVIDIA target, or `nvidia` for sm_75.
+    """Return a kernel's registers on a chip: a GCN chip by LLVM's name, an NVIDIA target, `nvidia` for sm_75.
 
     Raises:
         RefusalError, DeviceError: as `amd_registers` and `nvidia_registers` do.

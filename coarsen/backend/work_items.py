@@ -35,7 +35,7 @@ class Registers:
 
 
 def work_item_body(body: Body, registers: Registers) -> list[str] | None:
-    """The body of a work-item function, a barrier, a fence or a copy by the work-group; None for others."""
+    """Return the body of a work-item function, a barrier, a fence or a copy by the work-group; None for others."""
     name = body.declaration.builtin
     known, query = builtin_named(name), query_named(name)
     if query in _ANSWERS:
@@ -66,7 +66,7 @@ class _WorkItem:
         return self._body.parameters[0]
 
     def along(self, register: str, outside: int, dimension: Item) -> Item:
-        """A register's value along a dimension; `outside` for a dimension above 2."""
+        """Return a register's value along a dimension; `outside` for a dimension above 2."""
         value = Item(self._type, str(outside))
         for number, axis in enumerate(_AXES):
             is_meant = self._body.compare("eq", dimension, Item(I32, str(number)))
@@ -74,7 +74,7 @@ class _WorkItem:
         return value
 
     def register(self, register: str, axis: str) -> Item:
-        """A register's value along one axis."""
+        """Return a register's value along one axis."""
         read = self._body.call(I32, f"llvm.{register}.{axis}")
         return self._body.cast("zext", read, self._type)  # none where a size_t has 32 bits
 

@@ -50,7 +50,7 @@ class Bar(Tally):
         return Group(line, *(Text(text, style="dim", no_wrap=True, overflow="ellipsis") for text in below))
 
     def figures(self) -> list[Text]:
-        """The columns beside the bar."""
+        """Return the columns beside the bar."""
         left = self.seconds_left
         return [
             Text(f"{self.rows}/{self.total} rows"),

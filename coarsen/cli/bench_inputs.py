@@ -43,7 +43,7 @@ def benchmarks_of(
     suite: SuiteName | None = None,
     free_launch: str | None = None,
 ) -> list[tuple[Benchmark, str | Path]]:
-    """The benchmarks that are asked for, each with what a plan calls it; the seventeen where none are.
+    """Return the benchmarks that are asked for, each with what a plan calls it; the seventeen where none are.
 
     Args:
         words: names and files.
@@ -109,7 +109,7 @@ def _checked(name: str | Path) -> Benchmark:
 
 
 def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[PlannedDevice]:
-    """The devices that words name, each once.
+    """Return the devices that words name, each once.
 
     Raises:
         DeviceError: no such device.
@@ -136,7 +136,7 @@ def plans_of(
     plan_of: Callable[[Benchmark, str | Path, PlannedDevice], Iterable[SweepPlan]],
     rows_of: Callable[[Benchmark, SweepPlan, DeviceLimits], int] = planned_rows,
 ) -> Iterator[tuple[SweepPlan, int]]:
-    """The plans of every benchmark on every device, with the number of their rows.
+    """Yield the plans of every benchmark on every device, with the number of their rows.
 
     Args:
         benchmarks: with what a plan calls each.

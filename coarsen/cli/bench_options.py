@@ -168,7 +168,7 @@ Export = Annotated[
 
 
 def method_of(quick: bool, repetitions: int | None, cold_cache: bool, timeout_multiple: float | None) -> Method:
-    """The method that the options ask for. Raises InvalidInputError for a multiple that isn't above 1."""
+    """Return the method that the options ask for. Raises InvalidInputError for a multiple that isn't above 1."""
     from coarsen.opencl_bench.records.measurement import QUICK, Method
 
     method = replace(QUICK if quick else Method(), cold_cache=cold_cache)
@@ -183,7 +183,10 @@ def method_of(quick: bool, repetitions: int | None, cold_cache: bool, timeout_mu
 
 
 def checked_export(path: Path | None) -> Path | None:
-    """The file to write, once it is known to be of a known kind: a sweep takes long. Raises InvalidInputError."""
+    """Return the file to write, once it is known to be of a known kind: a sweep takes long.
+
+    Raises InvalidInputError.
+    """
     if path is None:
         return None
     # Imported late: it loads PyArrow.

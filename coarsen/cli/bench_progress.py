@@ -188,12 +188,12 @@ def result_line(result: SweepResult) -> str:
 
 
 def rows_per_minute(number: float) -> str:
-    """A rate to read, two digits of it where it is slow: `0.71 rows/min`, `3 rows/min`, `120 rows/min`."""
+    """Return a rate to read, two digits of it where it is slow: `0.71 rows/min`, `3 rows/min`, `120 rows/min`."""
     return f"{number:.0f} rows/min" if number >= 10 else f"{number:.2g} rows/min"
 
 
 def duration(seconds: float) -> str:
-    """A duration to read: `8 s`, `12 min`, `1 h 05 min`."""
+    """Return a duration to read: `8 s`, `12 min`, `1 h 05 min`."""
     if seconds < 59.5:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)

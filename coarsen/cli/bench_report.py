@@ -95,7 +95,7 @@ def print_report_as_json(results: Sequence[SweepResult], seconds: float, locatio
 
 
 def means(results: Sequence[SweepResult]) -> list[dict[str, Any]]:
-    """The geometric mean of the best speed-ups on each device that has several, with the number of kernels."""
+    """Return the geometric mean of the best speed-ups on each device with several, and the number of kernels."""
     found = []
     for device in dict.fromkeys(result.device for result in results):
         rows = [best for result in results if result.device == device and (best := _best(result)) is not None]
@@ -106,7 +106,7 @@ def means(results: Sequence[SweepResult]) -> list[dict[str, Any]]:
 
 
 def failures(results: Iterable[SweepResult]) -> list[Failures]:
-    """The failed rows, grouped; most of them first within each way of failing."""
+    """Return the failed rows, grouped; most of them first within each way of failing."""
     failed = [row for result in results for row in result.rows if row.invalidity is not Invalidity.CORRECT]
     alike = groupby(sorted(failed, key=_kind), key=_kind)
     groups = [list(rows) for _, rows in alike]
@@ -123,7 +123,7 @@ def failures(results: Iterable[SweepResult]) -> list[Failures]:
 
 
 def pace(results: Sequence[SweepResult], seconds: float) -> Pace:
-    """How the run spent its time."""
+    """Return how the run spent its time."""
     measured = [row for result in results for row in result.measured_rows]
     sweeping = sum(result.seconds for result in results)
     return Pace(

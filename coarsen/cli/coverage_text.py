@@ -105,7 +105,7 @@ def _drawn_lines(path: Path, count: int | None) -> Iterator[str]:
 
 
 def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
-    """What is to be said of recorded launches; `name` is the file name of the kernel's description."""
+    """Yield what is to be said of recorded launches; `name` is the file name of the kernel's description."""
     chosen, groups = len(found.inputs), len({each.group for each in found.inputs})
     yield (
         f"{counted(chosen, 'input')} of {counted(groups, 'different size')}, from "

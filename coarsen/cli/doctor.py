@@ -39,7 +39,7 @@ def doctor(output_format: OutputFormat = Format.TABLE) -> None:
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
-    """The exit code that findings call for."""
+    """Return the exit code that findings call for."""
     missing = {finding.need for finding in findings if not finding.is_there}
     if Need.TO_COARSEN in missing:
         return Verdict.INCOMPLETE

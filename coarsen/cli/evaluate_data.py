@@ -111,7 +111,7 @@ def _training(wanted: DataRequest) -> CurveData:
 
 
 def synthetic_files() -> list[Path]:
-    """The measurements of synthetic kernels that come with the package."""
+    """Return the measurements of synthetic kernels that come with the package."""
     return [path for name, path in shipped_files().items() if name.startswith("synthetic_")]
 
 

@@ -21,7 +21,7 @@ class Details:
 
 
 def details(evaluation: Evaluation, device: str) -> Details:
-    """The factors chosen on a device, with their speed-ups where these are known.
+    """Return the factors chosen on a device, with their speed-ups where these are known.
 
     Of several seeds: the factor chosen most often, with a mark where others were chosen too, and the geometric
     mean of the speed-ups.

@@ -13,7 +13,7 @@ from coarsen.models.evaluation.outcome import Outcome, oracle_log_speedup
 
 
 def as_data(report: Report) -> dict[str, Any]:
-    """The plan, the scores on each device and on all measured ones, what was chosen, calibration."""
+    """Return the plan, the scores on each device and on all measured ones, what was chosen, calibration."""
     found, measured = report.evaluation, report.measured_devices
     return {
         "methods": list(found.outcomes),

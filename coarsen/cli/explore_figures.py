@@ -52,12 +52,12 @@ class Request:
 
 
 def look_of(by: str, choice: str, against: str) -> Look:
-    """The look that the command line's words ask for; the figures' functions refuse any but theirs."""
+    """Return the look that the command line's words ask for; the figures' functions refuse any but theirs."""
     return Look(cast(By, by), cast(Choice, choice), cast(Against, against.replace("-", " ")))
 
 
 def request_of(measurements: Sequence[Measurement], name: str, look: Look) -> Request:
-    """A request for one figure, or for "all"."""
+    """Return a request for one figure, or for "all"."""
     by, choice, against = look.by, look.choice, look.against
     drawings = {
         "curves": Drawing(
@@ -76,12 +76,12 @@ def request_of(measurements: Sequence[Measurement], name: str, look: Look) -> Re
 
 
 def numbers(request: Request) -> dict[str, pd.DataFrame]:
-    """The frames that the figures are drawn from, by name. Raises InvalidInputError where there is none."""
+    """Return the frames that the figures are drawn from, by name. Raises InvalidInputError where there is none."""
     return _each(request, lambda drawing, rows: drawing.numbers(rows))
 
 
 def figures(request: Request) -> dict[str, Figure]:
-    """The figures by their names. Raises InvalidInputError where there is none."""
+    """Return the figures by their names. Raises InvalidInputError where there is none."""
     return _each(request, lambda drawing, rows: drawing.draw(rows))
 
 

@@ -39,7 +39,7 @@ class Page:
 
 
 def page_asked_for(html: Path | None, kernels: Path | None, tuned: Sequence[Path] = ()) -> Page | None:
-    """The page that the options of these names mean; None where none is asked for.
+    """Return the page that the options of these names mean; None where none is asked for.
 
     Raises:
         InvalidInputError: there is no such folder of kernels, or no page to describe kernels for.

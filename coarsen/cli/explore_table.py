@@ -38,7 +38,7 @@ def print_best_as_json(table: pd.DataFrame) -> None:
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, object]]:
-    """The rows as JSON has them, null where there is no number."""
+    """Return the rows as JSON has them, null where there is no number."""
     plain = rows.rename(columns={"label": "device"}).astype(object)
     return [
         {

@@ -28,7 +28,7 @@ LocalSizeBefore = Annotated[
 
 
 def given_local_size(text: str | None, *, is_used: bool) -> tuple[int, ...] | None:
-    """The local size that was given, None where it wasn't.
+    """Return the local size that was given, None where it wasn't.
 
     Raises:
         InvalidInputError: it is no size, or none of `--mechanism`, `--work` and `--compiled`, which alone need
@@ -42,7 +42,10 @@ def given_local_size(text: str | None, *, is_used: bool) -> tuple[int, ...] | No
 def mechanism_of(
     kernel: Kernel, dimension: int, local_size: tuple[int, ...] | None, factors: Sequence[int]
 ) -> MechanismTable:
-    """The mechanism features. Raises InvalidInputError for a local size that the kernel can't be launched with."""
+    """Return the mechanism features.
+
+    Raises InvalidInputError for a local size that the kernel can't be launched with.
+    """
     # Imported late: it loads the models, which the 17 features do without.
     from coarsen.prediction import checked_local_size
 

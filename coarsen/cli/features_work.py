@@ -70,7 +70,7 @@ def check_work_options(work: bool, global_size: str | None, arguments: Sequence[
 def work_of(
     kernel: Kernel, global_size: str | None, local_size: Sequence[int] | None, arguments: Sequence[str]
 ) -> WorkOfKernel:
-    """The work of a kernel.
+    """Return the work of a kernel.
 
     Args:
         kernel: as it was lowered.

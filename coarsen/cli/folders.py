@@ -13,7 +13,10 @@ from coarsen.errors import InvalidInputError
 
 
 def existing_folder(option: str, folder: Path | None) -> Path | None:
-    """A folder to read from, None where the option isn't given. Raises InvalidInputError where there is none."""
+    """Return a folder to read from, None where the option isn't given.
+
+    Raises InvalidInputError where there is none.
+    """
     if folder is not None and not folder.is_dir():
         raise InvalidInputError(f"{option} {folder}: there is no such folder")
     return folder

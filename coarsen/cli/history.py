@@ -10,7 +10,7 @@ from coarsen.opencl_bench.results.versions import newest_versions
 
 
 def without_history(measurements: Iterable[Measurement]) -> list[Measurement]:
-    """The rows of each kernel's newest version; says how many others there are."""
+    """Return the rows of each kernel's newest version; says how many others there are."""
     rows, others = newest_versions(measurements)
     say_left_out(others)
     return rows

@@ -24,7 +24,7 @@ class IntervalBars:
 
     @classmethod
     def over(cls, intervals: Sequence[tuple[float, float]]) -> IntervalBars:
-        """The scale that shows all of some intervals."""
+        """Return the scale that shows all of some intervals."""
         lows, highs = zip(*intervals, strict=True) if intervals else ((), ())
         return cls(min((1.0 / LEAST_REACH, *lows)), max((LEAST_REACH, *highs)))
 
@@ -37,7 +37,7 @@ class IntervalBars:
         return f"{left}1{right}"
 
     def drawn(self, low: float, middle: float, high: float) -> str:
-        """An interval with its middle; 1 is marked where nothing else stands."""
+        """Return an interval with its middle; 1 is marked where nothing else stands."""
         cells = [" "] * WIDTH
         cells[self._place(1.0)] = "│"
         first, last = self._place(low), self._place(high)

@@ -75,7 +75,7 @@ class UsageError(Protocol):
     ctx: Any
 
     def format_message(self) -> str:
-        """The message, without the usage."""
+        """Return the message, without the usage."""
         ...
 
 
@@ -83,7 +83,7 @@ class NamedCommands(TyperGroup):
     """Commands by name; a message about an unknown one says which is spelled almost so."""
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """The name, the command and what is left of the words."""
+        """Return the name, the command and what is left of the words."""
         known = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in known:
             ctx.fail(f"no such command '{args[0]}'{did_you_mean(args[0], known)}")
@@ -94,7 +94,7 @@ class LazyCommands(NamedCommands):
     """The commands by name; each is loaded when it is to run, and listed without being loaded."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """The names in the order of the help."""
+        """Return the names in the order of the help."""
         return list(COMMANDS)
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
@@ -105,11 +105,11 @@ class LazyCommands(NamedCommands):
                 formatter.write_dl([(name.ljust(width), summary) for name, summary in commands.items()])
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """A stand-in that knows its one line of help."""
+        """Return a stand-in that knows its one line of help."""
         return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """The command itself, and what is left of the words."""
+        """Return the command itself, and what is left of the words."""
         name, _, rest = super().resolve_command(ctx, args)
         if name and rest and rest[0] in SUBCOMMANDS.get(name, ()):
             name, rest = f"{name} {rest[0]}", rest[1:]
@@ -128,7 +128,7 @@ class PlainUsage(TyperCommand):
         return super().parse_args(ctx, with_numbers(self.name or "", args))
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """The words of the usage."""
+        """Return the words of the usage."""
         return [_BRACES.sub(r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
 

@@ -78,7 +78,7 @@ def note(message: str) -> None:
 
 
 def say(kind: str, message: str = "") -> None:
-    """A line on standard error that no option silences: `coarsen: error: message`."""
+    """Print a line on standard error that no option silences: `coarsen: error: message`."""
     sys.stderr.write(": ".join(part for part in ("coarsen", kind, printable(message)) if part) + "\n")
 
 

@@ -43,7 +43,10 @@ def _show_version(value: bool) -> bool:
 
 
 def whole_number(text: str | int) -> int:
-    """A number from the command line. Raises typer's usage error, with what was given, for anything else."""
+    """Return a number from the command line.
+
+    Raises typer's usage error, with what was given, for anything else.
+    """
     try:
         return int(text)
     except ValueError:
@@ -116,7 +119,7 @@ def build_options(
     standard: str | None = None,
     others: Iterable[str] | None = None,
 ) -> str:
-    """The build options as one string, as PyOpenCL takes them.
+    """Return the build options as one string, as PyOpenCL takes them.
 
     Raises:
         InvalidInputError: a definition without a name, an include folder that isn't there.
@@ -135,5 +138,5 @@ def build_options(
 
 
 def checked_dimension(dimension: int) -> int:
-    """The dimension. Raises InvalidInputError unless it is 0, 1 or 2."""
+    """Return the dimension. Raises InvalidInputError unless it is 0, 1 or 2."""
     return Coarsening(1, dimension).dimension

@@ -33,7 +33,7 @@ class Format(enum.StrEnum):
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things whose plural has an s: `1 row`, `2 rows`."""
+    """Return a number of things whose plural has an s: `1 row`, `2 rows`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -127,7 +127,7 @@ def _write_text(text: str) -> None:
 
 
 def console() -> Console:
-    """A rich console on standard output: coloured and wrapped on a terminal, plain and whole elsewhere."""
+    """Return a rich console on standard output: coloured and wrapped on a terminal, plain and whole elsewhere."""
     from rich.console import Console
 
     class PlainConsole(Console):

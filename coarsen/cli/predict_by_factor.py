@@ -35,7 +35,10 @@ class Question:
     models: Path | None
 
     def answer(self, given: KernelInput) -> KernelPrediction:
-        """The default model's answer for a kernel; a local size that was asked about goes before the kernel's."""
+        """Return the default model's answer for a kernel.
+
+        A local size that was asked about goes before the kernel's.
+        """
         model, size = default_model(self.models), self.local_size or given.local_size
         with naming_file(given.path):
             return predict_kernel(given.kernel, model, self.target, self.dimension, size)

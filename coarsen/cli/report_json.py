@@ -75,7 +75,7 @@ from coarsen.transform.wide_accesses import WideAccesses
 
 
 def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
-    """The report of a kernel that was coarsened; `file` is what the user named."""
+    """Return the report of a kernel that was coarsened; `file` is what the user named."""
     return {
         "kernel": report.kernel,
         "refusal": None,
@@ -97,7 +97,7 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
 
 
 def refusal_json(refusal: RefusalError, kernel: str | None, file: Path) -> dict[str, Any]:
-    """The report of a kernel that was refused; `kernel` is its name if it was given."""
+    """Return the report of a kernel that was refused; `kernel` is its name if it was given."""
     place = place_json(refusal.position, file)
     return {"kernel": kernel, "refusal": {"code": refusal.code, "reason": refusal.reason, **place}}
 

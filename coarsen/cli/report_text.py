@@ -25,7 +25,7 @@ _INDENT = "  "
 
 
 def report_text(report: KernelReport) -> str:
-    """The whole report, with a line break at its end."""
+    """Return the whole report, with a line break at its end."""
     return "\n".join(_lines(report)) + "\n"
 
 

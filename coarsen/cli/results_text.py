@@ -39,7 +39,7 @@ def print_summaries(summaries: Sequence[Summary], location: str) -> None:
 
 
 def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, Any]:
-    """The same for JSON."""
+    """Return the same for JSON."""
     return {"store": location, "cases": [_summary_as_data(summary) for summary in summaries]}
 
 
@@ -53,7 +53,7 @@ def print_measurement(measurement: Measurement) -> None:
 
 
 def _device(case: Case) -> tuple[str, str, bool]:
-    """What a table is of: a device with a form of code, its driver, the state of the caches."""
+    """Return what a table is of: a device with a form of code, its driver, the state of the caches."""
     return _name(case), case.driver_version, case.cold_cache
 
 
@@ -73,7 +73,7 @@ def _place(device: tuple[str, str, bool], with_driver: bool) -> str:
 
 
 def _notes(summaries: Iterable[Summary]) -> Iterator[str]:
-    """What is to be known of the best of each kernel."""
+    """Yield what is to be known of the best of each kernel."""
     for summary in summaries:
         for sentence in summary.best.notes if summary.best else ():
             yield f"{summary.case.benchmark} ({summary.case.preset}): {sentence}"

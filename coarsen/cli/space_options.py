@@ -242,7 +242,7 @@ class SpaceOptions:
 
     @classmethod
     def default(cls) -> SpaceOptions:
-        """The options where none is given."""
+        """Return the options where none is given."""
         transforms = TransformOptions("auto", "auto", Tried.NO, Tried.YES, Tried.NO)
         return cls.parsed(None, None, None, None, None, "item", 1, MOST_MERGED, transforms, None, 0, False)
 

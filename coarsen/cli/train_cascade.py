@@ -110,7 +110,7 @@ def _learned(wanted: CascadeTraining) -> _Learned:
 
 
 def curves_of(wanted: CascadeTraining) -> tuple[str, CurveData, tuple[str, ...]]:
-    """What is learned from: the name of the device in the data, the data, and in words where it is from.
+    """Return what is learned from: the name of the device in the data, the data, and in words where it is from.
 
     Raises:
         DeviceError: there is no data, and nothing is known of the device without.

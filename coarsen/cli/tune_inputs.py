@@ -57,6 +57,7 @@ def tune_inputs(
 
     Raises:
         InvalidInputError: the file declares no inputs, a mistake in it, or a package is missing.
+        VerificationError: the default version has wrong results at an input.
         DeviceError: the device can't be opened (any more).
     """
     output = request.output or beside(path)

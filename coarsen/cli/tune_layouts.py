@@ -50,12 +50,19 @@ class LayoutRequest:
         layouts: of arguments' arrays, as `--layout` has them.
         orders: of their dimensions, as `--order` has them.
         runs: on the same data; None where that isn't known.
+
+    Raises:
+        InvalidInputError: runs of no layouts.
     """
 
     every: bool
     layouts: tuple[str, ...]
     orders: tuple[str, ...]
     runs: int | None
+
+    def __post_init__(self) -> None:
+        if self.runs is not None and not self.is_asked_for:
+            raise InvalidInputError("--runs goes with --layouts, --layout and --order")
 
     @property
     def is_asked_for(self) -> bool:

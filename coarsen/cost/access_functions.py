@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from coarsen.analysis.access_footprints import AccessFootprint, access_footprints
 from coarsen.analysis.algebra.affine import INDIRECT, Access
 from coarsen.analysis.executions import Executions
 from coarsen.analysis.expressions import Expression, Quantity, evaluate
-from coarsen.analysis.footprints import Footprint, footprints
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.cost.sibling_accesses import nearest_siblings
 from coarsen.cost.work_counts import AccessCount
@@ -30,7 +30,7 @@ class AccessFunction:
     """
 
     count: Expression
-    footprint: Footprint
+    footprint: AccessFootprint
     replica_stride: int | None
     dependent_on_load: bool
 
@@ -70,7 +70,7 @@ class AccessFunction:
 
 def accesses_of(counts: LoopCounts, runs: Executions) -> tuple[AccessFunction, ...]:
     """Return a kernel's accesses to memory of any kind, in the order of its instructions."""
-    found = footprints(counts)
+    found = access_footprints(counts)
     siblings = nearest_siblings([footprint.access for footprint in found])
     return tuple(
         AccessFunction(

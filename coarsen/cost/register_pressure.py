@@ -160,7 +160,7 @@ class RegisterPressure:
         return frozenset(names - self._at_start.keys())
 
     def _results(self, region: Region, own: Live) -> Live:
-        """What a copy of a region leaves behind: the join's phis, and its own values that are used there."""
+        """Return what a copy of a region leaves behind: the join's phis, and its own values used there."""
         leaving = region.blocks | {region.head}
         phis = self.blocks.kernel.block[region.join].phis
         merged = frozenset(phi.name for phi in phis if not leaving.isdisjoint(phi.incoming))

@@ -128,6 +128,6 @@ class WorkCounts:
 
 
 def padded(sizes: tuple[int, ...]) -> Sizes:
-    """One to three sizes as three."""
+    """Return one to three sizes as three."""
     first, second, third = (*sizes, 1, 1, 1)[:DIMENSIONS]
     return first, second, third

@@ -22,7 +22,10 @@ def build_uncached(
     options: Sequence[str] = (),
     devices: Sequence[pyopencl.Device] | None = None,
 ) -> pyopencl.Program:
-    """A program built from OpenCL C or SPIR-V, for `devices` (None: all of the context); raises pyopencl.Error."""
+    """Return a program built from OpenCL C or SPIR-V, for `devices` (None: all of the context).
+
+    Raises pyopencl.Error.
+    """
     program = PlainProgram(context, source)
     # False (not None, which means the default folder) turns the cache off; PyOpenCL's annotation leaves it
     # out.
@@ -37,7 +40,7 @@ def build_for_launches(
     devices: Sequence[pyopencl.Device] | None = None,
     cache_dir: str | Literal[False] | None = None,
 ) -> pyopencl.Program:
-    """A program whose kernels are only launched, from PyOpenCL's cache where it is there.
+    """Return a program whose kernels are only launched, from PyOpenCL's cache where it is there.
 
     Args:
         context: to build for.

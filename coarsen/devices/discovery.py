@@ -102,7 +102,10 @@ class Discovery:
 
 
 def discover_devices() -> tuple[DeviceDescription, ...]:
-    """Every OpenCL device that the system's and pip's drivers offer, in the loader's order; none is no error."""
+    """Return every OpenCL device that the system's and pip's drivers offer, in the loader's order.
+
+    None is no error.
+    """
     discovery = discover()
     for note in discovery.notes:
         _log.info(note)
@@ -110,7 +113,7 @@ def discover_devices() -> tuple[DeviceDescription, ...]:
 
 
 def discover() -> Discovery:
-    """The devices of `discover_devices`, with notes on drivers that should have appeared and did not."""
+    """Return the devices of `discover_devices`, with notes on drivers that should have appeared and did not."""
     setup = prepare_loader()
     descriptions = tuple(
         _describe(f"{platform_number}:{device_number}", platform, device)
@@ -121,7 +124,7 @@ def discover() -> Discovery:
 
 
 def describe_device(device: pyopencl.Device) -> DeviceDescription:
-    """The description of a `pyopencl.Device`, one of a user's own context for example.
+    """Return the description of a `pyopencl.Device`, one of a user's own context for example.
 
     Raises DeviceError for a device that no platform lists (a sub-device).
     """
@@ -133,7 +136,7 @@ def describe_device(device: pyopencl.Device) -> DeviceDescription:
 
 
 def open_device(description: DeviceDescription) -> pyopencl.Device:
-    """The `pyopencl.Device` of a description.
+    """Return the `pyopencl.Device` of a description.
 
     Args:
         description: from `discover_devices` or `find_device`.
@@ -155,7 +158,7 @@ def open_device(description: DeviceDescription) -> pyopencl.Device:
 
 
 def found_again(description: DeviceDescription) -> DeviceDescription:
-    """The description of the same device in this process, where it may have another index.
+    """Return the description of the same device in this process, where it may have another index.
 
     An index counts what the loader lists, and a program may not list the drivers that pip installed.
 

@@ -106,7 +106,7 @@ def prepare_loader() -> LoaderSetup:
 
 
 def deciding_variable(environment: Mapping[str, str]) -> str | None:
-    """The environment variable with which the user chose the vendors folder, None where none is set.
+    """Return the environment variable with which the user chose the vendors folder, None where none is set.
 
     A folder that another process of this package wrote and handed down doesn't count as the user's choice:
     this process may run in an environment with other packages.
@@ -119,7 +119,7 @@ def deciding_variable(environment: Mapping[str, str]) -> str | None:
 
 
 def system_drivers() -> Iterator[Driver]:
-    """The drivers that ICD files of the system or a conda environment name, unless their library is missing."""
+    """Yield the drivers that ICD files of the system or a conda environment name and whose library is there."""
     seen: set[str] = set()
     for folder in (Path("/etc/OpenCL/vendors"), Path(sys.prefix, "etc", "OpenCL", "vendors")):
         for icd_file in _icd_files(folder):
@@ -130,7 +130,7 @@ def system_drivers() -> Iterator[Driver]:
 
 
 def extra_drivers() -> Iterator[Driver]:
-    """The drivers that no ICD file of the system names: those in pip packages, and Debian's Oclgrind."""
+    """Yield the drivers that no ICD file of the system names: those in pip packages, and Debian's Oclgrind."""
     oclgrind_in_pip = False
     for distribution, pattern in _PIP_DRIVERS:
         library = _library_of_distribution(distribution, pattern)
@@ -143,7 +143,7 @@ def extra_drivers() -> Iterator[Driver]:
 
 
 def unnamed_nvidia_driver(named: Iterable[Driver]) -> tuple[Driver, ...]:
-    """NVIDIA's driver where its library is installed and none of the drivers named by ICD files is it."""
+    """Return NVIDIA's driver where its library is installed and none of the drivers named by ICD files is it."""
     if any(driver.file_name.startswith("libnvidia-opencl.so") for driver in named):
         return ()
     library = next((path for path in _nvidia_libraries() if path.exists()), None)
@@ -170,7 +170,7 @@ def _linked(library: str) -> list[Path]:
 
 
 def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
-    """The drivers of `setup` that the loader hasn't loaded, to be asked after a platform query.
+    """Return the drivers of `setup` that the loader hasn't loaded, to be asked after a platform query.
 
     PyOpenCL doesn't show whether the platforms were queried before the loader was prepared; the list of mapped
     libraries does.

@@ -15,7 +15,7 @@ SIMULATOR = "oclgrind"
 
 
 def find_device(spec: str) -> DeviceDescription:
-    """The device that is called so.
+    """Return the device that is called so.
 
     Upper and lower case are alike. A full name wins over a part of another's, a runtime's name over a processor's
     ("intel" is Intel's runtime, not PoCL on an Intel processor), of several versions of one runtime the newest.
@@ -35,7 +35,7 @@ def find_device(spec: str) -> DeviceDescription:
 
 
 def find_working_device() -> DeviceDescription:
-    """The first device that works, a simulator only where there is no other.
+    """Return the first device that works, a simulator only where there is no other.
 
     Raises DeviceError with the reasons where none does.
     """

@@ -34,7 +34,7 @@ class Target:
 
 
 def target_of(device: str) -> Target:
-    """The device that is called so.
+    """Return the device that is called so.
 
     Args:
         device: a name of `device_descriptors` in upper or lower case, a chip's name (`Tesla K20c`), or whatever
@@ -57,7 +57,7 @@ def target_of(device: str) -> Target:
 
 
 def target_of_installed(device: DeviceDescription) -> Target:
-    """An OpenCL device of this machine; one that is not known gets the figures that OpenCL reports.
+    """Return an OpenCL device of this machine; one that is not known gets the figures that OpenCL reports.
 
     Raises:
         DeviceError: it says that it is neither a CPU nor a GPU, or both.
@@ -66,7 +66,7 @@ def target_of_installed(device: DeviceDescription) -> Target:
 
 
 def installed_device(target: Target, name: str) -> DeviceDescription:
-    """The OpenCL device of this machine on which something can be measured for a target.
+    """Return the OpenCL device of this machine on which something can be measured for a target.
 
     Args:
         target: a device, here or known by its figures only.

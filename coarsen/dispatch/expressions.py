@@ -75,7 +75,7 @@ class Expression:
     tree: ast.expr
 
     def evaluate(self, values: Mapping[str, int]) -> int:
-        """Its value.
+        """Return its value.
 
         Raises:
             InvalidInputError: a division by zero, a name without a value.
@@ -109,7 +109,10 @@ def parse_formula(text: str) -> Formula:
 
 
 def parsed(text: str) -> ast.expr:
-    """The syntax tree of a text in the form of a Python expression. Raises InvalidInputError where it is none."""
+    """Return the syntax tree of a text in the form of a Python expression.
+
+    Raises InvalidInputError where it is none.
+    """
     if len(text) > LONGEST_TEXT:
         raise InvalidInputError(f"'{text[:20]}…' is longer than {LONGEST_TEXT} characters")
     try:
@@ -119,7 +122,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def checked_expression(tree: ast.expr, text: str) -> Expression:
-    """An expression from its tree. Raises InvalidInputError for what no expression may have."""
+    """Return an expression from its tree. Raises InvalidInputError for what no expression may have."""
     return Expression(text, frozenset(_names(tree, text, _WHOLE)), tree)
 
 

@@ -82,7 +82,7 @@ class TuningAdvisor:
 
     @property
     def looks_at_arguments(self) -> bool:
-        """True if launches are tuned."""
+        """Return True if launches are tuned."""
         return self._mode.otherwise is Otherwise.TUNE
 
     def advise(self, request: AdviceRequest) -> Advice | None:

@@ -160,7 +160,7 @@ class LaidOutProgram:
         return "" if found is None else found.reason
 
     def _plans(self, kernel: Kernel | None) -> list[ArrayPlan]:
-        """How the arrays of a kernel's arguments lie that lie otherwise."""
+        """Return how the arrays of a kernel's arguments lie that lie otherwise."""
         names = [] if kernel is None else [each.name for each in kernel.arguments if each.name in self._arrays]
         return [self._arrays[name].plan(name) for name in names]
 

@@ -94,7 +94,7 @@ class Recorder:
 
     @property
     def captures(self) -> bool:
-        """True if the contents of any buffers are wanted."""
+        """Return True if the contents of any buffers are wanted."""
         return self._contents is not Contents.NONE
 
     def missed(self, rows: Iterable[LaunchRow]) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ class RunAdvisor:
 
     @property
     def looks_at_arguments(self) -> bool:
-        """True if launches are tuned or captured."""
+        """Return True if launches are tuned or captured."""
         captures = self._recorder is not None and self._recorder.captures
         return captures or self._advisor.looks_at_arguments
 

@@ -60,7 +60,7 @@ def target_machine(triple: str, processor: str = "") -> Any:  # noqa: ANN401
 
 
 def reason(error: RuntimeError) -> str:
-    """LLVM's message on invalid text or bitcode in one line, without the words that introduce each of them."""
+    """Return LLVM's message on invalid text or bitcode in one line, without the words that introduce each."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if line not in ("LLVM IR parsing error", "LLVM bitcode parsing error")]
     return re.sub(r"^<string>:", "line ", (told or lines or ["no reason given"])[0])

@@ -85,7 +85,7 @@ class Advisor(Protocol):
 
     @property
     def looks_at_arguments(self) -> bool:
-        """True if it may read what a launch is given: all that the launch waits for is waited for then."""
+        """Return True if it may read what a launch is given: all that the launch waits for is waited for then."""
         ...
 
     def advise(self, request: AdviceRequest) -> Advice | None:

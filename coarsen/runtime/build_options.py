@@ -20,7 +20,7 @@ _PREPROCESSOR = ("-D", "-I", "-U")
 
 
 def device_options(options: BuildOptions) -> tuple[str, ...]:
-    """The options that PyOpenCL hands to the device's compiler, one by one: the caller's, and what it adds to
+    """Return the options that PyOpenCL hands to the device's compiler: the caller's, and what it adds to
     them.
 
     `options` is a string, a sequence of options (where one may hold several, "-D N=4"), or None. Added are

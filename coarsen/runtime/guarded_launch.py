@@ -52,7 +52,7 @@ def guarded_launch(
     limits: LaunchLimits,
     any_groups: bool = False,
 ) -> DividedLaunch | None:
-    """The launch of a kernel that is guarded along each dimension that it is coarsened along.
+    """Return the launch of a kernel that is guarded along each dimension that it is coarsened along.
 
     Args:
         global_size: the original's, in work-items.
@@ -87,7 +87,7 @@ def guarded_launch(
 
 
 def without_needless_guard(launch: DividedLaunch, global_size: Sizes) -> DividedLaunch:
-    """A guarded launch, with the variant that has no guard where there is nothing beyond the original's work."""
+    """Return a guarded launch, by the variant without a guard where nothing is beyond the original's work."""
     covered = list(launch.global_size)
     for coarsening in launch.coarsenings:
         if launch.global_size[coarsening.dimension] % coarsening.stride:

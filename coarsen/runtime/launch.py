@@ -64,7 +64,7 @@ def divide_launch(
     limits: LaunchLimits,
     groups_matter: bool = False,
 ) -> DividedLaunch:
-    """The launch that does the work of the original launch with a coarsened kernel, by factors that divide.
+    """Return the launch that does the work of the original launch with a coarsened kernel, by factors that divide.
 
     `global_size` and `local_size` (None: left to the implementation) are the original's, in work-items, one to
     three dimensions; `coarsenings` what is asked for, at most one per dimension and level. Where the local size is
@@ -142,7 +142,7 @@ def _largest(coarsening: Coarsening, extent: int) -> Coarsening | None:
 
 
 def merged_sizes(local_size: Sizes, coarsenings: Configuration) -> Sizes:
-    """The local size of a coarsened launch; the original's where it does not divide.
+    """Return the local size of a coarsened launch; the original's where it does not divide.
 
     Args:
         local_size: the original's, in work-items.
@@ -174,5 +174,5 @@ def _note(global_size: Sizes, local_size: Sizes | None, wanted: Configuration, u
 
 
 def names_of(coarsenings: Configuration) -> str:
-    """A configuration in words."""
+    """Return a configuration in words."""
     return ", ".join(str(coarsening) for coarsening in coarsenings) or "the original kernel"

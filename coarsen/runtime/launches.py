@@ -141,7 +141,7 @@ class KernelLaunches:
         return launch, launched
 
     def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: PassedMemory) -> Granted:
-        """What a variant takes for granted and is so."""
+        """Return what a variant takes for granted and is so."""
         is_known = not self.plan.shares_memory
         most_constant_bytes = int(device.max_constant_buffer_size) if launched.placed else 0
         return Granted(

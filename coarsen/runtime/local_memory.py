@@ -17,7 +17,7 @@ from coarsen.variant.coarsening import Coarsening, Configuration, Level, configu
 
 
 def within_local_memory(wanted: Configuration, group_bytes: int, available: int) -> Configuration:
-    """The coarsenings with factors of work-groups made smaller until a merged work-group's local memory is there.
+    """Return the coarsenings, work-groups' factors made smaller until a merged group's local memory is there.
 
     Args:
         wanted: what is asked for.

@@ -18,7 +18,7 @@ PREFERRED_WORK_GROUP_SIZE = 256
 
 
 def local_size_of_coarsened(global_size: Sizes, coarsenings: Configuration, limits: LaunchLimits) -> Sizes | None:
-    """A coarsened local size that divides the coarsened global size and that every stride divides.
+    """Return a coarsened local size that divides the coarsened global size and that every stride divides.
 
     None where there is none. Starts at the strides and grows, dimension 0 first, to the preferred size.
     """
@@ -29,7 +29,7 @@ def local_size_of_coarsened(global_size: Sizes, coarsenings: Configuration, limi
 
 
 def local_size_of_original(global_size: Sizes, wanted: Configuration, limits: LaunchLimits) -> Sizes | None:
-    """A local size for the original launch that lets it be coarsened; None where its limits allow none.
+    """Return a local size for the original launch that lets it be coarsened; None where its limits allow none.
 
     It divides the global size; F·S divides it where work-items are merged (for the largest F that can), and F
     divides the number of work-groups where these are, if that can be.

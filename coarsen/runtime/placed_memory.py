@@ -1,10 +1,7 @@
-"""The memory that a launch passes for arrays which its kernel reads from constant or local memory.
+"""The memory objects that a launch passes for arrays which its kernel reads from constant or local memory.
 
-    constant      a buffer, in whole no larger than the device's constant memory holds; NULL
-    noncoherent   a buffer; NULL
-    local         a buffer of just as many bytes as are copied
-
-What is known of no size, shared virtual memory for one, suits none.
+A buffer suits by its size (`PlacedArgument.reason_against`); constant memory has to hold the whole of which a
+sub-buffer is a part. What is known of no size, shared virtual memory for one, suits no place.
 """
 
 from __future__ import annotations
@@ -25,15 +22,14 @@ def suits(placed: PlacedArgument, memory: pyopencl.MemoryObject | None, most_con
         most_constant_bytes: of a buffer in the device's constant memory.
     """
     if memory is None:
-        return placed.place is not Place.LOCAL
+        return placed.takes_null
     if memory.type != pyopencl.mem_object_type.BUFFER:
         return False
-    if placed.place is Place.LOCAL:
-        return placed.size is None or bool(memory.size == placed.size)
-    return placed.place is Place.NONCOHERENT or _whole_bytes(memory) <= most_constant_bytes
+    size = _whole_bytes(memory) if placed.place is Place.CONSTANT else memory.size
+    return placed.reason_against(size, most_constant_bytes) is None
 
 
 def _whole_bytes(memory: pyopencl.MemoryObject) -> int:
-    """The bytes of a buffer, or of what it is a part of: a driver may bind that."""
+    """Return the bytes of a buffer, or of what it is a part of: a driver may bind that."""
     whole: Any = memory.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
     return int(memory.size if whole is None else whole.size)

@@ -99,7 +99,7 @@ class CoarseningPlan:
 
     @property
     def transforms(self) -> Transforms:
-        """What the program's variants may be made by."""
+        """Return what the program's variants may be made by."""
         return replace(self._transforms, device_kind=self._device_kind)
 
     @cached_property
@@ -287,7 +287,7 @@ class CoarseningPlan:
         return f"{why}; `coarsen bench` measures what others gain"
 
     def static_local_memory(self, kernel: str, device: pyopencl.Device) -> int:
-        """The bytes of local memory of a work-group of the original kernel, before any is passed to it."""
+        """Return the bytes of local memory of a work-group of the original kernel, before any is passed to it."""
         fresh = self._original(kernel)
         return int(fresh.get_work_group_info(pyopencl.kernel_work_group_info.LOCAL_MEM_SIZE, device))
 

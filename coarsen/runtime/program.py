@@ -220,7 +220,7 @@ class Program(pyopencl.Program):
         return self
 
     def all_kernels(self) -> Sequence[pyopencl.Kernel]:
-        """A kernel object for each kernel of the program."""
+        """Return a kernel object for each kernel of the program."""
         plain = super().all_kernels()
         return plain if self._plan is None else [self.kernel(kernel.function_name) for kernel in plain]
 

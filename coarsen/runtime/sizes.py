@@ -50,7 +50,7 @@ def fits(local_size: Sizes, limits: LaunchLimits) -> bool:
 def plain_sizes(
     global_size: Sequence[int], local_size: Sequence[int] | None, g_times_l: bool
 ) -> tuple[Sizes, Sizes | None]:
-    """Both sizes as tuples, the global one in work-items; raises TypeError where they are no whole numbers.
+    """Return both sizes as tuples, the global one in work-items; raises TypeError where they are no whole numbers.
 
     With `g_times_l`, as PyOpenCL has it, the global size is given in work-groups.
     """
@@ -69,7 +69,7 @@ def plain_sizes(
 def plain_offset(
     global_offset: Sequence[int] | None, local_size: Sequence[int] | None, g_times_l: bool
 ) -> Sequence[int] | None:
-    """The offset in work-items; with `g_times_l`, as PyOpenCL has it, it is given in work-groups."""
+    """Return the offset in work-items; with `g_times_l`, as PyOpenCL has it, it is given in work-groups."""
     if global_offset is None or local_size is None or not g_times_l:
         return global_offset
     offset, local = tuple(global_offset), tuple(local_size)

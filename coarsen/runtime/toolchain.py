@@ -49,14 +49,14 @@ class CoarsenedKernel(Protocol):
 
     @property
     def needs_whole_groups(self) -> bool:
-        """True if it matters to the kernel how a launch groups its work-items, along dimensions along which
+        """Return True if it matters to the kernel how a launch groups its work-items, along dimensions along which
         they are merged.
         """
         ...
 
     @property
     def groups_matter(self) -> bool:
-        """False if the original kernel gives the same results however a launch groups its work-items."""
+        """Return False if the original kernel gives the same results however a launch groups its work-items."""
         ...
 
     @property
@@ -71,7 +71,7 @@ class CoarsenedKernel(Protocol):
 
     @property
     def placed_arguments(self) -> tuple[PlacedArgument, ...]:
-        """What a launch keeps to for arrays that are read from another memory than global memory."""
+        """Return what a launch keeps to for arrays that are read from another memory than global memory."""
         ...
 
     @property

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
-from coarsen.analysis.aliasing import Aliasing, Footprint, Place
+from coarsen.analysis.aliasing import Aliasing, Place, ReadWriteSets
 from coarsen.ir.details import alignment
 from coarsen.ir.kernel import Block, Instruction, Kernel, Value, ValueKind
 from coarsen.ir.layout import content_bytes, size_of
@@ -112,10 +112,10 @@ class AdjacentAccesses:
     def _groups(self, block: Block) -> Iterator[_Group]:
         groups: _OpenGroups = {}
         for position, instruction in enumerate(block.instructions):
-            footprint = self._aliasing.footprint(instruction)
+            sets = self._aliasing.read_write_sets(instruction)
             fitting = self._fitting(groups, position, instruction)
             for (place, is_load), of_place in groups.items():
-                if self._conflict(place, is_load, footprint):
+                if self._conflict(place, is_load, sets):
                     yield from (group for group in of_place.values() if group is not fitting)
                     of_place.clear()
             if fitting is not None:
@@ -136,9 +136,9 @@ class AdjacentAccesses:
         group.members.append(member)
         return group
 
-    def _conflict(self, place: Place, is_load: bool, footprint: Footprint) -> bool:
-        touched = footprint.writes if is_load else (*footprint.writes, *footprint.reads)
-        return footprint.everything or any(self._aliasing.may_be_same(place, other) for other in touched)
+    def _conflict(self, place: Place, is_load: bool, sets: ReadWriteSets) -> bool:
+        touched = sets.writes if is_load else (*sets.writes, *sets.reads)
+        return sets.everything or any(self._aliasing.may_be_same(place, other) for other in touched)
 
     def _runs_of(self, group: _Group) -> Iterator[Run]:
         step = content_bytes(group.type)

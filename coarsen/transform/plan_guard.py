@@ -61,7 +61,7 @@ def guard_branches(divergence: Divergence, region: Region, use: Use) -> AgreedBr
 
 
 def _shares_slow_path(divergence: Divergence, region: Region, branch: str, own: Region, use: Use) -> bool:
-    """Whether a replica that parts from the others at a nested branch may start again from the region's head."""
+    """Return True if a replica that parts at a nested branch may start again from the region's head."""
     flow = divergence.control_flow
     if own.join != region.join or own.head != branch or has_barrier(divergence, region):
         return False

@@ -194,7 +194,7 @@ class TurnValues:
         self.in_turn[value] = chosen
 
     def _is_turn(self, k: int) -> Instruction:
-        """Whether it is replica k's turn."""
+        """Add the test for replica k's turn."""
         if k not in self._is_turn_of:
             name = self.supply.free(like(self.turn).derived(Derivation.IS, f".{k}"))
             self._is_turn_of[k] = self._build.compare("eq", self.turn, number(NUMBER, k), name)

@@ -110,7 +110,7 @@ def widen(kernel: Kernel) -> Widened:
 
 
 def _are_rare_stores(kernel: Kernel, runs: Mapping[str, Sequence[Run]]) -> bool:
-    """Whether all that could be merged are stores that are executed less often than what the kernel loops over."""
+    """Return True if all that could be merged are stores executed less often than what the kernel loops over."""
     loops = ControlFlow(kernel).loops
     looping = frozenset[str]().union(*(loop.blocks for loop in loops))
     places = [(block, run.is_load) for block, found in runs.items() for run in found]

@@ -53,7 +53,7 @@ def _divided(sizes: Sequence[int], coarsening: Coarsening) -> list[int]:
 
 
 def _way_out(sizes: Sequence[int], coarsening: Coarsening) -> str:
-    """What can be done instead: another dimension, or merging whole work-groups, which keeps the local size."""
+    """Say what can be done instead: another dimension, or merging work-groups, which keeps the local size."""
     fitting = [dimension for dimension, size in enumerate(sizes) if size % coarsening.factor == 0]
     dimensions = [f"it divides the {sizes[dimension]} of --dim {dimension}" for dimension in fitting]
     return "; ".join([*dimensions, "--level group merges whole work-groups, of any size"])

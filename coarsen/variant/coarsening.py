@@ -103,7 +103,7 @@ def configuration_of(
     stride: int | Sequence[int] = 1,
     level: str | Sequence[str] = Level.ITEM,
 ) -> Configuration:
-    """The configuration that `factor`, `dim`, `stride` and `level` mean: each one value, or one per coarsening.
+    """Return what `factor`, `dim`, `stride` and `level` mean: each one value, or one per coarsening.
 
     Raises:
         InvalidInputError: a factor or stride below 1, a product of factors that is far too large, a dimension that

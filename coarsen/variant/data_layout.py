@@ -110,7 +110,7 @@ class Order:
 
     @property
     def is_identity(self) -> bool:
-        """Whether the dimensions stay as they are."""
+        """Return True if the dimensions stay as they are."""
         return self.permutation == tuple(range(len(self.permutation)))
 
 
@@ -143,13 +143,13 @@ class Arrangement:
 
     @property
     def is_as_written(self) -> bool:
-        """Whether each byte stays where it is."""
+        """Return True if each byte stays where it is."""
         is_ordered = self.order is not None and not self.order.is_identity
         return not is_ordered and (self.layout == AOS or self._is_one_word)
 
     @property
     def needs_shape(self) -> bool:
-        """Whether the shape must be known to say where a byte is."""
+        """Return True if the shape must be known to say where a byte is."""
         is_ordered = self.order is not None and not self.order.is_identity
         return is_ordered or (self.layout.kind is Kind.SOA and not self._is_one_word)
 
@@ -179,7 +179,7 @@ class Arrangement:
 
     @property
     def steps(self) -> tuple[tuple[int, int, int], ...]:
-        """How an element's position comes about: for each dimension what to divide by, its length, its factor.
+        """Return how an element's position is computed: per dimension what to divide by, its length, its factor.
 
         The position is the sum of (element // divisor mod length) · factor. The first needs no remainder.
         """

@@ -61,6 +61,28 @@ class PlacedArgument:
     apart_from: tuple[int, ...] = ()
     size: int | None = None
 
+    @property
+    def takes_null(self) -> bool:
+        """Return True if NULL may be passed, through which nothing is reached."""
+        return self.place is not Place.LOCAL
+
+    def reason_against(self, size: int, most_constant_bytes: int | None) -> str | None:
+        """Say why a buffer of a size can't be read from the place; None where it can.
+
+            constant      no larger than the device's constant memory holds
+            noncoherent   any
+            local         of just as many bytes as are copied, where that many are
+
+        Args:
+            size: in bytes.
+            most_constant_bytes: of a buffer in the device's constant memory; None for any.
+        """
+        if self.place is Place.LOCAL and self.size not in (None, size):
+            return f"not the {self.size} that are copied"
+        if self.place is Place.CONSTANT and most_constant_bytes is not None and size > most_constant_bytes:
+            return f"and the device's constant memory takes {most_constant_bytes}"
+        return None
+
 
 def parse_place(text: str) -> Place:
     """Return the place that a text names. Raises InvalidInputError."""

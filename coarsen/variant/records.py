@@ -120,7 +120,7 @@ class RecordType:
 
     @cached_property
     def packed_offset(self) -> dict[Field, int]:
-        """Where each field starts when all stand side by side without padding, by falling alignment."""
+        """Return where each field starts when all stand side by side without padding, by falling alignment."""
         offsets, end = {}, 0
         for each in sorted(self.fields, key=lambda each: (-self.alignment(each), each.offset)):
             offsets[each] = end

@@ -22,7 +22,7 @@ UseName = Literal["auto", "always", "never"]
 
 
 def use_named(argument: str, value: str) -> Use:
-    """The use that is called so. Raises InvalidInputError, naming the argument, where none is."""
+    """Return the use that is called so. Raises InvalidInputError, naming the argument, where none is."""
     if value not in tuple(Use):
         raise InvalidInputError(f"{argument} is 'auto', 'always' or 'never', not {value!r}")
     return Use(value)
@@ -41,7 +41,7 @@ class DeviceKind(enum.StrEnum):
 
 
 def device_kind_of(types: Iterable[str]) -> DeviceKind:
-    """The kind of a device that says it is of some of OpenCL's types ("cpu", "gpu", "accelerator", "custom")."""
+    """Return the kind of a device of some of OpenCL's types ("cpu", "gpu", "accelerator", "custom")."""
     found = {"cpu", "gpu"} & set(types)
     return DeviceKind(found.pop()) if len(found) == 1 else DeviceKind.ANY
 

@@ -46,7 +46,7 @@ def cpu(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Estima
 
 
 def vectorises(machine: DeviceProfile) -> bool:
-    """Whether the runtime makes vectors of work-items: their rate is nearer to a vector's than to a lane's."""
+    """Return True if the runtime makes vectors of work-items: their rate is nearer a vector's than a lane's."""
     if FLOAT not in machine.rates or FLOAT_VECTOR not in machine.rates or not machine.simd_width:
         return False
     lane = machine.rates[FLOAT_VECTOR].throughput.value / machine.simd_width
@@ -65,7 +65,7 @@ def _body(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> floa
 
 
 def _gathering(work: WorkCounts, machine: DeviceProfile) -> float:
-    """How much longer a work-item takes since its neighbours' accesses do not lie side by side, at least 1."""
+    """Return how much longer a work-item takes as neighbours' accesses don't lie side by side, at least 1."""
     total = sum(work.instructions.values())
     outer = [access for access in work.accesses if access.is_outer]
     if not total or not outer or not machine.cached_stride_cost:

@@ -57,7 +57,7 @@ class Model(Protocol):
 
 
 def rate_of(machine: DeviceProfile, kind: InstructionClass) -> IssueRate:
-    """The rate of a class of instructions. Raises InvalidInputError where the profile has none."""
+    """Return the rate of a class of instructions. Raises InvalidInputError where the profile has none."""
     for name in _RATES[kind]:
         if name in machine.rates:
             return machine.rates[name]
@@ -71,7 +71,7 @@ def operations_per_second(machine: DeviceProfile, kind: InstructionClass, chains
 
 
 def bandwidth_at(machine: DeviceProfile, footprint: float | None) -> float:
-    """Bytes per second of reading from a footprint of so many bytes; from memory where it isn't known.
+    """Return bytes per second of reading from a footprint of so many bytes; from memory where it isn't known.
 
     Raises:
         InvalidInputError: the profile has no bandwidth.
@@ -86,7 +86,7 @@ def bandwidth_at(machine: DeviceProfile, footprint: float | None) -> float:
 
 
 def latency_at(machine: DeviceProfile, footprint: float | None) -> float:
-    """Seconds of a load that waits for another, 0 where the profile has none."""
+    """Return seconds of a load that waits for another, 0 where the profile has none."""
     if machine.latency:
         curve = machine.latency
         return curve[-1].value if footprint is None else interpolated(curve, footprint) or curve[-1].value
@@ -95,7 +95,7 @@ def latency_at(machine: DeviceProfile, footprint: float | None) -> float:
 
 
 def instruction_total(work: WorkCounts) -> float:
-    """All instructions of a work-item."""
+    """Return all instructions of a work-item."""
     return sum(work.instructions.values())
 
 

@@ -144,7 +144,7 @@ def hong_kim(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> E
 
 
 def parameters(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Parameters:
-    """The model's inputs for a launch. Raises as `hong_kim` does."""
+    """Return the model's inputs for a launch. Raises as `hong_kim` does."""
     if machine.clock is None:
         raise InvalidInputError(f"the profile '{machine.name}' has no clock")
     lanes, sector = machine.simd_width or _USUAL_LANES, machine.sector_bytes or _USUAL_SECTOR

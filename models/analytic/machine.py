@@ -182,7 +182,7 @@ class DeviceProfile:
 
 
 def interpolated(curve: Sequence[Point], at: float) -> float | None:
-    """The value of a curve, linear between its points on logarithmic scales, constant beyond its ends.
+    """Return the value of a curve, linear between its points on logarithmic scales, constant beyond its ends.
 
     Args:
         curve: by rising `at`.

@@ -29,14 +29,17 @@ class AnalyticPredictor:
     cpu: Model | None
 
     def choose(self, example: Example) -> Choice:
-        """The factor of the largest predicted speed-up, the smaller of equals; abstains without a profile."""
+        """Return the factor of the largest predicted speed-up, the smaller of equals.
+
+        Abstains without a profile.
+        """
         predicted = self.log_speedups(example)
         if not predicted:
             return Choice(1, abstained=True)
         return Choice(min(predicted, key=lambda factor: (-predicted[factor], factor)))
 
     def log_speedups(self, example: Example) -> Mapping[int, float]:
-        """The natural logarithm of the predicted speed-up at each factor; empty where nothing can be said.
+        """Return the natural logarithm of the predicted speed-up at each factor; empty where nothing can be said.
 
         Raises:
             InvalidInputError: the device's profile is damaged, or lacks what the model needs.
@@ -67,7 +70,7 @@ class Analytic:
 
 
 def analytic() -> Analytic:
-    """The models with sectors, caches and waves for GPUs, and that of CPUs."""
+    """Return the models with sectors, caches and waves for GPUs, and that of CPUs."""
     return Analytic("analytic", AnalyticPredictor(gpu, cpu))
 
 

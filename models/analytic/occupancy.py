@@ -31,7 +31,7 @@ class Occupancy:
 
 
 def occupancy(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Occupancy:
-    """The occupancy by work-items, groups, registers and local memory; compilers may use more registers."""
+    """Return the occupancy by work-items, groups, registers and local memory; compilers may use more registers."""
     items = launch.group_items
     most = resident_groups(items, work.live_words, work.local_bytes, unit_limits(machine))
     groups = max(1, launch.groups)

@@ -15,7 +15,7 @@ _NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
 def user_folder() -> Path:
-    """The folder of the user's own profiles; it need not be there."""
+    """Return the folder of the user's own profiles; it need not be there."""
     # Imported late: a machine that only measures may not have it.
     import platformdirs
 
@@ -23,18 +23,20 @@ def user_folder() -> Path:
 
 
 def profile_name(device: str) -> str:
-    """The name of a profile, and of its file, for a device that is called so: `NVIDIA H200` is `nvidia-h200`."""
+    """Return the name of a device's profile, and of its file: `NVIDIA H200` is `nvidia-h200`."""
     return _NO_NAME.sub("-", device.casefold()).strip("-") or "device"
 
 
 def profile_files() -> Iterator[Path]:
-    """The files of all profiles, the user's first."""
+    """Yield the files of all profiles, the user's first."""
     for folder in (user_folder(), SHIPPED):
         yield from sorted(folder.glob("*.json"))
 
 
 def find_profile(name: str) -> DeviceProfile:
-    """The profile of this name, or in the file of this path; the user's own before one that coarsen comes with.
+    """Return the profile of this name, or in the file of this path.
+
+    The user's own before one that coarsen comes with.
 
     Raises:
         InvalidInputError: there is none, or it is damaged.
@@ -52,6 +54,9 @@ def find_profile(name: str) -> DeviceProfile:
 
 
 def shipped_profile(name: str) -> DeviceProfile | None:
-    """The profile of this name that coarsen comes with, None where there is none. Raises InvalidInputError."""
+    """Return the profile of this name that coarsen comes with, None where there is none.
+
+    Raises InvalidInputError.
+    """
     path = SHIPPED / f"{name}.json"
     return read_profile(path) if path.is_file() else None

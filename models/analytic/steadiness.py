@@ -13,7 +13,10 @@ _BEARABLE_SHARE = 0.2
 
 
 def busy_remark(profile: DeviceProfile) -> str | None:
-    """One line about a calibration that other work disturbed; None where at most a fifth of its numbers spread."""
+    """Return one line about a calibration that other work disturbed.
+
+    None where at most a fifth of its numbers spread.
+    """
     spreads = list(_spreads(profile))
     unsteady = sum(spread > UNSTEADY_SPREAD for spread in spreads)
     if not spreads or unsteady <= _BEARABLE_SHARE * len(spreads):

@@ -19,7 +19,7 @@ from coarsen.cost.work_counts import AccessCount
 
 
 def sectors(access: AccessCount, lanes: int, sector_bytes: int) -> int:
-    """The sectors that one access of a warp touches.
+    """Return the sectors that one access of a warp touches.
 
     Args:
         access: of each lane.
@@ -36,12 +36,12 @@ def sectors(access: AccessCount, lanes: int, sector_bytes: int) -> int:
 
 
 def sharing(access: AccessCount, sector_bytes: int) -> float:
-    """How many accesses of a work-item that are copies of each other meet in one sector, at least 1."""
+    """Return how many accesses of a work-item that are copies of each other meet in one sector, at least 1."""
     if not access.replica_stride or not access.lane_stride:
         return 1.0
     return max(1.0, min(sector_bytes, abs(access.lane_stride)) / max(access.replica_stride, access.bytes))
 
 
 def moved_bytes(access: AccessCount, lanes: int, sector_bytes: int) -> float:
-    """The bytes that each work-item's execution of an access moves from beyond the first-level cache."""
+    """Return the bytes that each work-item's execution of an access moves from beyond the first-level cache."""
     return sectors(access, lanes, sector_bytes) * sector_bytes / (lanes * sharing(access, sector_bytes))

@@ -12,13 +12,13 @@ _STRONG = 0.5
 
 
 def input_names() -> tuple[str, ...]:
-    """The 34 inputs: the features' names, then those of their deltas."""
+    """Return the 34 inputs: the features' names, then those of their deltas."""
     names = [feature.name.replace("_", " ") for feature in FEATURES]
     return (*names, *(f"growth of {name}" for name in names))
 
 
 def component_labels(loadings: Array) -> tuple[str, ...]:
-    """A label for each component: the two or three inputs that load most strongly on it, by absolute value.
+    """Return a label for each component: the two or three inputs that load most strongly on it, by absolute value.
 
     "less" stands before those that load negatively.
 

@@ -33,7 +33,7 @@ class Cascade:
 
     @property
     def name(self) -> str:
-        """What the evaluation calls it."""
+        """Return what the evaluation calls it."""
         return self._name
 
     def fit(self, training: Sequence[Example], seed: int) -> CascadePredictor:
@@ -41,7 +41,7 @@ class Cascade:
         return self.fit_many([Fit(tuple(training), seed)])[0]
 
     def fit_many(self, fits: Sequence[Fit]) -> list[CascadePredictor]:
-        """The predictors of several fits, with all networks trained as one batch."""
+        """Return the predictors of several fits, with all networks trained as one batch."""
         groups = [_by_place(fit.training) for fit in fits]
         wanted = [
             Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
@@ -57,7 +57,7 @@ class CascadePredictor:
     models: Mapping[Place, CascadeModel]
 
     def choose(self, example: Example) -> Choice:
-        """The factor at which the cascade of the example's device stops."""
+        """Return the factor at which the cascade of the example's device stops."""
         model = self.models.get((example.device, example.dimension))
         if model is None:
             return Choice(1)

@@ -81,7 +81,7 @@ class Prediction:
         return "\n".join(lines)
 
     def reasons(self, count: int = 3) -> tuple[Contribution, ...]:
-        """The features that moved the last answer most.
+        """Return the features that moved the last answer most.
 
         Args:
             count: how many, at most.
@@ -106,7 +106,7 @@ class CascadeModel:
     kernels: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def predict(self, table: FeatureTable) -> Prediction:
-        """The factor for a kernel.
+        """Return the factor for a kernel.
 
         Args:
             table: the kernel's features at the factors 1 to 32, along whichever dimension is to be coarsened, of
@@ -129,7 +129,7 @@ class CascadeModel:
         return Prediction(self.name, factor, tuple(answers), self.kernels.get(table.identity))
 
     def step_probabilities(self, table: FeatureTable) -> Mapping[int, float]:
-        """The probability that the next factor is better, whether or not the cascade gets that far.
+        """Return the probability that the next factor is better, whether or not the cascade gets that far.
 
         Args:
             table: the kernel's features at the factors 1 to 32.

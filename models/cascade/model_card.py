@@ -52,7 +52,7 @@ _EVALUATION = (
 
 
 def model_card(trained: TrainedModel, checksum: str) -> dict[str, object]:
-    """The card of a trained model; `checksum` is the SHA-256 of the file with its numbers."""
+    """Return the card of a trained model; `checksum` is the SHA-256 of the file with its numbers."""
     model, settings = trained.model, trained.model.settings
     one = settings.networks is Networks.ONE
     return {
@@ -87,7 +87,7 @@ def model_card(trained: TrainedModel, checksum: str) -> dict[str, object]:
 
 
 def device_name(name: str) -> str:
-    """What the device of a cascade is called in full; its own name where nothing else is known."""
+    """Return what the device of a cascade is called in full; its own name where nothing else is known."""
     return DEVICE_DESCRIPTORS[name].full_name if name in DEVICE_DESCRIPTORS else name
 
 
@@ -109,7 +109,7 @@ def _step(step: StepModel) -> dict[str, object]:
 
 
 def evaluation_card(evaluation: Evaluation, device: str) -> dict[str, object]:
-    """How well the method did on a device, each kernel held out, as the card holds it."""
+    """Return how well the method did on a device, each kernel held out, as the card holds it."""
     outcomes = evaluation.on(device)
     return {
         "method": _EVALUATION,

@@ -28,7 +28,7 @@ class Network:
     output_bias: float
 
     def probability(self, scores: Array) -> Array:
-        """The probabilities (…) that coarsening further helps, for scores (…, c)."""
+        """Return the probabilities (…) that coarsening further helps, for scores (…, c)."""
         hidden = np.tanh(scores @ self.hidden_weights.T + self.hidden_biases)
         logits = hidden @ self.output_weights + self.output_bias
         return np.exp(-np.logaddexp(0.0, -logits))
@@ -51,11 +51,11 @@ class StepModel:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the answer is the same for all kernels."""
+        """Return True if the answer is the same for all kernels."""
         return self.network is None
 
     def probability(self, scores: Array) -> float:
-        """The probability that the next factor is better, for a kernel's scores (c,)."""
+        """Return the probability that the next factor is better, for a kernel's scores (c,)."""
         if self.network is None:
             return (self.further + 1) / (self.examples + 2)
         return float(self.network.probability(scores))

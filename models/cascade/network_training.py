@@ -72,7 +72,7 @@ def train_networks(problems: Sequence[Problem], settings: NetworkSettings | None
 
 
 def logits(inputs: torch.Tensor, parameters: Sequence[torch.Tensor]) -> torch.Tensor:
-    """The networks' outputs (N, n) before the logistic function, for inputs (N, n, c)."""
+    """Return the networks' outputs (N, n) before the logistic function, for inputs (N, n, c)."""
     hidden_weights, hidden_biases, output_weights, output_biases = parameters
     hidden = torch.tanh(torch.einsum("Nnc,Nhc->Nnh", inputs, hidden_weights) + hidden_biases[:, None, :])
     return torch.einsum("Nnh,Nh->Nn", hidden, output_weights) + output_biases[:, None]

@@ -32,5 +32,5 @@ class Projection:
         return (inputs - self.mean) / self.scale
 
     def scores(self, standardised: Array) -> Array:
-        """The components (…, c) of standardised inputs (…, i)."""
+        """Return the components (…, c) of standardised inputs (…, i)."""
         return standardised @ self.weights

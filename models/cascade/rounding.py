@@ -11,12 +11,12 @@ _SIGNIFICANT_BITS = 24
 
 
 def on_grid(values: Array) -> Array:
-    """Values rounded to multiples of 2⁻¹², without negative zeros; for values around 1."""
+    """Return values rounded to multiples of 2⁻¹², without negative zeros; for values around 1."""
     return np.round(values / GRID) * GRID + 0.0
 
 
 def significant(values: Array) -> Array:
-    """Values rounded to 24 significant bits; for values of any size."""
+    """Return values rounded to 24 significant bits; for values of any size."""
     mantissas, exponents = np.frexp(values)
     rounded: Array = np.ldexp(np.round(np.ldexp(mantissas, _SIGNIFICANT_BITS)), exponents - _SIGNIFICANT_BITS)
     return rounded

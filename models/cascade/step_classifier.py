@@ -66,14 +66,14 @@ class CascadeStepClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def predict_proba(self, X: ArrayLike) -> Array:  # noqa: N803 - scikit-learn's name
-        """The probabilities (n, 2) of the answers, for samples (n, i)."""
+        """Return the probabilities (n, 2) of the answers, for samples (n, i)."""
         check_is_fitted(self)
         samples = validate_data(self, X, dtype=np.float64, reset=False)
         second = self.network_.probability(self.components_.transform(samples))
         return np.stack([1.0 - second, second], axis=1)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
-        """The more probable answers (n,), for samples (n, i); the first of two that are equally so."""
+        """Return the more probable answers (n,), for samples (n, i); the first of two that are equally so."""
         probabilities = self.predict_proba(X)
         answers: NDArray[Any] = self.classes_[(probabilities[:, 1] > probabilities[:, 0]).astype(int)]
         return answers

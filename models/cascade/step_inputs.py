@@ -17,7 +17,7 @@ INPUT_COUNT = 2 * len(FEATURES)
 
 
 def step_inputs(table: FeatureTable, factor: int) -> Array:
-    """The inputs of the step from `factor` to twice that, of shape (34,): 17 features, then their 17 deltas.
+    """Return the inputs of the step from `factor` to twice that, (34,): 17 features, then their 17 deltas.
 
     Raises:
         InvalidInputError: the table lacks one of the two factors.
@@ -26,5 +26,5 @@ def step_inputs(table: FeatureTable, factor: int) -> Array:
 
 
 def inputs_of_feature(index: int) -> tuple[int, int]:
-    """Where the inputs hold a feature and its delta."""
+    """Return where the inputs hold a feature and its delta."""
     return index, index + len(FEATURES)

@@ -38,7 +38,7 @@ class StepSamples:
 
 
 def step_target(example: Example, factor: int) -> bool | None:
-    """Whether the step from a factor to twice that helps; None where the example does not say."""
+    """Return True if the step from a factor to twice that helps; None where the example does not say."""
     if not example.speedup:
         return None if factor > example.best_factor else factor < example.best_factor
     known = {1: 1.0, **example.speedup}
@@ -48,7 +48,7 @@ def step_target(example: Example, factor: int) -> bool | None:
 
 
 def step_samples(examples: Sequence[Example], factor: int, version: int = FEATURE_SET_VERSION) -> StepSamples:
-    """What the examples say about the step at a factor.
+    """Return what the examples say about the step at a factor.
 
     Args:
         examples: of one device.
@@ -69,12 +69,15 @@ def step_samples(examples: Sequence[Example], factor: int, version: int = FEATUR
 
 
 def repeated_samples(examples: Sequence[Example], version: int = FEATURE_SET_VERSION) -> StepSamples:
-    """The samples of one network for all factors: five of each example. Raises as `step_samples` does."""
+    """Return the samples of one network for all factors: five of each example. Raises as `step_samples` does."""
     answers = [factor < example.best_factor for example in examples for factor in STEP_FACTORS]
     return StepSamples(None, all_inputs(examples, version), np.array(answers, dtype=bool))
 
 
 def all_inputs(examples: Sequence[Example], version: int = FEATURE_SET_VERSION) -> Array:
-    """The inputs of every step of every example, of shape (5 examples, 34). Raises as `step_samples` does."""
+    """Return the inputs of every step of every example, of shape (5 examples, 34).
+
+    Raises as `step_samples` does.
+    """
     tables = [example.features(version) for example in examples]
     return np.stack([step_inputs(table, factor) for table in tables for factor in STEP_FACTORS])

@@ -33,7 +33,7 @@ FORMAT_VERSION = 3
 
 
 def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
-    """The names of the cascades in a folder, where the models of all devices may be too.
+    """Return the names of the cascades in a folder, where the models of all devices may be too.
 
     Args:
         folder: of models; the shipped models' folder if left out.
@@ -86,12 +86,15 @@ def _settings(card: Card, version: int) -> CascadeSettings:
 
 
 def projection_names() -> Mapping[str, str]:
-    """What the arrays of the projection are called in the file, by what they are."""
+    """Return what the arrays of the projection are called in the file, by what they are."""
     return {part: f"projection.{part}" for part in ("mean", "scale", "loadings", "weights", "shares")}
 
 
 def network_names(factor: int, networks: Networks) -> Mapping[str, str]:
-    """What the arrays of one step's network are called in the file, by what they are; all steps may share one."""
+    """Return what the arrays of one step's network are called in the file, by what they are.
+
+    All steps may share one.
+    """
     parts = ("hidden_weights", "hidden_biases", "output_weights", "output_bias")
     network = "network" if networks is Networks.ONE else f"step{factor}"
     return {part: f"{network}.{part}" for part in parts}

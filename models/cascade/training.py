@@ -68,7 +68,7 @@ def fit_cascades(fits: Sequence[Fit], settings: CascadeSettings = PUBLISHED) -> 
 
 
 def _known(fits: Sequence[Fit], settings: CascadeSettings) -> list[_Known]:
-    """What each fit's examples say; found out once where the same come again with another seed."""
+    """Return what each fit's examples say; found out once where the same come again with another seed."""
     found: dict[tuple[int, ...], _Known] = {}
     keys = [tuple(map(id, fit.training)) for fit in fits]
     for key, fit in zip(keys, fits, strict=True):

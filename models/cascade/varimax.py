@@ -18,7 +18,7 @@ _NOTHING = 1e-9
 
 
 def varimax_rotation(loadings: Array) -> Array:
-    """The orthogonal matrix R, of shape (c, c), for which the loadings L R meet the varimax criterion.
+    """Return the orthogonal matrix R, of shape (c, c), for which the loadings L R meet the varimax criterion.
 
     With B = L R, rows scaled to length 1 (Kaiser's normalisation), it is a maximum of
 

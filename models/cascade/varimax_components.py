@@ -62,7 +62,7 @@ class VarimaxComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self
 
     def transform(self, X: ArrayLike) -> Array:  # noqa: N803 - scikit-learn's name
-        """The scores (n, c) of samples (n, i)."""
+        """Return the scores (n, c) of samples (n, i)."""
         check_is_fitted(self)
         samples = validate_data(self, X, dtype=np.float64, reset=False)
         return self.projection_.scores(self.projection_.standardise(samples))

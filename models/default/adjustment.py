@@ -32,7 +32,7 @@ class Adjustment:
 
 
 def fit_adjustment(curves: Sequence[CurveDistribution], best: Sequence[int]) -> Adjustment:
-    """The adjustment that makes the best factors likeliest; of several, the one that changes least.
+    """Return the adjustment that makes the best factors likeliest; of several, the one that changes least.
 
     Args:
         curves: the distributions of the training kernels' curves, from trees that had not seen them.

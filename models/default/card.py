@@ -52,7 +52,7 @@ class Provenance:
 
 
 def model_card(model: DefaultModel, provenance: Provenance, sha256: str) -> Card:
-    """The card of a model; `sha256` is that of the file with its numbers."""
+    """Return the card of a model; `sha256` is that of the file with its numbers."""
     limit = model.neighbourhood.limit
     return {
         "format_version": FORMAT_VERSION,

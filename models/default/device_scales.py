@@ -41,7 +41,7 @@ class DeviceScales:
     kinds: Mapping[Kind, float] = field(default_factory=dict)
 
     def of(self, device: DeviceDescriptor) -> float:
-        """A device's own t, else that of its kind, else 1."""
+        """Return a device's own t, else that of its kind, else 1."""
         return self.devices.get(device.name, self.kinds.get(_kind(device), 1.0))
 
 

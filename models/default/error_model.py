@@ -50,12 +50,12 @@ class ErrorModel:
     interval: Array
 
     def distribution(self, mean: Array, between: Array, device: DeviceDescriptor) -> CurveDistribution:
-        """The joint distribution on a device, from the trees' mean and the variance between them, each (F,)."""
+        """Return the joint distribution on a device, from the trees' mean and variance, each (F,)."""
         deviation = np.sqrt(self.scales.of(device) * self.variance * (1.0 + self.ratio * between))
         return CurveDistribution(COARSENED, mean, np.outer(deviation, deviation) * self.correlation)
 
     def bounds(self, curve: CurveDistribution) -> tuple[Array, Array]:
-        """The lower and the upper end of an 80 % interval at each factor."""
+        """Return the lower and the upper end of an 80 % interval at each factor."""
         low, high = (curve.mean + quantile * curve.deviation for quantile in self.interval)
         return low, high
 

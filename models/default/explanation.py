@@ -14,7 +14,7 @@ from coarsen.models.trees.flat_forest import FlatForest
 
 
 def feature_effects(forest: FlatForest, row: Rows, medians: Rows) -> Array:
-    """How much each feature moved a prediction, in the order of `COLUMNS_OF_FEATURE`.
+    """Return how much each feature moved a prediction, in the order of `COLUMNS_OF_FEATURE`.
 
     Args:
         forest: the trees that predict.
@@ -28,7 +28,7 @@ def feature_effects(forest: FlatForest, row: Rows, medians: Rows) -> Array:
 def influences(
     table: FeatureTable, mechanism: MechanismTable, factor: int, effects: Array
 ) -> tuple[Influence, ...]:
-    """The effects at a factor with their features' names and values, the strongest first."""
+    """Return the effects at a factor with their features' names and values, the strongest first."""
     before = {**table.at(1).by_name(), **mechanism.at(1).by_name()}
     after = {**table.at(factor).by_name(), **mechanism.at(factor).by_name()}
     found = [

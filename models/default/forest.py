@@ -103,7 +103,10 @@ class CurveForest(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
     def predict(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...  # noqa: N803
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:  # noqa: N803
-        """The trees' mean for each row, shape (n,); with `return_std` also the deviation between the trees."""
+        """Return the trees' mean for each row, shape (n,).
+
+        With `return_std` also the deviation between the trees.
+        """
         check_is_fitted(self)
         inputs = validate_data(self, X, dtype=np.float32, order="C", reset=False)
         mean, variance = self.forest_.predict(inputs)
@@ -119,7 +122,7 @@ class CurveForest(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return _over(self.forest_.values(inputs).astype(np.float64), ~saw)
 
     def _draw(self, random: np.random.RandomState) -> NDArray[np.int64]:
-        """How often each group is in a bootstrap sample."""
+        """Return how often each group is in a bootstrap sample."""
         count = len(self.groups_)
         return np.bincount(random.randint(count, size=count), minlength=count)
 

@@ -58,7 +58,7 @@ def input_rows(
     descriptor: DeviceDescriptor,
     factors: Sequence[int] = COARSENED,
 ) -> Rows:
-    """The inputs of a kernel on a device, shape (len(factors), len(INPUT_NAMES)).
+    """Return the inputs of a kernel on a device, shape (len(factors), len(INPUT_NAMES)).
 
     Raises:
         InvalidInputError: a table lacks factor 1 or one of the factors.
@@ -76,7 +76,7 @@ def input_rows(
 
 
 def kernel_point(table: FeatureTable, mechanism: MechanismTable) -> Array:
-    """Where a kernel lies among others, whatever the device and the factor: its inputs at factor 1, shape (k,)."""
+    """Return where a kernel lies among others, whatever the device: its inputs at factor 1, shape (k,)."""
     values = np.concatenate([table.at(1).vector(), mechanism.at(1).vector()])
     return np.append(compressed(values), float(table.dimension))
 

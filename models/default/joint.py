@@ -35,12 +35,12 @@ class CurveDistribution:
         return np.sqrt(np.diagonal(self.covariance))
 
     def utilities(self, aversion: float = AVERSION) -> Array:
-        """What each factor is worth, (F,): its mean less `aversion` times its expected loss."""
+        """Return what each factor is worth, (F,): its mean less `aversion` times its expected loss."""
         losses = map(expected_loss, self.mean.tolist(), self.deviation.tolist())
         return self.mean - aversion * np.array(list(losses))
 
     def best(self, aversion: float = AVERSION) -> int:
-        """The factor that is worth most; 1, which is worth 0, unless another is worth more."""
+        """Return the factor that is worth most; 1, which is worth 0, unless another is worth more."""
         worth = {1: 0.0, **dict(zip(self.factors, self.utilities(aversion).tolist(), strict=True))}
         return max(worth, key=lambda factor: (worth[factor], -factor))
 
@@ -59,16 +59,16 @@ class CurveDistribution:
         return float(self.mean[after] - self.mean[before]), math.sqrt(max(0.0, float(variance)))
 
     def steps(self) -> tuple[int, ...]:
-        """The factors from which a step to the double is covered."""
+        """Return the factors from which a step to the double is covered."""
         return tuple(factor // 2 for factor in self.factors if factor == 2 or factor // 2 in self.factors)
 
     def adjusted(self, scale: float, slope: float) -> CurveDistribution:
-        """The mean curve times `scale`, plus `slope` for each doubling; the uncertainty stays."""
+        """Return the mean curve times `scale`, plus `slope` for each doubling; the uncertainty stays."""
         mean = scale * self.mean + slope * np.log2(self.factors)
         return CurveDistribution(self.factors, mean, self.covariance)
 
     def limited_to(self, factors: tuple[int, ...]) -> CurveDistribution:
-        """The same over some of the factors."""
+        """Return the same over some of the factors."""
         kept = [index for index, factor in enumerate(self.factors) if factor in factors]
         chosen = tuple(self.factors[index] for index in kept)
         return CurveDistribution(chosen, self.mean[kept], self.covariance[np.ix_(kept, kept)])

@@ -9,7 +9,7 @@ Known = tuple[str, tuple[str, ...]]
 
 
 def known_kernels(data: Mapping[str, object]) -> Mapping[str, Known]:
-    """The kernels by identity. A card of before they were written down tells of none.
+    """Return the kernels by identity. A card of before they were written down tells of none.
 
     Args:
         data: what the card says of it.

@@ -21,7 +21,7 @@ class DefaultPredictor:
     model: DefaultModel
 
     def choose(self, example: Example) -> Choice:
-        """The factor for an example, whose answer is not looked at.
+        """Return the factor for an example, whose answer is not looked at.
 
         Raises:
             InvalidInputError: there is no descriptor of its device, or a factor has no features.
@@ -51,12 +51,15 @@ class Wanted:
 
     @property
     def forest(self) -> tuple[int, ...]:
-        """What the forest follows from: the seed and the measured curves; the others count for adjustments."""
+        """Return what the forest follows from: the seed and the measured curves.
+
+        The others count for adjustments.
+        """
         return (self.seed, *(id(curve) for curve in self.curves if curve.is_known))
 
     @property
     def is_possible(self) -> bool:
-        """Whether curves of two unrelated kernels are there."""
+        """Return True if curves of two unrelated kernels are there."""
         return len({curve.example.family for curve in self.curves if curve.is_known}) > 1
 
 
@@ -69,7 +72,7 @@ class Default:
 
     @property
     def name(self) -> str:
-        """What the command line calls it."""
+        """Return what the command line calls it."""
         return NAME
 
     def fit(self, training: Sequence[Example], seed: int) -> FittedPredictor:
@@ -81,7 +84,7 @@ class Default:
         return next(self.fit_many([Fit(tuple(training), seed)]))
 
     def fit_many(self, fits: Sequence[Fit]) -> Iterator[FittedPredictor]:
-        """The predictors of several fits, one after the other.
+        """Yield the predictors of several fits, one after the other.
 
         An example's inputs are computed once, and a forest is grown once where fits differ in nothing but the best
         factors of devices that were not measured.

@@ -51,7 +51,7 @@ class DefaultModel:
     card: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def curve(self, rows: Rows, device: DeviceDescriptor) -> CurveDistribution:
-        """The distribution of a curve on a device.
+        """Return the distribution of a curve on a device.
 
         Args:
             rows: the inputs at the factors 2 to 32, shape (F, i).
@@ -62,13 +62,13 @@ class DefaultModel:
         return self.errors.distribution(mean, between, device).adjusted(adjustment.scale, adjustment.slope)
 
     def adjustment(self, device: str) -> Adjustment:
-        """How the curve is adjusted to a device; not at all where its own curves were learned from."""
+        """Return how the curve is adjusted to a device; not at all where its own curves were learned from."""
         return self.adjustments.get(device, Adjustment())
 
     def predict(
         self, table: FeatureTable, mechanism: MechanismTable, descriptor: DeviceDescriptor
     ) -> CurvePrediction:
-        """What coarsening does to a kernel on a device, and the factor to choose.
+        """Return what coarsening does to a kernel on a device, and the factor to choose.
 
         Args:
             table: the kernel's features at the factors 1 to 32, along the dimension that is to be coarsened.
@@ -154,7 +154,7 @@ def _told_apart(first: float, second: float) -> tuple[str, str]:
 
 
 def possible_factors(mechanism: MechanismTable) -> tuple[int, ...]:
-    """The factors above 1 that divide the launch's local size along the coarsened dimension.
+    """Return the factors above 1 that divide the launch's local size along the coarsened dimension.
 
     Where that size is not known, all may do, but none along a dimension that the kernel doesn't use.
     """

@@ -44,11 +44,11 @@ class Neighbourhood:
     limit: float
 
     def standardised(self, point: Array) -> Array:
-        """A kernel's inputs at factor 1, shape (d,), in standard deviations from the training kernels' mean."""
+        """Return a kernel's inputs at factor 1, (d,), in standard deviations from the training kernels' mean."""
         return (point - self.mean) / self.scale
 
     def nearest(self, point: Array, count: int = 3) -> tuple[Neighbour, ...]:
-        """The training kernels that are nearest to a kernel's inputs at factor 1, each kernel once."""
+        """Return the training kernels that are nearest to a kernel's inputs at factor 1, each kernel once."""
         distances = _distances(self.standardised(point), self.points.astype(np.float64))
         by_kernel: dict[str, float] = {}
         for index in np.argsort(distances, kind="stable"):
@@ -58,7 +58,7 @@ class Neighbourhood:
         return tuple(Neighbour(kernel, distance) for kernel, distance in by_kernel.items())
 
     def strangest(self, point: Array, count: int = 3) -> tuple[str, ...]:
-        """The inputs in which a kernel differs most from its nearest training kernel."""
+        """Return the inputs in which a kernel differs most from its nearest training kernel."""
         place = self.standardised(point)
         nearest = self.points[int(np.argmin(_distances(place, self.points.astype(np.float64))))]
         order = np.argsort(-np.abs(place - nearest), kind="stable")

@@ -25,7 +25,7 @@ Place = tuple[str, int]
 
 
 def out_of_bag_outcomes(fitted: Fitted) -> tuple[Outcome, ...]:
-    """What the model would have chosen for each training curve, and what would have come of it."""
+    """Return what the model would have chosen for each training curve, and what would have come of it."""
     found = zip(fitted.rows.curves, fitted.mean, fitted.between, strict=True)
     return tuple(
         Outcome(curve.example, 0, _choice(fitted.model, curve, mean, between))
@@ -35,7 +35,7 @@ def out_of_bag_outcomes(fitted: Fitted) -> tuple[Outcome, ...]:
 
 
 def out_of_bag_scores(outcomes: tuple[Outcome, ...]) -> Mapping[Place, SpeedupScore]:
-    """The score on each device along each dimension."""
+    """Return the score on each device along each dimension."""
     places = sorted({_place(outcome) for outcome in outcomes})
     return {
         place: speedup_score([outcome for outcome in outcomes if _place(outcome) == place], {}) for place in places
@@ -43,7 +43,7 @@ def out_of_bag_scores(outcomes: tuple[Outcome, ...]) -> Mapping[Place, SpeedupSc
 
 
 def out_of_bag_calibration(outcomes: tuple[Outcome, ...]) -> Calibration | None:
-    """Whether the steps that are called likely to help do."""
+    """Return how well the probabilities that a step helps are calibrated."""
     return calibration(forecasts(outcomes))
 
 

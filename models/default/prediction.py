@@ -100,7 +100,7 @@ class CurvePrediction:
         return f"{where}: factor {self.factor} by the model {self.model}{abstained}"
 
     def reasons(self, count: int = 3) -> tuple[Influence, ...]:
-        """The features that moved the prediction at the explained factor most.
+        """Return the features that moved the prediction at the explained factor most.
 
         Args:
             count: how many, at most.

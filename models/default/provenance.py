@@ -22,7 +22,7 @@ def provenance_of(
     sources: Sequence[str],
     evaluation: Mapping[str, object] | None = None,
 ) -> Provenance:
-    """What a card says of a model's origin.
+    """Return what a card says of a model's origin.
 
     Args:
         examples: what it was fitted on.

@@ -38,7 +38,7 @@ class StepErrors:
     sharpness: float
 
     def probability(self, curve: CurveDistribution, factor: int) -> float:
-        """The probability that twice a factor is faster than the factor."""
+        """Return the probability that twice a factor is faster than the factor."""
         mean, deviation = curve.step(factor)
         if deviation == 0.0:
             return 1.0 if mean > 0.0 else 0.0

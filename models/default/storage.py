@@ -47,7 +47,7 @@ _POINT_ARRAYS = ("points", "mean", "scale")
 
 
 def has_default(folder: Path = SHIPPED) -> bool:
-    """Whether a folder holds a default model."""
+    """Return True if a folder holds a default model."""
     return (folder / f"{NAME}.safetensors").exists()
 
 

@@ -25,7 +25,7 @@ class Curve:
 
     @property
     def is_known(self) -> bool:
-        """Whether any factor was measured."""
+        """Return True if any factor was measured."""
         return bool(np.isfinite(self.observed).any())
 
 
@@ -58,7 +58,7 @@ class TrainingRows:
 
 
 def curve_of(example: Example) -> Curve:
-    """An example's inputs and answers.
+    """Return an example's inputs and answers.
 
     Raises:
         InvalidInputError: an unknown device, a factor without features, or a speed-up that is not positive.
@@ -70,7 +70,7 @@ def curve_of(example: Example) -> Curve:
 
 
 def descriptor_of(device: str) -> DeviceDescriptor:
-    """The descriptor of a device by its name.
+    """Return the descriptor of a device by its name.
 
     Raises:
         InvalidInputError: there is none.
@@ -82,7 +82,7 @@ def descriptor_of(device: str) -> DeviceDescriptor:
 
 
 def training_rows(curves: Iterable[Curve]) -> TrainingRows:
-    """The measured factors of all curves as rows.
+    """Return the measured factors of all curves as rows.
 
     Raises:
         InvalidInputError: fewer than two families were measured, so none can be held out.

@@ -39,7 +39,7 @@ def mean_interval(
     resamples: int = RESAMPLES,
     level: float = LEVEL,
 ) -> Interval:
-    """The interval of the mean over kernels.
+    """Return the interval of the mean over kernels.
 
     Of two methods' differences it is a paired interval: each resample has the same kernels of both.
 
@@ -62,7 +62,7 @@ def quantile_interval(
     resamples: int = RESAMPLES,
     level: float = LEVEL,
 ) -> Interval:
-    """The interval of a quantile, linearly between two values as NumPy's.
+    """Return the interval of a quantile, linearly between two values as NumPy's.
 
     Args:
         values: one per kernel, shape (n,).
@@ -103,7 +103,7 @@ def ratio_interval(
     resamples: int = RESAMPLES,
     level: float = LEVEL,
 ) -> Interval:
-    """The interval of the sum of some values over the sum of others.
+    """Return the interval of the sum of some values over the sum of others.
 
     Args:
         numerators: one per kernel, shape (n,).

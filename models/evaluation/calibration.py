@@ -68,7 +68,7 @@ class Calibration:
 
 
 def calibrations(evaluation: Evaluation) -> Mapping[str, Calibration]:
-    """How well the methods' probabilities that a step helps are calibrated.
+    """Return how well the methods' probabilities that a step helps are calibrated.
 
     Args:
         evaluation: of any methods; devices of which the best factors alone are known do not count.
@@ -82,7 +82,7 @@ def calibrations(evaluation: Evaluation) -> Mapping[str, Calibration]:
 
 
 def forecasts(outcomes: Iterable[Outcome]) -> list[Forecast]:
-    """The forecasts among a method's outcomes."""
+    """Return the forecasts among a method's outcomes."""
     found = list(outcomes)
     weight = 1 / max(1, len({outcome.seed for outcome in found}))
     return [
@@ -94,7 +94,7 @@ def forecasts(outcomes: Iterable[Outcome]) -> list[Forecast]:
 
 
 def calibration(forecasts: Sequence[Forecast], bins: int = BINS) -> Calibration | None:
-    """The reliability of forecasts in bins of equal width; None where there are none."""
+    """Return the reliability of forecasts in bins of equal width; None where there are none."""
     if not forecasts:
         return None
     index = [min(int(forecast.probability * bins), bins - 1) for forecast in forecasts]

@@ -37,7 +37,7 @@ class Entrant:
 
 
 def cascade_entrant(name: str, settings: CascadeSettings, description: str) -> Entrant:
-    """A cascade with these settings as an entrant."""
+    """Return a cascade with these settings as an entrant."""
 
     def make() -> Method:
         # Imported late: it loads PyTorch.
@@ -89,7 +89,10 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
 
 
 def entrant(name: str) -> Entrant:
-    """The entrant of this name. Raises InvalidInputError where there is none; the message lists the names."""
+    """Return the entrant of this name.
+
+    Raises InvalidInputError where there is none; the message lists the names.
+    """
     if name not in ENTRANTS:
         raise InvalidInputError(
             f"no method '{name}'{did_you_mean(name, ENTRANTS)}; there are {', '.join(ENTRANTS)}"

@@ -57,7 +57,7 @@ class Plan:
     added: tuple[Entrant, ...] = ()
 
     def entrants(self) -> tuple[Entrant, ...]:
-        """The methods, each once. Raises InvalidInputError where there is none of a name."""
+        """Return the methods, each once. Raises InvalidInputError where there is none of a name."""
         added = {each.name: each for each in self.added}
         return tuple(added.get(name) or entrant(name) for name in dict.fromkeys(self.methods))
 
@@ -79,7 +79,7 @@ class Evaluation:
         return tuple(dict.fromkeys(found))
 
     def on(self, *devices: str) -> Mapping[str, tuple[Outcome, ...]]:
-        """The outcomes on some devices, of the methods that have any there."""
+        """Return the outcomes on some devices, of the methods that have any there."""
         chosen = {
             name: tuple(outcome for outcome in outcomes if outcome.example.device in devices)
             for name, outcomes in self.outcomes.items()
@@ -87,11 +87,11 @@ class Evaluation:
         return {name: outcomes for name, outcomes in chosen.items() if outcomes}
 
     def is_measured(self, device: str) -> bool:
-        """Whether more than best factors is known of a device."""
+        """Return True if more than best factors is known of a device."""
         return any(outcome.is_measured for outcomes in self.on(device).values() for outcome in outcomes)
 
     def speedup_scores(self, *devices: str) -> Mapping[str, SpeedupScore]:
-        """The score of each method on devices, together; beside those of `never` and `unique`.
+        """Return the score of each method on devices, together; beside those of `never` and `unique`.
 
         Kernels of which the best factor alone is known do not count: nobody knows what they gain.
         """
@@ -100,7 +100,7 @@ class Evaluation:
         return {name: speedup_score(found, _same_cases(simple, found)) for name, found in outcomes.items()}
 
     def hit_scores(self, *devices: str) -> Mapping[str, HitScore]:
-        """How near each method's choices are to the best factors of devices."""
+        """Return how near each method's choices are to the best factors of devices."""
         return {name: hit_score(found) for name, found in self.on(*devices).items()}
 
 
@@ -173,7 +173,10 @@ def _choices(
 
 
 def _training(chosen: Entrant, data: Sequence[Example], further: Sequence[Example], plan: Plan) -> list[Example]:
-    """What a method may learn from, but for the kernel held out. What the data has too is taken from the data."""
+    """Return what a method may learn from, but for the kernel held out.
+
+    What the data has too is taken from the data.
+    """
     if plan.unseen:
         return list(further)
     known = set(map(key_of, data))
@@ -193,7 +196,7 @@ def _looked_up(
 
 
 def key_of(example: Example) -> Key:
-    """What tells examples apart."""
+    """Return what tells examples apart."""
     return example.kernel, example.device, example.dimension
 
 
@@ -207,7 +210,7 @@ def _answers(evaluated: Sequence[Example]) -> dict[Key, Example]:
 
 
 def _measured(outcomes: Mapping[str, Sequence[Outcome]]) -> Mapping[str, Sequence[Outcome]]:
-    """Those whose speed-up is known, of the methods that have any."""
+    """Return those whose speed-up is known, of the methods that have any."""
     found = {name: [outcome for outcome in each if outcome.is_measured] for name, each in outcomes.items()}
     return {name: each for name, each in found.items() if each}
 

@@ -29,7 +29,7 @@ class Fold:
 
 
 def leave_one_family_out(evaluated: Sequence[Example], training: Sequence[Example]) -> tuple[Fold, ...]:
-    """A fold for each family that is evaluated; those that nothing could be learned of anyway share one.
+    """Return a fold for each family that is evaluated; those that nothing could be learned of anyway share one.
 
     Args:
         evaluated: to be predicted.

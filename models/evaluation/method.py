@@ -33,7 +33,7 @@ class Predictor(Protocol):
     """A method fitted on training examples."""
 
     def choose(self, example: Example) -> Choice:
-        """The factor for a kernel on a device.
+        """Return the factor for a kernel on a device.
 
         Args:
             example: without its answer (`Example.blind`): `speedup` is empty and `best_factor` says nothing.
@@ -46,7 +46,7 @@ class Method(Protocol):
 
     @property
     def name(self) -> str:
-        """What the command line calls it."""
+        """Return what the command line calls it."""
         ...
 
     def fit(self, training: Sequence[Example], seed: int) -> Predictor:
@@ -75,5 +75,5 @@ class BatchMethod(Method, Protocol):
     """
 
     def fit_many(self, fits: Sequence[Fit]) -> Iterable[Predictor]:
-        """The predictors of several fits, in their order."""
+        """Return the predictors of several fits, in their order."""
         ...

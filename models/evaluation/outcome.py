@@ -32,17 +32,17 @@ class Outcome:
 
     @property
     def fell_back(self) -> bool:
-        """Whether the chosen factor can't run."""
+        """Return True if the chosen factor can't run."""
         return self.is_measured and self.ran != self.choice.factor
 
     @property
     def was_given_up(self) -> bool:
-        """Whether what ran was given up when it was measured."""
+        """Return True if what ran was given up when it was measured."""
         return self.example.speedup.get(self.ran, 1.0) == GIVEN_UP_SPEEDUP
 
     @property
     def is_measured(self) -> bool:
-        """Whether more than the best factor is known."""
+        """Return True if more than the best factor is known."""
         return bool(self.example.speedup)
 
     @property
@@ -57,15 +57,15 @@ class Outcome:
 
 
 def factor_that_runs(example: Example, factor: int) -> int:
-    """The largest factor up to this one that was measured, 1 at the least."""
+    """Return the largest factor up to this one that was measured, 1 at the least."""
     return max((known for known in example.speedup if known <= factor), default=1)
 
 
 def log_speedup_of(example: Example, factor: int) -> float:
-    """The natural logarithm of the speed-up that asking for a factor gives."""
+    """Return the natural logarithm of the speed-up that asking for a factor gives."""
     return example.log_speedup(factor_that_runs(example, factor))
 
 
 def oracle_log_speedup(example: Example) -> float:
-    """The natural logarithm of the largest speed-up that any factor gives, 0 at the least."""
+    """Return the natural logarithm of the largest speed-up that any factor gives, 0 at the least."""
     return max((0.0, *map(example.log_speedup, example.speedup)))

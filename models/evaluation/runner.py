@@ -29,7 +29,7 @@ class FoldChoices:
 def run_method(
     method: Method, folds: Sequence[Fold], seeds: Sequence[int], processes: int, progress: Progress
 ) -> Iterator[FoldChoices]:
-    """Every fold at every seed.
+    """Yield every fold at every seed.
 
     Args:
         method: a `BatchMethod` is given all fits at once, in this process.

@@ -106,7 +106,7 @@ class SpeedupScore:
 
 
 def speedup_score(outcomes: Sequence[Outcome], others: Mapping[str, Sequence[Outcome]]) -> SpeedupScore:
-    """The score of a method's choices along one dimension.
+    """Return the score of a method's choices along one dimension.
 
     Args:
         outcomes: the same cases at each seed, with their curves.
@@ -135,7 +135,7 @@ def speedup_score(outcomes: Sequence[Outcome], others: Mapping[str, Sequence[Out
 
 
 def hit_score(outcomes: Sequence[Outcome]) -> HitScore:
-    """The score against the best factors alone, of one method along one dimension."""
+    """Return the score against the best factors alone, of one method along one dimension."""
     errors = _by_case(outcomes, lambda outcome: abs(outcome.log2_error))
     return HitScore(
         cases=len(errors),
@@ -149,17 +149,17 @@ def hit_score(outcomes: Sequence[Outcome]) -> HitScore:
 
 
 def case_of(outcome: Outcome) -> Case:
-    """The kernel and the device that an outcome is of."""
+    """Return the kernel and the device that an outcome is of."""
     return outcome.example.kernel, outcome.example.device
 
 
 def log_speedups(outcomes: Sequence[Outcome]) -> dict[Case, float]:
-    """The logarithm of each case's speed-up, the mean over seeds."""
+    """Return the logarithm of each case's speed-up, the mean over seeds."""
     return _by_case(outcomes, lambda outcome: outcome.log_speedup)
 
 
 def families_of(outcomes: Sequence[Outcome]) -> list[str]:
-    """Each case's family, in the order of `log_speedups`."""
+    """Return each case's family, in the order of `log_speedups`."""
     return list({case_of(outcome): outcome.example.family for outcome in outcomes}.values())
 
 

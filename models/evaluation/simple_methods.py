@@ -47,12 +47,12 @@ class OneFactor:
     factors: Mapping[tuple[str, int], int]
 
     def choose(self, example: Example) -> Choice:
-        """The device's factor, whatever the kernel."""
+        """Return the device's factor, whatever the kernel."""
         return Choice(self.factors.get((example.device, example.dimension), 1))
 
 
 def best_single_factor(examples: Sequence[Example]) -> int:
-    """The factor that is best for all of them together; see `Unique`."""
+    """Return the factor that is best for all of them together; see `Unique`."""
     measured = [example for example in examples if example.speedup]
     if not measured:
         return most_common_factor([example.best_factor for example in examples])
@@ -61,6 +61,6 @@ def best_single_factor(examples: Sequence[Example]) -> int:
 
 
 def most_common_factor(factors: Sequence[int]) -> int:
-    """The factor that occurs most often; the smallest of those that do."""
+    """Return the factor that occurs most often; the smallest of those that do."""
     counts = Counter(factors)
     return min(counts, key=lambda factor: (-counts[factor], factor))

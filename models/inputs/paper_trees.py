@@ -97,7 +97,7 @@ def paper_trees(times: VersionTimes, names: Sequence[str]) -> PaperTrees:
     regret, rows = times.regret, times.features(names)
 
     def left_out(least_inputs: int) -> float:
-        """The sum of the regrets on groups that were left out."""
+        """Return the sum of the regrets on groups that were left out."""
         lost = 0.0
         for group in times.groups if len(times.groups) > 1 else ():
             learned = times.outside([group])

@@ -44,7 +44,7 @@ class LaunchInputs:
 
     @cached_property
     def is_coarsened(self) -> NDArray[np.bool_]:
-        """True for the launches that are coarsened, (n,)."""
+        """Return True for the launches that are coarsened, (n,)."""
         return np.array([variant.is_coarsened for variant in self.variants], dtype=np.bool_)
 
     def only(self, chosen: Sequence[int]) -> LaunchInputs:
@@ -106,12 +106,12 @@ class LaunchCase:
 
     @property
     def has_local_sizes(self) -> bool:
-        """True if several local sizes ran uncoarsened, so that the best of them is worth comparing with."""
+        """Return True if several local sizes ran uncoarsened, so that the best of them is worth comparing with."""
         return int((~self.inputs.is_coarsened & np.isfinite(self.mean_log_times())).sum()) > 1
 
     @property
     def is_certain(self) -> bool:
-        """True unless the clock can't tell launches apart: then nothing can be judged by them."""
+        """Return True unless the clock can't tell launches apart: then nothing can be judged by them."""
         return bool(np.median(self.standard_errors) <= MOST_ERROR)
 
     @property

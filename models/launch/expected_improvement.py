@@ -132,7 +132,7 @@ def _expected_improvement(gain: float, deviation: float) -> float:
 
 
 def _place(variant: Variant) -> list[float]:
-    """Where a variant lies: in doublings of the factors at each level, of the strides, and of the local size."""
+    """Return where a variant lies: in doublings of each level's factors, of the strides, of the local size."""
     factors = [0.0] * (2 * DIMENSIONS)
     strides = [0.0] * DIMENSIONS
     for coarsening in variant.coarsenings:

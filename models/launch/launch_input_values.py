@@ -102,7 +102,7 @@ def _stride(access: AccessCount) -> float:
 
 
 def _copies(access: AccessCount) -> int:
-    """How far the nearest copy of an access lies: 0 where there is none, up to 4."""
+    """Return how far the nearest copy of an access lies: 0 where there is none, up to 4."""
     if access.replica_stride is None:
         return 0
     return 1 + sum(access.replica_stride > most for most in (access.bytes, _LINE, _PAGE))

@@ -188,7 +188,7 @@ def _score(views: Sequence[_Options], margin: float, limit: float) -> tuple[floa
 
 
 def _option(drawn: _Drawn, aversion: float) -> tuple[float, float, float, float]:
-    """What a decision of this aversion is between; launches that did not run are not chosen."""
+    """Return what a decision of this aversion is between; launches that did not run are not chosen."""
     ran = np.isfinite(drawn.true)
     coarsened, true = drawn.judged.case.inputs.is_coarsened[ran], drawn.true[ran]
     open_rule = Rule(aversion, margin=-np.inf)

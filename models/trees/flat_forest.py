@@ -42,7 +42,7 @@ class FlatForest:
         return child
 
     def values(self, rows: Rows) -> NDArray[np.float32]:
-        """Each tree's answer for each row of inputs (n, i), of shape (trees, n)."""
+        """Return each tree's answer for each row of inputs (n, i), of shape (trees, n)."""
         count = len(rows)
         flat = np.ascontiguousarray(rows, dtype=np.float32).ravel()
         node = np.repeat(np.arange(self.trees, dtype=np.int32), count)
@@ -57,12 +57,12 @@ class FlatForest:
         return self.number[node].reshape(self.trees, count)
 
     def predict(self, rows: Rows) -> tuple[Array, Array]:
-        """The trees' mean for each row, and the variance between trees; both (n,)."""
+        """Return the trees' mean for each row, and the variance between trees; both (n,)."""
         values = self.values(rows).astype(np.float64)
         return values.mean(axis=0), values.var(axis=0)
 
     def in_half_precision(self) -> FlatForest:
-        """The same forest with numbers that half precision can hold.
+        """Return the same forest with numbers that half precision can hold.
 
         Thresholds are rounded down: of inputs in half precision, the same are at most them. Leaves are rounded to
         the nearest number, by at most one part in two thousand.

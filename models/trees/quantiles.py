@@ -8,7 +8,7 @@ from coarsen.models.trees.arrays import Array
 
 
 def weighted_quantiles(values: Array, weights: Array, levels: Array) -> Array:
-    """The quantiles at some levels: linear between the values, each at the middle of its weight."""
+    """Return the quantiles at some levels: linear between the values, each at the middle of its weight."""
     order = np.argsort(values, kind="stable")
     ordered = weights[order]
     middles = (np.cumsum(ordered) - 0.5 * ordered) / ordered.sum()

@@ -84,14 +84,14 @@ class ProbedDevice:
         return min(int(self.device.max_mem_alloc_size), int(self.device.global_mem_size) // 8)
 
     def ones(self, byte_count: int) -> cl.Buffer:
-        """A buffer that is full of `float` ones."""
+        """Return a buffer that is full of `float` ones."""
         buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, byte_count)
         cl.enqueue_fill_buffer(self.queue, buffer, np.ones(1, np.float32), 0, byte_count)
         self.queue.finish()
         return buffer
 
     def upload(self, content: np.ndarray[Any, Any]) -> cl.Buffer:
-        """A buffer with the content of an array."""
+        """Return a buffer with the content of an array."""
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         return cl.Buffer(self.context, flags, hostbuf=content)
 
@@ -144,7 +144,7 @@ class ProbedDevice:
 
 
 def footprints(settings: Settings, largest_buffer: int) -> tuple[int, ...]:
-    """The footprints to measure, in bytes, from the smallest on, where a buffer may have so many bytes."""
+    """Return the footprints to measure, in bytes, from the smallest on, where a buffer may have so many bytes."""
     most = min(settings.largest_footprint, largest_buffer)
     sizes = [settings.smallest_footprint]
     while 2 * sizes[-1] <= most:
@@ -153,5 +153,5 @@ def footprints(settings: Settings, largest_buffer: int) -> tuple[int, ...]:
 
 
 def source_of(name: str) -> str:
-    """The text of a file of probes."""
+    """Return the text of a file of probes."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")

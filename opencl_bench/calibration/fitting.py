@@ -22,39 +22,39 @@ _MOST_LEVELS = 4
 
 
 def quantity_of(values: Sequence[float]) -> Quantity:
-    """The median of some measured values, and half the distance of their quartiles over it."""
+    """Return the median of some measured values, and half the distance of their quartiles over it."""
     low, middle, high = np.percentile(values, [25, 50, 75])
     return Quantity(float(middle), float((high - low) / (2 * abs(middle))) if middle else None)
 
 
 def seconds_of(times: Sequence[float]) -> Quantity:
-    """The median of the faster half of some runs, and half the distance of the quartiles over it."""
+    """Return the median of the faster half of some runs, and half the distance of the quartiles over it."""
     low, high = np.percentile(times, [25, 75])
     return Quantity(float(low), float((high - low) / (2 * low)))
 
 
 def curve_of(quantities: Mapping[int, Quantity]) -> Curve:
-    """The curve through measured quantities, by where they were measured."""
+    """Return the curve through measured quantities, by where they were measured."""
     return tuple(Point(float(at), each.value, each.spread) for at, each in sorted(quantities.items()))
 
 
 def falling(curve: Curve) -> Curve:
-    """The nearest curve that never rises."""
+    """Return the nearest curve that never rises."""
     return _with_values(curve, [-value for value in _isotonic([-math.log(point.value) for point in curve])])
 
 
 def rising(curve: Curve) -> Curve:
-    """The nearest curve that never falls."""
+    """Return the nearest curve that never falls."""
     return _with_values(curve, _isotonic([math.log(point.value) for point in curve]))
 
 
 def at_least(curve: Curve, other: Curve) -> Curve:
-    """The larger of two curves that have the same places, point by point."""
+    """Return the larger of two curves that have the same places, point by point."""
     return tuple(max(pair, key=lambda point: point.value) for pair in zip(curve, other, strict=True))
 
 
 def relative(curve: Curve) -> Curve:
-    """The curve over its first value."""
+    """Return the curve over its first value."""
     return tuple(Point(point.at, point.value / curve[0].value, point.spread) for point in curve)
 
 
@@ -77,7 +77,7 @@ def _isotonic(values: Sequence[float]) -> list[float]:
 
 
 def levels_of(bandwidth: Curve, latency: Curve) -> tuple[MemoryLevel, ...]:
-    """The levels of a memory: the runs of a falling curve of bandwidths within which it is nearly flat.
+    """Return the levels of a memory: the runs of a falling curve of bandwidths within which it is nearly flat.
 
     Args:
         bandwidth: by footprint in bytes.
@@ -121,7 +121,7 @@ def _cost(values: Sequence[float], starts: Sequence[int]) -> float:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> Quantity | None:
-    """The median slope between all pairs of points (Theil and Sen), None where it isn't above 0.
+    """Return the median slope between all pairs of points (Theil and Sen), None where it isn't above 0.
 
     Args:
         points: places and values; several of one place are no pair.
@@ -135,7 +135,7 @@ def slope(points: Sequence[tuple[float, float]]) -> Quantity | None:
 
 
 def intercept(points: Sequence[tuple[float, float]], steepness: float) -> Quantity | None:
-    """The median of the values less what a slope makes of their places, None where it isn't above 0."""
+    """Return the median of the values less what a slope makes of their places, None where it isn't above 0."""
     return _above_nothing([value - steepness * place for place, value in points])
 
 

@@ -100,7 +100,7 @@ def _throughput(
 
 
 def chain_kernel(operation: Operation, chains: int, width: int) -> str:
-    """The OpenCL C of a kernel with so many chains of an operation.
+    """Return the OpenCL C of a kernel with so many chains of an operation.
 
     Args:
         operation: to chain.

@@ -35,7 +35,7 @@ def _latency(probed: ProbedDevice, program: cl.Program, size: int) -> Quantity:
 
 
 def chain_of_places(size: int, line: int) -> np.ndarray[Any, Any]:
-    """A memory in which the first word of every line holds the index of another's, all of them in one cycle.
+    """Return a memory in which the first word of each line holds the index of another's, all in one cycle.
 
     Args:
         size: bytes of all of it.

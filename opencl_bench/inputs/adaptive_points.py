@@ -56,7 +56,12 @@ def kernel_arguments(kernel: AdaptiveKernel) -> tuple[KernelArgument, ...]:
 
 
 def launched_numbers(
-    kernel: AdaptiveKernel, benchmark: Benchmark, preset: str, names: Sequence[str], buffers: Buffers | None
+    kernel: AdaptiveKernel,
+    benchmark: Benchmark,
+    preset: str,
+    names: Sequence[str],
+    buffers: Buffers | None,
+    seed: int = 0,
 ) -> dict[str, Number]:
     """Return the numbers that features are computed from: of what the default version's launch passes.
 
@@ -66,8 +71,9 @@ def launched_numbers(
         preset: the input's name.
         names: of the kernel's arguments.
         buffers: what a launch passes; None where nothing asks for them.
+        seed: of the input's contents.
     """
-    launch = _launch(kernel, benchmark, preset)
+    launch = _launch(kernel, benchmark, preset, seed)
     passed = dict(zip(names, launch.arguments, strict=True))
     numbers = launch_numbers(launch, passed)
     if buffers is not None:
@@ -81,19 +87,15 @@ def _point(
 ) -> InputPoint:
     needs_buffers = kernel.supplied or any(name.startswith(BYTES) for name in values.inputs)
     buffers = kernel.benchmark.workload(preset, seed).buffers if needs_buffers else None
-    found = values.of(launched_numbers(kernel, kernel.benchmark, preset, names, buffers))
+    found = values.of(launched_numbers(kernel, kernel.benchmark, preset, names, buffers, seed))
     if found is None:
         raise InternalError(f"a feature of {kernel.name} has no value at {preset}")
     return InputPoint(preset, kernel.inputs.group_of(kernel.listed[preset]), found)
 
 
-def _launch(kernel: AdaptiveKernel, benchmark: Benchmark, preset: str) -> Launch:
+def _launch(kernel: AdaptiveKernel, benchmark: Benchmark, preset: str, seed: int = 0) -> Launch:
     """The default version's launch of the kernel that gives its name; the first, where there are several."""
-    launches = (
-        benchmark.launches(preset, None, benchmark.own_definitions)
-        if benchmark.make_launches
-        else benchmark.workload(preset).launches
-    )
+    launches = benchmark.real_launches(preset, None, benchmark.own_definitions, seed)
     return next(launch for launch in launches if launch.kernel == kernel.kernel)
 
 

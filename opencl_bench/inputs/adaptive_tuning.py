@@ -22,7 +22,7 @@ from coarsen.opencl_bench.inputs.evidence import Evidence
 from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
-from coarsen.opencl_bench.inputs.over_inputs import with_wrong_results
+from coarsen.opencl_bench.inputs.wrong_results import check_default, with_wrong_results
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.workloads.adaptive_driver import AdaptiveKernel
@@ -60,6 +60,7 @@ def tune_adaptive(
 
     Raises:
         InvalidInputError: a sample of nothing, or a default version that runs nowhere.
+        VerificationError: the default version has wrong results at an input.
         DeviceError: the device can't be opened (any more).
     """
     presets = tuple(kernel.listed)[: _count(sample.inputs, len(kernel.listed), "inputs")]
@@ -68,6 +69,7 @@ def tune_adaptive(
         kernel.name, device.index, presets, versions, kernel.default, sample.seed, method=sample.method
     )
     rows = measure_versions(plan, store).rows
+    check_default(rows, kernel.default)
     wrong = with_wrong_results(rows)
     right = tuple(each for each in versions if each not in wrong)
     points = adaptive_points(kernel, sample.seed, presets)

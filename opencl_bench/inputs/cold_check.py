@@ -18,7 +18,7 @@ from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs.cold_times import ColdTimes
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import MeasuredVersions, VersionsPlan, measure_versions
-from coarsen.opencl_bench.records.measurement import Invalidity
+from coarsen.opencl_bench.inputs.wrong_results import check_default, with_wrong_results
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import SweepObserver
@@ -66,6 +66,7 @@ class ColdChecker:
 
         Raises:
             InvalidInputError, DeviceError: as `measure_versions` does.
+            VerificationError: the default version has wrong results with flushed caches.
         """
         points = cold_points(warm)
         versions = tuple(version.variant for version in file.versions)
@@ -80,12 +81,8 @@ class ColdChecker:
             self.observer,
             pool=self.pool,
         )
-        wrong = {
-            row.candidate: f"{row.subject.preset}, caches flushed: {row.reason}"
-            for row in found.rows
-            if row.invalidity is Invalidity.CORRECTNESS and row.candidate != self.plan.default
-        }
-        return ColdCheck(self._times(found, points, versions), wrong)
+        check_default(found.rows, self.plan.default)
+        return ColdCheck(self._times(found, points, versions), with_wrong_results(found.rows))
 
     def _times(
         self, found: MeasuredVersions, points: tuple[InputPoint, ...], versions: tuple[Variant, ...]

@@ -61,7 +61,7 @@ def _point(
 
 
 def _group(description: Description, preset: str) -> str:
-    """What the inputs with the same sizes have in common; an input of its own where nothing says it."""
+    """Return what the inputs with the same sizes have in common; an input of its own where nothing says it."""
     size = description.sizes[preset]
     recorded = description.recorded.get(size.get(LAUNCH, -1))
     if recorded is not None:

@@ -90,7 +90,7 @@ def _launch(description: Description, launch: LaunchDescription, arguments: Mapp
 
 
 def _passed(argument: ArgumentDescription, own: Iterable[str], arguments: Mapping[str, str]) -> str:
-    """What a launch of another kernel passes: the caller's argument, scratch, or a number of its own."""
+    """Return what a launch of another kernel passes: the caller's argument, scratch, or a number of its own."""
     if argument.name in own or is_scratch(argument):
         return argument.name
     if isinstance(argument, ScalarDescription) and argument.type.components == 1 and argument.type.is_integer:

@@ -47,7 +47,7 @@ def exported_files(file: TunedFile, source: Path) -> Iterator[tuple[str, str]]:
 
 
 def _first_lines(file: TunedFile, variant: Variant) -> str:
-    """What the version is, how it is built, and for a source as it was written the values of its macros."""
+    """Return what the version is, how it is built, and for a source as it was written the values of its macros."""
     options = " ".join(file.build_options)
     lines = [f"/* {file.kernel}: {variant}. Build with: {options} */"]
     if not variant.is_coarsened:

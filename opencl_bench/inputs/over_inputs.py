@@ -7,7 +7,7 @@ Rows go to the store as they come, and what it has is not measured again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -32,7 +32,8 @@ from coarsen.opencl_bench.inputs.live_stage_one import search_versions
 from coarsen.opencl_bench.inputs.matrix import MeasuredTimes, TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
+from coarsen.opencl_bench.inputs.wrong_results import check_default, with_wrong_results
+from coarsen.opencl_bench.records.measurement import Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
@@ -121,6 +122,7 @@ def tune_over_inputs(
 
     Raises:
         InvalidInputError: a mistake in the file, no features or no inputs, or a default version that runs nowhere.
+        VerificationError: the default version has wrong results at an input.
         DeviceError: the device can't be opened (any more).
     """
     settings = settings or OverInputs()
@@ -137,10 +139,12 @@ def tune_over_inputs(
     baseline = left_open(benchmark, presets[0], default, device.macros)
     with CompilePool() as pool:
         found = search_versions(plan, points, space, store, settings.stage_one, collector, pool)
+        check_default(collector.rows, default)
         versions = tuple(each for each in found.versions if _can_be_shipped(benchmark, presets[0], each))
         plan = replace(plan, versions=versions)
         with_baseline = replace(plan, versions=(*versions, *baseline.variants))
         measured = measure_versions(with_baseline, store, collector, pool=pool)
+        check_default(measured.rows, default)
         asked = TimesRequest(benchmark.name, points, versions, default, settings.seed)
         making = _Making(description, device, settings, asked, measured.rows, baseline)
         checker = ColdChecker(benchmark, plan, store, collector, pool)
@@ -206,15 +210,6 @@ class _Making:
             if not found.wrong:
                 return replace(made, file=with_caches(made.file, cold=found.times))
             wrong = {**wrong, **found.wrong}
-
-
-def with_wrong_results(rows: Iterable[Measurement]) -> dict[Variant, str]:
-    """Name the versions that had wrong results at any input: these are shipped for none."""
-    return {
-        row.candidate: f"{row.subject.preset}: {row.reason}"
-        for row in rows
-        if row.invalidity is Invalidity.CORRECTNESS
-    }
 
 
 def _can_be_shipped(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
@@ -284,7 +279,7 @@ def tuned_file(
 
 
 def _gains(choice: Shipped, times: VersionTimes) -> Iterator[float]:
-    """How many times as fast as the default each version is where it is chosen, in the geometric mean."""
+    """Yield how many times as fast as the default each version is where it is chosen, in the geometric mean."""
     chosen = [answer(choice.tree, point.features) for point in times.inputs]
     for number, version in enumerate(choice.versions):
         seconds = times.played[[row for row, own in enumerate(chosen) if own == number]]

@@ -50,6 +50,7 @@ def tune_inputs(
         DeviceError: no such device, or it can't be opened.
         InvalidInputError: no such kernel, no inputs, a mistake in a description, or a default version that runs
             nowhere.
+        VerificationError: the default version has wrong results at an input.
     """
     place = find_working_device() if device is None else find_device(device)
     is_described = str(kernel).endswith(".toml")

@@ -57,7 +57,7 @@ def call(function: Any, *arguments: Any) -> Any:  # noqa: ANN401 (the bindings h
 
 
 def describe_device(index: int) -> CudaDevice:
-    """The device of this number. Raises DeviceError where there is none."""
+    """Return the device of this number. Raises DeviceError where there is none."""
     try:
         call(driver.cuInit, 0)
         count = call(driver.cuDeviceGetCount)
@@ -109,7 +109,7 @@ class Module:
         weakref.finalize(self, driver.cuModuleUnload, self._module)
 
     def function(self, name: str) -> Any:  # noqa: ANN401 (the bindings have no types)
-        """The kernel of this name."""
+        """Return the kernel of this name."""
         return call(driver.cuModuleGetFunction, self._module, name.encode())
 
 

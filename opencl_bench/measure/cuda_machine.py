@@ -190,7 +190,7 @@ class GuardedMemory:
         self._whole.write(self._contents, GUARD_BYTES)
 
     def read(self) -> Array:
-        """A copy of the contents as they are now."""
+        """Return a copy of the contents as they are now."""
         now = np.empty_like(self._contents)
         self._whole.read(now, GUARD_BYTES)
         return now

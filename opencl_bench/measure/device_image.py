@@ -49,7 +49,7 @@ class PlacedImage:
         cl.enqueue_copy(self._queue, self.view, self._contents, origin=self._origin, region=self._region)
 
     def read(self) -> Array:
-        """A copy of the contents as they are now."""
+        """Return a copy of the contents as they are now."""
         now = np.empty_like(self._contents)
         cl.enqueue_copy(self._queue, now, self.view, origin=self._origin, region=self._region)
         return now

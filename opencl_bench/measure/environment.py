@@ -14,7 +14,7 @@ Versions = tuple[tuple[str, str], ...]
 
 
 def environment_of(device: DeviceDescription, form: Form, versions: Versions | None = None) -> Environment:
-    """The environment of measurements on an OpenCL device of this machine.
+    """Return the environment of measurements on an OpenCL device of this machine.
 
     Args:
         device: the device.

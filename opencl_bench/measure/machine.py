@@ -72,11 +72,11 @@ class Executor(Protocol):
         ...
 
     def outputs(self) -> dict[str, Array]:
-        """The output buffers as they are now. Raises LaunchError."""
+        """Return the output buffers as they are now. Raises LaunchError."""
         ...
 
     def violated(self) -> tuple[str, ...]:
-        """The names of the buffers outside of which something was written. Raises LaunchError."""
+        """Return the names of the buffers outside of which something was written. Raises LaunchError."""
         ...
 
     def flush_caches(self) -> None:

@@ -56,7 +56,7 @@ class OpenClMachine:
             raise LaunchError(in_one_line(error)) from error
 
     def compile(self, code: Code) -> bytes | None:
-        """The device's binary of some code, None where the device gives none. Raises BuildError.
+        """Return the device's binary of some code, None where the device gives none. Raises BuildError.
 
         PoCL isn't asked: for its binary it compiles the kernel once more, for any local size, and no launch of a
         known local size uses that; what it has built of the source it keeps on the disk anyway.
@@ -70,7 +70,7 @@ class OpenClMachine:
         return binaries[0] or None
 
     def build(self, code: Code, binary: bytes | None = None) -> cl.Program:
-        """The program of some code, from its binary where there is one. Raises BuildError."""
+        """Return the program of some code, from its binary where there is one. Raises BuildError."""
         try:
             if binary is not None:
                 program = PlainProgram(self.context, [self.device], [binary])
@@ -81,7 +81,7 @@ class OpenClMachine:
             raise BuildError(in_one_line(error)) from error
 
     def kernels(self, code: Code, binary: bytes | None, launched: Iterable[str]) -> Mapping[str, LaunchableKernel]:
-        """The kernel for each name of a kernel that is launched; `binary` is that of `code`.
+        """Return the kernel for each name of a kernel that is launched; `binary` is that of `code`.
 
         Programs are kept: a version is built once for all inputs and local sizes. Raises BuildError.
         """
@@ -207,6 +207,6 @@ def may_include_files(code: Code) -> bool:
 
 
 def in_one_line(error: BaseException, limit: int = 300) -> str:
-    """An error's message without line breaks, cut to a length that fits a table of results."""
+    """Return an error's message without line breaks, cut to a length that fits a table of results."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from coarsen.opencl_bench.measure.machine import UndividedError
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument, Launch, NullArgument, Workload
-from coarsen.variant.placement import Place, PlacedArgument
+from coarsen.variant.placement import PlacedArgument
 
 
 def check_placed(
@@ -37,7 +37,7 @@ def _reason_against(
     placed: PlacedArgument, launch: Launch, workload: Workload, most_constant_bytes: int | None
 ) -> str | None:
     argument = launch.arguments[placed.index]
-    if isinstance(argument, NullArgument) and placed.place is not Place.LOCAL:
+    if isinstance(argument, NullArgument) and placed.takes_null:
         return None
     if not isinstance(argument, BufferArgument) or argument.name in workload.images:
         return f"the argument {placed.index} is no buffer, so it is not read from {placed.place} memory"
@@ -45,8 +45,5 @@ def _reason_against(
     others = (launch.arguments[index] for index in placed.apart_from)
     if any(isinstance(other, BufferArgument) and other.name == name for other in others):
         return f"the buffer {name} is written, so it is not read from {placed.place} memory"
-    if placed.place is Place.LOCAL and placed.size not in (None, size):
-        return f"the buffer {name} has {size} bytes, not the {placed.size} that are copied"
-    if placed.place is Place.CONSTANT and most_constant_bytes is not None and size > most_constant_bytes:
-        return f"the buffer {name} has {size} bytes, and the device's constant memory takes {most_constant_bytes}"
-    return None
+    reason = placed.reason_against(size, most_constant_bytes)
+    return None if reason is None else f"the buffer {name} has {size} bytes, {reason}"

@@ -106,7 +106,7 @@ class GuardedBuffer:
         return cl.Buffer(self._queue.context, flags, hostbuf=self._contents)
 
     def read(self) -> Array:
-        """A copy of the contents as they are now."""
+        """Return a copy of the contents as they are now."""
         now = np.empty_like(self._contents)
         cl.enqueue_copy(self._queue, now, self._whole, src_offset=self._guard)
         return now
@@ -194,11 +194,11 @@ class DeviceWorkload:
         return [(event.profile.start, event.profile.end) for event in events]
 
     def outputs(self) -> dict[str, Array]:
-        """The output buffers as they are now."""
+        """Return the output buffers as they are now."""
         return {name: self._buffers[name].read() for name in self._workload.outputs}
 
     def violated(self) -> tuple[str, ...]:
-        """The names of the buffers whose guard zones were written to."""
+        """Return the names of the buffers whose guard zones were written to."""
         return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
 
 
@@ -254,7 +254,7 @@ def build_program(context: cl.Context, benchmark: Benchmark) -> cl.Program:
 
 
 def kernels_of(program: cl.Program) -> KernelChoice:
-    """A kernel choice that takes a launch's kernel from this program; a kernel is made once."""
+    """Return a kernel choice that takes a launch's kernel from this program; a kernel is made once."""
     # PyOpenCL's annotation of a kernel's arguments leaves out local memory, hence the cast.
     kernels = {kernel.function_name: cast("LaunchableKernel", kernel) for kernel in program.all_kernels()}
 

@@ -239,7 +239,7 @@ class Session:
         return self._tried_twice(lambda: self._machine.place(workload))
 
     def _tried_twice(self, place: Callable[[], Executor]) -> Executor:
-        """What is placed; where it doesn't fit beside the workloads that are kept, these are given up."""
+        """Return what is placed; where it doesn't fit beside the workloads that are kept, these are given up."""
         with contextlib.suppress(LaunchError):
             return place()
         self._forget_some(0)
@@ -279,7 +279,7 @@ class Session:
                 replace(launch, local_size=candidate.local_size) for launch in placement.workload.launches
             )
         # Local memory may have the size that the local size asks for.
-        return self._benchmark.launches(self._preset, candidate.local_size, candidate.definitions)
+        return self._benchmark.launches(self._preset, candidate.local_size, candidate.definitions, self._seed)
 
     def _workload_key(self, candidate: Variant) -> tuple[LocalSize, Definitions]:
         """The local size and the macros that a candidate's workload is made with."""

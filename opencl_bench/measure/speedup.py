@@ -34,7 +34,7 @@ class Speedup:
 
 
 def median(samples: Sequence[float]) -> float:
-    """The median of at least one sample."""
+    """Return the median of at least one sample."""
     return float(np.median(samples))
 
 
@@ -85,6 +85,6 @@ def _medians(samples: Sequence[float], chosen: NDArray[np.int64]) -> NDArray[np.
 
 
 def speedup(baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, seed: int = 0) -> Speedup:
-    """The ratio of medians baseline / candidate with its bootstrap interval; see `bootstrap_interval`."""
+    """Return the ratio of medians baseline / candidate with its bootstrap interval; see `bootstrap_interval`."""
     low, high = bootstrap_interval(baseline, candidate, level, seed)
     return Speedup(median(baseline) / median(candidate), low, high)

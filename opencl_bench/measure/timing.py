@@ -127,7 +127,7 @@ class TimedRun:
 
     @property
     def beside(self) -> Beside:
-        """What else is known of the runs after the warm-up."""
+        """Return what else is known of the runs after the warm-up."""
         timed = self._durations[self._method.warm_up :]
         return Beside(_all_of([each.sum for each in timed]), _all_of([each.host for each in timed]))
 

@@ -254,5 +254,5 @@ def _text_of(value: object) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text, such as a compiler's log, as one line that any terminal and any database takes."""
+    """Return a text, such as a compiler's log, as one line that any terminal and any database takes."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

@@ -69,12 +69,15 @@ class BestRow:
 
     @property
     def is_coarsened(self) -> bool:
-        """Whether coarsening, or another layout of data, helps; if not, the kernel is to be left as it is."""
+        """Return True if coarsening, or another layout of data, helps.
+
+        If not, the kernel is to be left as it is.
+        """
         return not self.candidate.is_original
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether the best was timed once more, in new processes, and this is that number."""
+        """Return True if the best was timed once more, in new processes, and this is that number."""
         return self.processes > 0
 
     @property
@@ -84,17 +87,17 @@ class BestRow:
 
     @property
     def verified_against(self) -> str:
-        """What its results were compared with, for a reader."""
+        """Return what its results were compared with, for a reader."""
         return verified_against(self.row.oracle.value, coarsened=self.is_coarsened) if self.row else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader has to know of the number, a sentence each."""
+        """Return what a reader has to know of the number, a sentence each."""
         return (*filter(None, (self._on_the_challenger(),)), *self.baseline_notes)
 
     @property
     def baseline_notes(self) -> tuple[str, ...]:
-        """What a reader has to know of the baseline, a sentence each."""
+        """Return what a reader has to know of the baseline, a sentence each."""
         return tuple(filter(None, (self._on_the_baseline(), self._on_itself(), self._on_others())))
 
     def _on_the_challenger(self) -> str:

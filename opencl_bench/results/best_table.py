@@ -22,7 +22,7 @@ _TEXTS = ("key", "baseline", "configuration", "oracle")
 
 
 def best_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per kernel and device, in the order of their names, also where nothing has a speed-up.
+    """Return one row per kernel and device, in the order of their names, also where nothing has a speed-up.
 
     Args:
         frame: of `Results.frame`.
@@ -55,7 +55,7 @@ def best_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def geometric_means(table: pd.DataFrame) -> pd.DataFrame:
-    """The geometric mean of the best speed-ups of each device.
+    """Return the geometric mean of the best speed-ups of each device.
 
     Args:
         table: from `best_table`.

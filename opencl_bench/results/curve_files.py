@@ -23,7 +23,7 @@ from coarsen.opencl_bench.results.shipped import shipped_files
 
 
 def read_curves(source: str, preset: str | None = None, kernels: Path | None = None) -> CurveData:
-    """The curves of a file or store.
+    """Return the curves of a file or store.
 
     Args:
         source: a CSV table of runtimes or best factors; a file of results; a store (an SQLite file or a URL); the

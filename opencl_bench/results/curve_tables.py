@@ -32,13 +32,13 @@ class _TableRow:
     cells: Mapping[str, str]
 
     def text(self, column: str) -> str:
-        """A cell that must not be empty."""
+        """Return a cell that must not be empty."""
         if not self.cells[column]:
             raise InvalidInputError(f"{self.place}: the column '{column}' is empty")
         return self.cells[column]
 
     def factor(self, column: str) -> int:
-        """A coarsening factor."""
+        """Return a coarsening factor."""
         text = self.cells[column]
         if text not in map(str, FACTORS):
             known = ", ".join(map(str, FACTORS))
@@ -46,7 +46,7 @@ class _TableRow:
         return int(text)
 
     def nanoseconds(self, column: str) -> float | None:
-        """A runtime, None where the cell is empty: the configuration could not run."""
+        """Return a runtime, None where the cell is empty: the configuration could not run."""
         text = self.cells[column]
         if not text:
             return None
@@ -69,7 +69,7 @@ class _Table:
 
 
 def read_table(path: Path) -> CurveData | None:
-    """The curves of a table of runtimes or of best factors; None where its columns are those of results.
+    """Return the curves of a table of runtimes or of best factors; None where its columns are those of results.
 
     Raises:
         InvalidInputError: the file can't be read, its columns are those of no table, or a row is wrong. The

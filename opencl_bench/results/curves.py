@@ -48,12 +48,12 @@ class CurveData:
     notes: tuple[str, ...] = ()
 
     def predicted_on(self, device: str) -> dict[str, int]:
-        """The factors that the authors predicted on a device, by kernel."""
+        """Return the factors that the authors predicted on a device, by kernel."""
         return {kernel: factor for (kernel, place), factor in self.predicted.items() if place == device}
 
 
 def merged(parts: Sequence[CurveData]) -> CurveData:
-    """The curves of several files as one.
+    """Return the curves of several files as one.
 
     Of a kernel that one file has the curve of and another the best factor, the curve is taken.
 
@@ -72,7 +72,10 @@ def merged(parts: Sequence[CurveData]) -> CurveData:
 
 
 def on_devices(curves: Iterable[Curve], devices: Sequence[str]) -> tuple[Curve, ...]:
-    """The curves on some devices, all if none is named. Raises InvalidInputError where there are none on one."""
+    """Return the curves on some devices, all if none is named.
+
+    Raises InvalidInputError where there are none on one.
+    """
     found = tuple(curves)
     known = dict.fromkeys(curve.device for curve in found)
     for device in devices:

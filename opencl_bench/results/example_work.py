@@ -28,7 +28,7 @@ ASSUMED_ITEMS: Mapping[int, Sizes] = {1: (1 << 20, 1, 1), 2: (1 << 10, 1 << 10, 
 def work_by_factor(
     kernel: Kernel, dimension: int, local_size: tuple[int, ...] | None
 ) -> Mapping[int, LaunchedWork]:
-    """The work of a kernel at each factor that divides the local size, by replication alone.
+    """Return the work of a kernel at each factor that divides the local size, by replication alone.
 
     Args:
         kernel: as it was lowered.

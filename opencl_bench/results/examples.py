@@ -56,7 +56,7 @@ def examples_of(
     processes: int | None = None,
     counts_work: bool = False,
 ) -> Examples:
-    """The curves with their kernels' features.
+    """Return the curves with their kernels' features.
 
     Args:
         curves: of any kernels and devices.

@@ -39,7 +39,7 @@ COLUMNS = (
 
 
 def frame(measurements: Iterable[Measurement], intervals: bool = True) -> pd.DataFrame:
-    """One row per measurement, in their order; the columns are `COLUMNS`.
+    """Return one row per measurement, in their order; the columns are `COLUMNS`.
 
     `factor` is the product over the dimensions; `factors`, `dimension` and `stride` are texts with one number per
     coarsened dimension ("2,4"), empty where uncoarsened. `local_size` reads "16×16", `definitions` "A=1 B=2".

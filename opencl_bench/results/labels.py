@@ -33,7 +33,7 @@ _IDENTITY = ["device", "platform", "platform_version", "driver_version", "form",
 
 
 def device_labels(rows: pd.DataFrame) -> pd.Series:
-    """A label for each row: the same for rows of the same device, driver, form of code and state of the caches.
+    """Return a label for each row: the same for one device, driver, form of code and state of the caches.
 
     The form, the driver's version, a cold cache and the like are named only where rows would be called alike
     without.
@@ -55,13 +55,13 @@ def device_labels(rows: pd.DataFrame) -> pd.Series:
 
 
 def short_device(name: str) -> str:
-    """A device's name without clock rate, number of cores, trade marks and PoCL's prefix."""
+    """Return a device's name without clock rate, number of cores, trade marks and PoCL's prefix."""
     words = _NOISE.sub(" ", _POCL_PREFIX.sub("", name)).split()
     return " ".join(words) or name
 
 
 def short_platform(name: str) -> str:
-    """A platform's name as its users call it."""
+    """Return a platform's name as its users call it."""
     return PLATFORMS.get(name.strip().casefold(), " ".join(_NOISE.sub(" ", name).split()) or name)
 
 

@@ -26,7 +26,7 @@ from coarsen.models.launch.usual_sizes import usual_global_sizes
 from coarsen.opencl_bench.results.launch_rows import MeasuredLaunches, measured_launches
 from coarsen.opencl_bench.results.learnable import check_learnable
 from coarsen.opencl_bench.results.measured_rows import read_rows
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize, ScalarArgument
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, ScalarArgument
 from coarsen.opencl_bench.workloads.kernel_source import find_measured, measured_family
 from coarsen.opencl_bench.workloads.mechanisms import mechanisms_of
 from coarsen.processes import mapped
@@ -183,7 +183,7 @@ def sizes_of_launch(
     Raises:
         InvalidInputError: the local size is one that the algorithm can't use.
     """
-    launch = max(_launches(benchmark, preset, local_size), key=lambda each: np.prod(each.global_size))
+    launch = max(benchmark.real_launches(preset, local_size), key=lambda each: np.prod(each.global_size))
     names = [argument.name for argument in kernel.arguments]
     scalars = {
         name: int(argument.value)
@@ -191,9 +191,3 @@ def sizes_of_launch(
         if isinstance(argument, ScalarArgument) and isinstance(argument.value, np.integer)
     }
     return LaunchSizes(padded(launch.global_size), padded(local_size)), scalars
-
-
-def _launches(benchmark: Benchmark, preset: str, local_size: LocalSize) -> tuple[Launch, ...]:
-    if benchmark.make_launches is not None:
-        return benchmark.launches(preset, local_size)
-    return benchmark.workload(preset, local_size=local_size).launches

@@ -134,7 +134,7 @@ def _is_plain(variant: Variant) -> bool:
 
 
 def _common_baselines(case: MeasuredLaunches) -> NDArray[np.bool_]:
-    """Which launches are uncoarsened and have a time in every run, (n,)."""
+    """Return which launches are uncoarsened and have a time in every run, (n,)."""
     uncoarsened = np.array([not variant.is_coarsened for variant in case.variants], dtype=np.bool_)
     return np.asarray(uncoarsened & np.isfinite(case.log_times).all(axis=1))
 

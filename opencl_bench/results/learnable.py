@@ -48,7 +48,7 @@ def check_learnable(names: Iterable[str], kernels: Path | None = None) -> None:
 
 @cache
 def judge_hashes() -> Mapping[str, str]:
-    """The second judge's kernels by the hash of their normal form."""
+    """Return the second judge's kernels by the hash of their normal form."""
     return {normal_form_hash(benchmark): name for name, benchmark in judge().items()}
 
 

@@ -44,7 +44,7 @@ def curves_of_results(
     kernels: Path | None = None,
     unknown_as: str | None = None,
 ) -> CurveData:
-    """The curves of measurements; those on devices that have no name in `device_descriptors` are left out.
+    """Return the curves of measurements; those on devices that have no name in `device_descriptors` are left out.
 
     Args:
         measurements: of any kernels, devices and roles. Of a kernel that was edited, the newest version counts;

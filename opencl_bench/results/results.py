@@ -74,7 +74,7 @@ class Results:
         return Results(tuple(chosen), self.place, tuple(filter(wanted.lets_through, self.earlier)))
 
     def frame(self) -> pd.DataFrame:
-        """One row per measurement with its speed-up and its 95 % bootstrap interval: what the figures take.
+        """Return one row per measurement with its speed-up and its 95 % bootstrap interval: what the figures take.
 
         Intervals take some milliseconds a row.
 
@@ -87,7 +87,9 @@ class Results:
         return frame(self.measurements)
 
     def best(self) -> pd.DataFrame:
-        """The best configuration of each kernel on each device; the kernel as it is, at 1, if nothing is faster.
+        """Return the best configuration of each kernel on each device.
+
+        The kernel as it is, at 1, if nothing is faster.
 
         Of a kernel that was measured at several presets the newest counts; `only` chooses another.
 
@@ -105,7 +107,7 @@ class Results:
         return best_table(rows)
 
     def geometric_means(self) -> pd.DataFrame:
-        """The geometric mean of each device's best speed-ups.
+        """Return the geometric mean of each device's best speed-ups.
 
         Returns:
             A row for each device, with the columns `label`, `speedup` (NaN of fewer than two kernels), `measured`
@@ -117,7 +119,7 @@ class Results:
         return geometric_means(self.best())
 
     def curves(self, kernels: Path | None = None, unknown_as: str | None = None) -> CurveData:
-        """The curves that predictors learn from, one per kernel, device and dimension.
+        """Return the curves that predictors learn from, one per kernel, device and dimension.
 
         Args:
             kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
@@ -134,7 +136,7 @@ class Results:
 
 
 def read_results(*files: str | Path) -> Results:
-    """The measurements in files; a row that is in several of them counts once.
+    """Return the measurements in files; a row that is in several of them counts once.
 
     Args:
         files: .parquet, .csv, .json (T4) or .jsonl (what running a pack wrote).
@@ -150,7 +152,7 @@ def read_results(*files: str | Path) -> Results:
 
 
 def stored_results(store: str | Path | None = None) -> Results:
-    """The measurements in a store.
+    """Return the measurements in a store.
 
     Args:
         store: the path of an SQLite file, `sqlite:///PATH` or `postgresql://…`. None: what the environment
@@ -168,7 +170,7 @@ def stored_results(store: str | Path | None = None) -> Results:
 
 
 def shipped_results(*names: str) -> Results:
-    """The sweeps that come with the package: see `opencl_bench/data/README.md`.
+    """Return the sweeps that come with the package: see `opencl_bench/data/README.md`.
 
     Args:
         names: of the sweeps, `intel`, `pocl` or `h200` of the seventeen kernels, `larger_intel` and so on of the

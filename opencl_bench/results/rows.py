@@ -103,12 +103,12 @@ def deciding_keys(frame: pd.DataFrame) -> set[str]:
 
 
 def measured(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows that have a speed-up."""
+    """Return the rows that have a speed-up."""
     return rows[rows["speedup"].notna()]
 
 
 def outcome_counts(rows: pd.DataFrame) -> pd.DataFrame:
-    """How many configurations there are, and how they ended.
+    """Return how many configurations there are, and how they ended.
 
     Returns:
         a row per label and benchmark, the index; columns `configurations`, `measured` (have a speed-up),
@@ -128,29 +128,29 @@ def outcome_counts(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_excluded(rows: pd.DataFrame) -> pd.Series:
-    """Which rows violate the device's or the kernel's constraints: they were never run."""
+    """Return which rows violate the device's or the kernel's constraints: they were never run."""
     return rows["invalidity"] == Invalidity.CONSTRAINTS.value
 
 
 def is_failed(rows: pd.DataFrame) -> pd.Series:
-    """Which rows were tried and have no speed-up."""
+    """Return which rows were tried and have no speed-up."""
     return rows["speedup"].isna() & ~is_excluded(rows)
 
 
 def best(rows: pd.DataFrame) -> pd.DataFrame:
-    """The chosen row of each benchmark on each device."""
+    """Return the chosen row of each benchmark on each device."""
     return rows[rows["chosen"]].reset_index(drop=True)
 
 
 def baselines(rows: pd.DataFrame) -> pd.DataFrame:
-    """The row of the baseline itself of each benchmark on each device, where it was measured."""
+    """Return the row of the baseline itself of each benchmark on each device, where it was measured."""
     usable = measured(rows)
     is_original = (usable["factor"] == 1) & ~_is_rearranged(usable)
     return usable[is_original & (usable["launch"] == usable["baseline"])].reset_index(drop=True)
 
 
 def is_helped(winners: pd.DataFrame, least: float = 1.0) -> pd.Series:
-    """Where coarsening helps: the best of all configurations is coarsened, and its interval lies above 1.
+    """Return where coarsening helps: the best of all configurations is coarsened, and its interval lies above 1.
 
     Args:
         winners: the best row (or point of a curve) of each kernel, uncoarsened ones having competed. The
@@ -161,17 +161,20 @@ def is_helped(winners: pd.DataFrame, least: float = 1.0) -> pd.Series:
 
 
 def lies_above(rows: pd.DataFrame, least: float = 1.0) -> pd.Series:
-    """Which rows have their whole interval above a speed-up, or the speed-up itself where there is no interval."""
+    """Return which rows have their whole interval, or without one their speed-up, above a speed-up."""
     return rows["low"].fillna(rows["speedup"]) > least
 
 
 def names_of(rows: pd.DataFrame, column: str) -> list[str]:
-    """The values of a column of names, in alphabetical order, upper and lower case alike."""
+    """Return the values of a column of names, in alphabetical order, upper and lower case alike."""
     return sorted(rows[column].unique(), key=lambda name: (name.casefold(), name))
 
 
 def _is_rearranged(rows: pd.DataFrame) -> pd.Series:
-    """Which rows have arrays that lie otherwise than in the source; published curves say nothing of arrays."""
+    """Return which rows have arrays that lie otherwise than in the source.
+
+    Published curves say nothing of arrays.
+    """
     return rows["arrays"] != "" if "arrays" in rows.columns else pd.Series(False, rows.index)
 
 

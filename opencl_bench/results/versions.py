@@ -9,7 +9,7 @@ from coarsen.opencl_bench.records.measurement import Measurement
 
 
 def newest_versions(measurements: Iterable[Measurement]) -> tuple[list[Measurement], int]:
-    """The rows of the version that was measured last, and how many others there were.
+    """Return the rows of the version that was measured last, and how many others there were.
 
     A kernel has another version when its normalised IR, its build options or its inputs are others, with the same
     macro values, at the same preset, on the same device.

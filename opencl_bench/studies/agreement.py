@@ -45,7 +45,7 @@ class Asked:
 
 
 def choices(kind: DeviceKind) -> Mapping[str, Transforms]:
-    """The transforms compared, by name, for a kind of device: the default ones, and those without the two."""
+    """Return the transforms compared, by name, for a kind of device: the default, and without the two."""
     on = Transforms(device_kind=kind)
     return {"off": replace(on, fast_path=Use.NEVER, lock_step=Use.NEVER), "on": on}
 
@@ -175,5 +175,5 @@ class _Bench:
 
 
 def coarsened_by(lowered: Kernel, coarsening: Coarsening, transforms: Transforms) -> CoarsenedKernel:
-    """A lowered kernel coarsened once. Raises RefusalError."""
+    """Return a lowered kernel coarsened once. Raises RefusalError."""
     return CoarsenedKernel(coarsen_kernel(lowered, [coarsening], transforms=transforms), (coarsening,), ())

@@ -32,7 +32,10 @@ class Goal:
 
 
 def targets(rows: Sequence[TransformComparison], effects: Sequence[StaticEffect]) -> list[Goal]:
-    """The targets that there are numbers for; `effects` are at the factor at which the code's size counts."""
+    """Return the targets that there are numbers for.
+
+    `effects` are at the factor at which the code's size counts.
+    """
     found = [_never_slower(rows), _mean(rows)] if rows else []
     return [*found, _code_size(effects)] if effects else found
 

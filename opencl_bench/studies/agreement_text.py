@@ -44,7 +44,7 @@ def effects_table(effects: Iterable[StaticEffect], factor: int) -> Table:
 
 
 def shares_line(shares: Shares, count: int) -> str:
-    """The means in one line."""
+    """Return the means in one line."""
     return (
         f"In the mean of {count} kernels {shares.outside:.0%} of the work stands outside of divergent regions, "
         f"{shares.interleaved:.0%} in regions that are interleaved and {shares.copied:.0%} in regions that are "

@@ -88,7 +88,7 @@ def _has(variant: Variant, local_size: LocalSize) -> bool:
 
 
 def _lost(gains: Mapping[Variant, float], own: LocalSize) -> float | None:
-    """How many times as fast the best of all is in its sweep as the best of the program's own local size."""
+    """Return how many times as fast the best of all is as the best of the program's own local size."""
     own_gains = [gain for variant, gain in gains.items() if _has(variant, own)]
     return max(gains.values()) / max(own_gains) if own_gains else None
 

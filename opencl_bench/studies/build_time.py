@@ -132,7 +132,7 @@ def coarsened(benchmark: Benchmark, device: pyopencl.Device, factor: int) -> Coa
 
 
 def cells(taken: Sequence[Round]) -> list[str]:
-    """The medians of some rounds, as a row shows them."""
+    """Return the medians of some rounds, as a row shows them."""
     return [
         f"{median(each.pyopencl for each in taken):.3f}",
         f"{median(each.coarsen for each in taken):.3f}",

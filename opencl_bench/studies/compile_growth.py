@@ -147,7 +147,7 @@ def coarsen_to_text(kernel: Kernel, factor: int) -> str:
 
 
 def synthetic_source(statements: int) -> str:
-    """A kernel with straight-line code, divergent branches and uniform loops in turn."""
+    """Return a kernel with straight-line code, divergent branches and uniform loops in turn."""
     lines = []
     for i in range(statements):
         if i % 4 == 0:

@@ -104,7 +104,7 @@ def verdict(console: Console, said: str, *, keeps: bool) -> bool:
 
 
 def time_prediction(console: Console, repetitions: int) -> None:
-    """A prediction by each model, cold and warm, the two models in turn."""
+    """Time a prediction by each model, cold and warm, the two models in turn."""
     kernel = SUITE["sgemm"].kernel_file
     table = Table(title=f"a prediction for {PREDICTED_DEVICE}: median (first) of {repetitions}, in milliseconds")
     table.add_column("model")
@@ -122,7 +122,7 @@ def time_prediction(console: Console, repetitions: int) -> None:
 
 
 def prediction_steps(model: str, kernel: Path) -> list[Callable[[], object]]:
-    """A prediction by a model: the whole command, the call, the model's part of it, loading the model."""
+    """Return a prediction by a model: the whole command, the call, the model's part of it, loading the model."""
     start = "import sys; from coarsen.cli.main import main; sys.exit(main(sys.argv[1:]))"
     words = ["predict", str(kernel), "--device", PREDICTED_DEVICE, "--model", model]
     run = partial(subprocess.run, [sys.executable, "-c", start, *words], check=True, capture_output=True)
@@ -136,7 +136,7 @@ def prediction_steps(model: str, kernel: Path) -> list[Callable[[], object]]:
 
 
 def run_clang(source: Path) -> None:
-    """Clang's own optimiser on a kernel, to LLVM IR text."""
+    """Run clang's own optimiser on a kernel, to LLVM IR text."""
     clang = find_clang()
     headers = ["-isystem", str(clang.header_folder)] if clang.header_folder else []
     with tempfile.TemporaryDirectory() as folder:
@@ -148,7 +148,7 @@ def run_clang(source: Path) -> None:
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """The wall-clock time of one call."""
+    """Return the wall-clock time of one call."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start

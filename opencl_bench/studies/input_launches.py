@@ -106,10 +106,7 @@ class Drawn:
         Raises:
             InvalidInputError: a work-group size that the algorithm can't use.
         """
-        if self.benchmark.make_launches is not None:
-            return self.benchmark.launches("drawn", variant.local_size, variant.definitions)
-        made = self.benchmark.workload("drawn", self.seed, variant.local_size, variant.definitions)
-        return made.launches
+        return self.benchmark.real_launches("drawn", variant.local_size, variant.definitions, self.seed)
 
 
 @dataclass(frozen=True)
@@ -139,7 +136,7 @@ class Launcher:
         choosers = [chooser(file, file.tree), chooser(file, file.tree_without_supplied or file.tree)]
         while counts.launches < launches:
             drawn = _small_input(kernel, draw, counts.launches)
-            chosen = [self._chosen(each, drawn.benchmark, drawn.workload) for each in choosers]
+            chosen = [self._chosen(each, drawn) for each in choosers]
             versions = (*chosen, chosen[0], draw.randrange(len(file.versions)), file.default)
             try:
                 executor = self.machine.place(drawn.workload)
@@ -153,10 +150,10 @@ class Launcher:
                 counts.wrong.append(f"{drawn.size}: {error}")
         return counts
 
-    def _chosen(self, choose: Chooser, benchmark: Benchmark, workload: Workload) -> int:
+    def _chosen(self, choose: Chooser, drawn: Drawn) -> int:
         kernel, file = self.shipped.stored.kernel, self.shipped.file
         names = [argument.name for argument in file.arguments]
-        numbers = launched_numbers(kernel, benchmark, "drawn", names, workload.buffers)
+        numbers = launched_numbers(kernel, drawn.benchmark, "drawn", names, drawn.workload.buffers, drawn.seed)
         version = choose.version([numbers[name] for name in choose.features.inputs])
         return file.default if version is None else version
 

@@ -74,17 +74,17 @@ class Pair:
 
     @property
     def loads(self) -> float:
-        """How far the loads are apart, as a share."""
+        """Return how far the loads are apart, as a share."""
         return _apart(_accesses(self.planned, False), _accesses(self.real, False))
 
     @property
     def stores(self) -> float:
-        """How far the stores are apart."""
+        """Return how far the stores are apart."""
         return _apart(_accesses(self.planned, True), _accesses(self.real, True))
 
     @property
     def instructions(self) -> float:
-        """How far the instructions are apart."""
+        """Return how far the instructions are apart."""
         return _apart(sum(self.planned.instructions.values()), sum(self.real.instructions.values()))
 
     @property

@@ -64,12 +64,15 @@ class Shares:
 
 
 def static_effects(benchmarks: Iterable[Benchmark], factor: int, kind: DeviceKind) -> list[StaticEffect]:
-    """The effects on benchmarks, along the first dimension of each, for a kind of device. Raises RefusalError."""
+    """Return the effects on benchmarks, along the first dimension of each, for a kind of device.
+
+    Raises RefusalError.
+    """
     return [_effect(benchmark, Coarsening(factor, benchmark.dimensions[0]), kind) for benchmark in benchmarks]
 
 
 def mean_shares(effects: Sequence[StaticEffect]) -> Shares:
-    """The means over kernels, of which there is at least one."""
+    """Return the means over kernels, of which there is at least one."""
     divergent = [effect for effect in effects if effect.interleaved + effect.copied]
     return Shares(
         mean(effect.outside for effect in effects),

@@ -72,7 +72,7 @@ class ChildProcess:
         return self._process is not None and self._process.poll() is None
 
     def ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-        """The child's answer.
+        """Return the child's answer.
 
         Args:
             request: what JSON takes, with the handler's name under "do".

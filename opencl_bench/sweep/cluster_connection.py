@@ -79,7 +79,7 @@ class Scheduler:
 
 @contextmanager
 def connected(scheduler: Scheduler) -> Iterator[Client]:
-    """A client of the scheduler while the context lasts.
+    """Provide a client of the scheduler while the context lasts.
 
     Raises:
         InvalidInputError: it can't be reached, or anybody could listen.

@@ -160,7 +160,7 @@ def ir_hash_of(kernel: Kernel, benchmark: Benchmark, others: Iterable[Kernel] = 
 
 
 def macros_for(machine: Mapping[str, Any] | None) -> DeviceMacros:
-    """The macros of what `machine_to_json` describes; the portable ones where that isn't known."""
+    """Return the macros of what `machine_to_json` describes; the portable ones where that isn't known."""
     device = machine["device"] if machine and "device" in machine else {}
     extensions = device.get("extensions", "")
     return device_macros(extensions, device.get("version", "")) if extensions else PORTABLE
@@ -171,12 +171,12 @@ def _platform_version(machine: Mapping[str, Any] | None) -> str:
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:
-    """A benchmark's build options with macro values, one by one."""
+    """Return a benchmark's build options with macro values, one by one."""
     return (*benchmark.build_options, *(f"-D{name}={value}" for name, value in definitions))
 
 
 def original_code(benchmark: Benchmark, definitions: Definitions, source: str) -> Code:
-    """A benchmark's kernel as it was written; its folder is where its own includes are looked for."""
+    """Return a benchmark's kernel as it was written; its folder is where its own includes are looked for."""
     options = (*build_options(benchmark, definitions), *_include_options(benchmark, source))
     return Code("opencl_c", benchmark.kernel, source, options, kernels=benchmark.other_kernels)
 
@@ -193,7 +193,7 @@ def has_includes(source: str) -> bool:
 
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:
-    """A coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
+    """Return a coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
     made = Code(
         form,
         coarsened.kernel.name,

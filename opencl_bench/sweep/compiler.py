@@ -98,7 +98,7 @@ class CompilePool:
         return self._pool.submit(task)
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer of this thread's process. Raises as `ChildProcess.ask` does."""
+        """Return the answer of this thread's process. Raises as `ChildProcess.ask` does."""
         child = self._child
         if self._is_over:
             child.end()
@@ -161,7 +161,7 @@ class Compiler:
         self._method = method
 
     def ir_hash(self, definitions: Definitions) -> str:
-        """The hash of the kernel's normalised IR. Raises InvalidInputError where it doesn't compile."""
+        """Return the hash of the kernel's normalised IR. Raises InvalidInputError where it doesn't compile."""
         if definitions in self._ir_hashes:
             return self._ir_hashes[definitions]
         request = {
@@ -187,7 +187,10 @@ class Compiler:
         return self._futures[shared]
 
     def compiled(self, candidate: Variant) -> Compiled:
-        """The candidate, compiled; waits for it. Raises InvalidInputError where the kernel isn't what it was."""
+        """Return the candidate, compiled; waits for it.
+
+        Raises InvalidInputError where the kernel isn't what it was.
+        """
         return self.ahead(candidate).result()
 
     def _compile(self, candidate: Variant) -> Compiled:

@@ -9,7 +9,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 
 
 def problem_of(error: Exception) -> tuple[str, int]:
-    """An error in one line, and its exit code."""
+    """Return an error in one line, and its exit code."""
     text = " ".join(str(error).split())
     if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
         return text, error.exit_code
@@ -17,7 +17,7 @@ def problem_of(error: Exception) -> tuple[str, int]:
 
 
 def exit_code_without_baseline(rows: Iterable[Measurement]) -> int:
-    """The exit code where no uncoarsened configuration runs correctly."""
+    """Return the exit code where no uncoarsened configuration runs correctly."""
     endings = {row.invalidity for row in rows}
     if Invalidity.CORRECTNESS in endings:
         return VerificationError.exit_code

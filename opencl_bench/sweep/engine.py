@@ -164,10 +164,10 @@ def compiler_of(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -
 
 
 def machine_to_json(device: DeviceDescription) -> dict[str, object]:
-    """A device as the child processes take it."""
+    """Return a device as the child processes take it."""
     return {"kind": "opencl", "device": asdict(device)}
 
 
 def name_of(plan: SweepPlan) -> str:
-    """The benchmark as a child process finds it, whose folder is another."""
+    """Return the benchmark as a child process finds it, whose folder is another."""
     return str(plan.benchmark.resolve()) if isinstance(plan.benchmark, Path) else plan.benchmark

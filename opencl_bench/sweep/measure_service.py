@@ -132,7 +132,10 @@ def _failed(error: Exception) -> Message:
 
 
 def open_machine(description: Mapping[str, Any]) -> BuildingMachine:
-    """The machine that `machine_to_json` or a pack describes. Raises CoarsenError where there is no such one."""
+    """Return the machine that `machine_to_json` or a pack describes.
+
+    Raises CoarsenError where there is no such one.
+    """
     if description["kind"] == "cuda":
         from coarsen.opencl_bench.measure.cuda_machine import CudaMachine
 

@@ -60,7 +60,7 @@ class Limits:
     baseline: float | None = None
 
     def longest(self, method: Method) -> float | None:
-        """The duration of a run above which a candidate is given up."""
+        """Return the duration of a run above which a candidate is given up."""
         if self.best is None:
             return None
         return max(method.timeout_multiple * self.best, TOLERATED_SLOWDOWN * (self.baseline or 0.0), SHORT_RUN)

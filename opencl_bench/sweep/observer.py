@@ -44,19 +44,19 @@ class SweepObserver:
     """Base class of sweep observers; does nothing. Methods are called in the thread that sweeps."""
 
     def planned(self, benchmark: str, device: str, configurations: int) -> None:
-        """The sweep of a benchmark begins; it has so many rows, stored ones included."""
+        """Note that the sweep of a benchmark begins; it has so many rows, stored ones included."""
 
     def compiling(self, configurations: int) -> None:
-        """A number of configurations is compiled now, before any is measured (on a CPU, which does both)."""
+        """Note that so many configurations are compiled, before any is measured (on a CPU, which does both)."""
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
-        """A configuration is about to be measured."""
+        """Note that a configuration is about to be measured."""
 
     def trying(self, progress: SearchProgress) -> None:
-        """A search begins a trial."""
+        """Note that a search begins a trial."""
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
-        """A row is in the store: just measured, or (`measured` is false) found there."""
+        """Note that a row is in the store: just measured, or (`measured` is false) found there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class SweepsObserver(SweepObserver):
     """Base class of observers of several sweeps; does nothing."""
 
     def finished(self, result: SweepResult) -> None:
-        """A sweep has ended, well or not."""
+        """Note that a sweep has ended, well or not."""
 
     def counted(self, rows: int, measured: int) -> None:
         """Report remote progress: feasible rows present, and those measured in this run."""

@@ -87,7 +87,7 @@ def _axes(variants: VariantSpace, space: Space) -> _Axes:
 
 
 def _places(items: Sequence[Place], groups: Sequence[Place], at_once: int) -> tuple[tuple[Place, ...], ...]:
-    """Where to coarsen: items along one dimension most often, then work-groups, two dimensions, both levels."""
+    """Return where to coarsen: items along a dimension most often, then groups, two dimensions, both levels."""
     single = [*((place,) for place in items), *((place,) for place in items), *((place,) for place in groups)]
     if at_once == 1:
         return tuple(single)

@@ -30,7 +30,7 @@ class CompiledSubjects:
         self._subjects: dict[Definitions, Subject] = {}
 
     def of(self, definitions: Definitions) -> Subject:
-        """The subject with these macro values.
+        """Return the subject with these macro values.
 
         Raises:
             InvalidInputError: these are the first values that were asked for, and the kernel doesn't compile.

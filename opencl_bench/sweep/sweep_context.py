@@ -20,7 +20,10 @@ class Subjects(Protocol):
     """Knows what is measured."""
 
     def of(self, definitions: Definitions) -> Subject:
-        """The subject with these macro values. Raises InvalidInputError where the kernel doesn't compile."""
+        """Return the subject with these macro values.
+
+        Raises InvalidInputError where the kernel doesn't compile.
+        """
         ...
 
 
@@ -32,7 +35,7 @@ class Codes(Protocol):
         ...
 
     def compiled(self, candidate: Variant) -> Compiled:
-        """A candidate's code, or why there is none; waits for it."""
+        """Return a candidate's code, or why there is none; waits for it."""
         ...
 
 
@@ -40,7 +43,7 @@ class Rows(Protocol):
     """Where rows are stored."""
 
     def find(self, key: str) -> Measurement | None:
-        """The row of this key, if there is one."""
+        """Return the row of this key, if there is one."""
         ...
 
     def add(self, measurement: Measurement) -> bool:

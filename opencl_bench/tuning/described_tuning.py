@@ -11,7 +11,7 @@ from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.launch_space import launch_space
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.opencl_bench.tuning.tuner import real_launches, tune_launch
+from coarsen.opencl_bench.tuning.tuner import tune_launch
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.variant.space import ArrayChoices
@@ -59,7 +59,7 @@ def tune_described(
 
 def launches_alike(benchmark: Benchmark, preset: str) -> bool:
     """Return True if all launches of a preset are of one kernel and have the same sizes."""
-    launches = real_launches(benchmark, preset, benchmark.preset(preset).local_size)
+    launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
     return len({_sizes(launch) for launch in launches}) == 1
 
 
@@ -93,7 +93,7 @@ def local_sizes_to_try(
     named = tuple(size for size in benchmark.local_sizes_of(preset) if size and size != own)
     if named:
         return named if settings.local_sizes else ()
-    launches = real_launches(benchmark, preset, own)
+    launches = benchmark.real_launches(preset, own)
     if len(launches) > 1 and own:
         return ()
     return local_sizes_beside(launches[0].global_size, own, device, groups_matter, settings)

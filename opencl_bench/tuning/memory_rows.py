@@ -17,7 +17,7 @@ class MemoryRows:
         return tuple(self._rows.values())
 
     def find(self, key: str) -> Measurement | None:
-        """The row of this key, if there is one."""
+        """Return the row of this key, if there is one."""
         return self._rows.get(key)
 
     def add(self, measurement: Measurement) -> bool:

@@ -47,7 +47,7 @@ class RacingEvaluator(RememberingEvaluator):
 
     @property
     def gains(self) -> Mapping[Variant, float]:
-        """How many times as fast as the launch as it is each variant was that ran correctly."""
+        """Return how many times as fast as the launch as it is each variant was that ran correctly."""
         return {variant: 1 / time for variant, time in self._times.items()}
 
     def prepare(self, choices: Sequence[Choice]) -> None:

@@ -43,7 +43,7 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import laid_out_starts, starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant
@@ -88,7 +88,7 @@ def tune_launch(
     return Tuned(
         kernel=benchmark.kernel,
         device=str(launch.device),
-        global_size=real_launches(benchmark, launch.preset, own)[0].global_size,
+        global_size=benchmark.real_launches(launch.preset, own)[0].global_size,
         local_size=own or None,
         decision=decision,
         trials=searched.trials,
@@ -104,13 +104,6 @@ def tune_launch(
         laid_out=laid_out_choice(confirmed, searched.own, decision, benchmark),
         laid_out_trials=searched.laid_out_trials,
     )
-
-
-def real_launches(benchmark: Benchmark, preset: str, local_size: LocalSize) -> tuple[Launch, ...]:
-    """Return the launches of a preset with the sizes that they have there, though its inputs have to be made."""
-    if benchmark.make_launches is not None:
-        return benchmark.launches(preset, local_size)
-    return benchmark.workload(preset, local_size=local_size).launches
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ class AdaptiveKernel:
 
     @property
     def all_features(self) -> tuple[Feature, ...]:
-        """What a version may be chosen by: of what a launch passes, then what the caller supplies."""
+        """Return what a version may be chosen by: of what a launch passes, then what the caller supplies."""
         passed = (Feature(name, expression) for name, expression in self.features.items())
         return (*passed, *(Feature(name, None) for name in self.supplied))
 

@@ -276,9 +276,9 @@ class Benchmark:
         return made if chosen.feasible else replace(made, reference=None)
 
     def launches(
-        self, preset: str, local_size: LocalSize | None = None, definitions: Definitions = ()
+        self, preset: str, local_size: LocalSize | None = None, definitions: Definitions = (), seed: int = 0
     ) -> tuple[Launch, ...]:
-        """The launches of a preset's workload, found without making large inputs.
+        """Return the launches of a preset's workload, found without making large inputs.
 
         A driver that has no `make_launches` is asked for the workload of its smallest preset: there the number of
         launches and their global sizes differ, but not their local sizes nor their local memory.
@@ -288,17 +288,29 @@ class Benchmark:
             local_size: work-group size in work-items, one entry per dimension; the preset's if None; left to the
                 implementation if empty.
             definitions: names and values of the `-D` macros that the kernel is built with.
+            seed: of the inputs, which arguments may be of where there is no `make_launches`.
 
         Raises:
             InvalidInputError: no such preset, or a work-group size that the algorithm can't use.
         """
         chosen = self.preset(preset)
         if local_size == () and chosen.local_size:
-            return self._left_open(self.launches(preset, None, definitions))
+            return self._left_open(self.launches(preset, None, definitions, seed))
         if self.make_launches is not None:
             return self.make_launches(*self._size_and_group(chosen, local_size, definitions))
         group = chosen.local_size if local_size is None else local_size
-        return self.workload(next(iter(self.presets)), 0, group, definitions).launches
+        return self.workload(next(iter(self.presets)), seed, group, definitions).launches
+
+    def real_launches(
+        self, preset: str, local_size: LocalSize | None = None, definitions: Definitions = (), seed: int = 0
+    ) -> tuple[Launch, ...]:
+        """Return the launches of a preset just as they are, though its inputs have to be made for that.
+
+        Arguments and errors are those of `launches`.
+        """
+        if self.make_launches is not None:
+            return self.launches(preset, local_size, definitions)
+        return self.workload(preset, seed, local_size, definitions).launches
 
     def _left_open(self, launches: tuple[Launch, ...]) -> tuple[Launch, ...]:
         """The launches without their local size. Raises InvalidInputError where an argument depends on it."""

@@ -100,7 +100,7 @@ def test_what_is_not_the_same(first: str, second: str) -> None:
 def test_what_touches_everything(statement: str, everything: bool) -> None:
     lowered = lower(f"kernel void k(global int *p, int n) {{ {statement} }}")
     aliasing = Aliasing(lowered)
-    assert any(aliasing.footprint(i).everything for i in lowered.instructions()) == everything
+    assert any(aliasing.read_write_sets(i).everything for i in lowered.instructions()) == everything
 
 
 def test_reading_builtins_read_all_there_is() -> None:
@@ -109,6 +109,6 @@ def test_reading_builtins_read_all_there_is() -> None:
     call = next(i for i in lowered.instructions() if i.opcode == "call")
     store = next(i for i in lowered.instructions() if i.opcode == "store")
     written = aliasing.place(store.operands[1])
-    footprint = aliasing.footprint(call)
-    assert any(aliasing.may_be_same(written, place) for place in footprint.reads)
-    assert not footprint.writes
+    sets = aliasing.read_write_sets(call)
+    assert any(aliasing.may_be_same(written, place) for place in sets.reads)
+    assert not sets.writes

@@ -113,7 +113,7 @@ def test_a_function_of_which_nothing_is_known_may_keep_and_write_what_it_is_give
     [call] = [i for i in kernel.instructions() if i.callee == "_Z4keepPi"]
     assert private.escaping == set(private.allocas)
     assert private.written_by(call) == set(private.allocas)
-    assert Aliasing(kernel).footprint(call).everything
+    assert Aliasing(kernel).read_write_sets(call).everything
 
 
 def test_attributes_are_those_of_the_declaration_and_of_its_group() -> None:

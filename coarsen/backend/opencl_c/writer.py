@@ -142,7 +142,7 @@ class _Writer:
         return {number: self.names.new("sampler") for number in numbers}
 
     def write(self) -> OpenClC:
-        """The text and the standard that it needs."""
+        """Return the text and the standard that it needs."""
         body = self._body()
         printer = Printer(self.translator.variable_types, self._label)
         text = kernel_text(self.translator, self.variables, body, printer.lines(body))

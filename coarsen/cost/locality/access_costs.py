@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from coarsen.analysis.access_footprints import AccessFootprint, access_footprints
 from coarsen.analysis.algebra.affine import Access
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.footprints import Footprint, footprints
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.cost.banks.degree import bank_degree, least_degree
 from coarsen.cost.lanes import Place
@@ -77,8 +77,8 @@ class AccessCosts:
         self.kernel, self.device = kernel, device
         self.forms = IndexForms(kernel, ControlFlow(kernel))
         self.counts = LoopCounts(self.forms)
-        found = footprints(self.counts)
-        self.footprints: tuple[Footprint, ...] = tuple(
+        found = access_footprints(self.counts)
+        self.footprints: tuple[AccessFootprint, ...] = tuple(
             each for each in found if each.access.address_space in _MEMORY | {AddressSpace.LOCAL}
         )
 
@@ -96,7 +96,7 @@ class AccessCosts:
         lanes = self.lanes(coarsenings, local_size)
         return tuple(self._cost(lanes, each, len(coarsenings)) for each in self.footprints)
 
-    def _cost(self, lanes: Lanes, footprint: Footprint, coarsenings: int) -> AccessCost:
+    def _cost(self, lanes: Lanes, footprint: AccessFootprint, coarsenings: int) -> AccessCost:
         access, form = footprint.access, self.counts.sizes.expanded(footprint.access.form)
         found = lanes.addresses(form)
         cost = AccessCost(

@@ -201,7 +201,7 @@ class Mending:
         return f"--place {buffer.name}=constant", condition, 0
 
     def _is_computed(self, symbol: str) -> bool:
-        """Whether a symbol is a value of which the forms say nothing, or one of its own for each work-item."""
+        """Return True if a symbol is a value that the forms don't know, or one of its own for each work-item."""
         return symbol.startswith("%") and self._forms.symbols.piece(symbol) is None
 
     def _copied(self, buffer: Buffer) -> tuple[str, str, int] | None:
@@ -227,7 +227,7 @@ class Mending:
         return math.prod(each.factor for each in self._coarsenings)
 
     def _group_places(self, buffer: Buffer, size: Place) -> list[tuple[int, int]] | None:
-        """Where each access of each work-item of a group goes, from one start that nobody knows; its bytes."""
+        """Return where each access of each work-item of a group goes, from an unknown start, and its bytes."""
         if math.prod(size) * self._replicas * len(buffer.accesses) > _MOST_PLACES:
             return None
         every = lane_places(size, math.prod(size))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from coarsen.analysis.access_footprints import AccessFootprint
 from coarsen.analysis.algebra.predict.symbols import global_id, local_id
 from coarsen.analysis.expressions import ZERO, Expression, number, product
-from coarsen.analysis.footprints import Footprint
 from coarsen.analysis.loop_counts import LoopCounts
 
 
@@ -30,7 +30,7 @@ class LoopReuse:
     bytes_between: Expression | None
 
 
-def shared_along(counts: LoopCounts, footprint: Footprint) -> tuple[int, ...]:
+def shared_along(counts: LoopCounts, footprint: AccessFootprint) -> tuple[int, ...]:
     """Return the dimensions along which all work-items of a group access the same bytes."""
     origins = counts.forms.symbols.origins(footprint.access.form)
     return tuple(
@@ -40,12 +40,12 @@ def shared_along(counts: LoopCounts, footprint: Footprint) -> tuple[int, ...]:
     )
 
 
-def repeated_in(counts: LoopCounts, footprint: Footprint) -> tuple[LoopReuse, ...]:
+def repeated_in(counts: LoopCounts, footprint: AccessFootprint) -> tuple[LoopReuse, ...]:
     """Return the loops that repeat an access, innermost first."""
     return tuple(_repeated(counts, footprint))
 
 
-def _repeated(counts: LoopCounts, footprint: Footprint) -> Iterator[LoopReuse]:
+def _repeated(counts: LoopCounts, footprint: AccessFootprint) -> Iterator[LoopReuse]:
     size = number(footprint.access.access_bytes)
     between: Expression | None = ZERO
     for header, stride in footprint.iteration_strides.items():

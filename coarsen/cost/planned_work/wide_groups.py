@@ -92,13 +92,13 @@ class WideGroups:
         self, instruction: Instruction, places: Mapping[tuple[Place, bool], int]
     ) -> list[tuple[Place, bool]]:
         """The places of which the loads, or the stores, must not move past an instruction."""
-        footprint = self._aliasing.footprint(instruction)
-        if footprint.everything:
+        sets = self._aliasing.read_write_sets(instruction)
+        if sets.everything:
             return list(places)
         return [
             (place, is_load)
             for place, is_load in places
-            for other in (footprint.writes if is_load else (*footprint.writes, *footprint.reads))
+            for other in (sets.writes if is_load else (*sets.writes, *sets.reads))
             if self._aliasing.may_be_same(place, other)
         ]
 

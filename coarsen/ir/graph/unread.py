@@ -58,7 +58,7 @@ class UnreadFunction:
 
     @property
     def is_kernel(self) -> bool:
-        """True for a function that a launch may name."""
+        """Return True for a function that a launch may name."""
         return "spir_kernel" in self.definition.partition("@")[0].split()
 
 

@@ -39,7 +39,7 @@ class LaidOutArray:
 
     @property
     def arrangement(self) -> Arrangement:
-        """Where each byte lies."""
+        """Return where each byte lies."""
         return self.layout.arrangement(self.shape)
 
     def get(self, queue: pyopencl.CommandQueue) -> NDArray[Any]:

@@ -112,7 +112,7 @@ class LaidOutKernel:
 
 
 def _memory(value: object) -> int | None:
-    """What tells memory apart: of a part of a buffer, the whole."""
+    """Return what tells memory apart: of a part of a buffer, the whole."""
     if not isinstance(value, pyopencl.MemoryObject):
         return None
     whole: Any = value.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)

@@ -15,7 +15,7 @@ from coarsen.frontend.clang import packaged_clang
 
 PACKAGE = Path(__file__).parents[2]
 # The folders whose code takes part in coarsening, besides the package's own modules.
-FOLDERS = ("analysis", "backend", "cost", "frontend", "ir", "transform", "variant")
+FOLDERS = ("analysis", "api", "backend", "cost", "frontend", "ir", "transform", "variant")
 _DISTRIBUTIONS = ("llvmlite", "networkx", "pocl-binary-distribution", "ziglang")
 # Packages whose code, and whose models' numbers, take part in predicting.
 _PREDICTING = ("coarsen.features", "coarsen.models")

@@ -169,7 +169,7 @@ def _mark_break_evens(axes: Axes, times: InputTimes) -> None:
 
 
 def _changes(axes: Axes, points: Sequence[BreakEven]) -> Iterator[tuple[float, str]]:
-    """Where the changes of the version are named; several close by are named together: `2 → 1 → 2`."""
+    """Yield where the changes of the version are named; several close by are named together: `2 → 1 → 2`."""
     low, high = axes.get_xlim()
     inches = _WIDTH / math.log(high / low)
     rows: list[list[BreakEven]] = []

@@ -42,7 +42,7 @@ def remarks_on(rows: pd.DataFrame) -> Remarks:
 
 
 def _left_out(rows: pd.DataFrame) -> Iterator[str]:
-    """What was measured of these kernels too and is not shown, since it does not compare."""
+    """Yield what was measured of these kernels too and is not shown, since it does not compare."""
     for column, words in (("other_presets", "at preset"), ("other_baselines", "over the baseline")):
         for other, own in rows[rows[column] != ""].groupby(column):
             names = names_of(own, "benchmark")
@@ -56,12 +56,12 @@ def joined(*sentences: str) -> str:
 
 
 def _several_baselines(rows: pd.DataFrame) -> bool:
-    """Whether any kernel was tried uncoarsened in several ways, so that the baseline is the best of them."""
+    """Return True if any kernel was tried uncoarsened in several ways: the baseline is the best of them."""
     return bool((rows[rows["factor"] == 1].groupby(CASE).size() > 1).any())
 
 
 def _sizes(rows: pd.DataFrame) -> str:
-    """Which devices had which problem sizes, where they aren't all the same."""
+    """Return which devices had which problem sizes, where they aren't all the same."""
     places = rows[["label", "preset"]].drop_duplicates()
     if places["preset"].nunique() < 2 or rows.groupby("benchmark")["preset"].nunique().max() < 2:
         return ""

@@ -188,7 +188,7 @@ def _usual_feature(tree: Tree, names: Sequence[str], times: VersionTimes) -> str
 
 
 def _break_evens(values: Sequence[float], seconds: Array, margin: float) -> tuple[BreakEven, ...]:
-    """Where the fastest version changes along whole numbers, between those that were measured."""
+    """Return where the fastest version changes along whole numbers, between those that were measured."""
     if not all(value.is_integer() and value >= 1 for value in values):
         return ()
     places = {int(value): place for place, value in enumerate(values)}

@@ -124,7 +124,7 @@ class Choice:
 
     @property
     def share(self) -> float | None:
-        """How much of the best speed-up the choice gets: 1 where it is the best."""
+        """Return how much of the best speed-up the choice gets: 1 where it is the best."""
         return None if self.speedup is None else self.speedup.ratio / self.best_speedup.ratio
 
 
@@ -210,7 +210,7 @@ class KernelSection:
 
     @property
     def has_unsure(self) -> bool:
-        """Whether a point of a curve looked faster than the best."""
+        """Return True if a point of a curve looked faster than the best."""
         return any(point.is_unsure for chart in self.charts for curve in chart.curves for point in curve.points)
 
 

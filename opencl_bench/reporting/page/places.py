@@ -118,7 +118,7 @@ def _on_oracles(sweep: Sweep) -> Iterator[str]:
 
 
 def _on_baselines(sweep: Sweep) -> Iterator[str]:
-    """What of the rows does not compare with the rest, or was made comparable."""
+    """Yield what of the rows does not compare with the rest, or was made comparable."""
     for name, rows in sweep.kernels.items():
         best = best_row(rows)
         for sentence in best.baseline_notes if best else ():

@@ -75,5 +75,5 @@ class TunedSection:
 
     @property
     def chosen(self) -> int:
-        """How many versions are chosen at the inputs."""
+        """Return how many versions are chosen at the inputs."""
         return sum(row.worth.chosen > 0 for row in self.versions)

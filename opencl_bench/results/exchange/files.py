@@ -23,7 +23,7 @@ WRITERS: Mapping[str, Callable[[Iterable[Measurement], Path], None]] = MappingPr
 
 
 def read_results(path: Path) -> list[Measurement]:
-    """The measurements in a T4 file (.json), a table (.parquet, .csv) or a pack's results (.jsonl).
+    """Return the measurements in a T4 file (.json), a table (.parquet, .csv) or a pack's results (.jsonl).
 
     Raises:
         InvalidInputError: another suffix; the file can't be read or is damaged. The message names the file.

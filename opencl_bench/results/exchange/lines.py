@@ -18,7 +18,7 @@ from coarsen.opencl_bench.records.measurement_json import measurement_from_json,
 
 
 def read_lines(path: Path) -> list[Measurement]:
-    """The measurements of a file of JSON lines, of those with the same key the last.
+    """Return the measurements of a file of JSON lines, of those with the same key the last.
 
     A last line without an end was being written when its writer died; it is left out.
 
@@ -57,7 +57,7 @@ class LineFile:
         self._file.close()
 
     def find(self, key: str) -> Measurement | None:
-        """The row of this key, if there is one."""
+        """Return the row of this key, if there is one."""
         return self._rows.get(key)
 
     def add(self, measurement: Measurement) -> bool:

@@ -53,7 +53,7 @@ def write_t4(measurements: Iterable[Measurement], path: Path) -> None:
 
 
 def read_t4(path: Path) -> list[Measurement]:
-    """The measurements in a T4 file that `write_t4` wrote, equal to those written.
+    """Return the measurements in a T4 file that `write_t4` wrote, equal to those written.
 
     Raises:
         InvalidInputError: the file can't be read, is no T4 file, or is one of another program (see above).
@@ -85,7 +85,7 @@ def is_foreign(path: Path) -> bool:
 
 
 def t4_document(measurements: Iterable[Measurement]) -> dict[str, Any]:
-    """The content of a T4 file, as JSON takes it.
+    """Return the content of a T4 file, as JSON takes it.
 
     All configurations of a kernel have the same parameters: where some say how an array lies, the others do too.
     """
@@ -136,7 +136,7 @@ def t4_configuration(candidate: Variant, arrays: Sequence[str] = ()) -> dict[str
 
 
 def _arrays(candidate: Variant, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """How each array lies: its layout, the order of its dimensions, empty as written, its memory, its pad."""
+    """Yield how each array lies: layout, order of its dimensions, empty as written, its memory, its pad."""
     plans = {plan.argument: plan for plan in candidate.arrays}
     for parameter in sorted({*names, *_array_parameters(candidate)}):
         aspect, _, name = parameter.partition("_")
@@ -240,7 +240,7 @@ def _by_name(values: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _are_close(one: object, other: object) -> bool:
-    """Whether two JSON values are the same, but for how numbers were rounded when they were written."""
+    """Return True if two JSON values are the same, but for how numbers were rounded when they were written."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_are_close, one, other))
     if isinstance(one, int | float) and isinstance(other, int | float):

@@ -148,7 +148,7 @@ def write_compact_table(measurements: Iterable[Measurement], path: Path) -> None
 
 
 def read_table(path: Path) -> list[Measurement]:
-    """The measurements in a table that `write_table` wrote, equal to those written.
+    """Return the measurements in a table that `write_table` wrote, equal to those written.
 
     Raises:
         InvalidInputError: another suffix; the file can't be read, is damaged, lacks a column or has a wrong value.

@@ -160,20 +160,20 @@ class Store:
             insert_or_replace(connection, rows)
 
     def find(self, key: str) -> Measurement | None:
-        """The measurement of a key; None if there is none."""
+        """Return the measurement of a key; None if there is none."""
         with self._guard(), self._engine.connect() as connection:
             row = connection.execute(_OF_KEY, {_KEY: key}).one_or_none()
             return measurement_of(row) if row else None
 
     def measurements(self, chosen: Filter = EVERYTHING) -> Iterator[Measurement]:
-        """The measurements that a filter lets through, as they are now, in the order of their start and key."""
+        """Yield the measurements that a filter lets through, as they are now, by their start and key."""
         query = selection(*all_columns()).where(condition(chosen)).order_by(table.c.started_at, table.c.key)
         with self._guard(), self._engine.connect() as connection:
             for row in connection.execution_options(yield_per=BATCH).execute(query):
                 yield measurement_of(row)
 
     def count(self, chosen: Filter = EVERYTHING) -> int:
-        """How many measurements a filter lets through."""
+        """Return how many measurements a filter lets through."""
         query = selection(table.c.key).where(condition(chosen)).subquery()
         with self._guard(), self._engine.connect() as connection:
             return connection.execute(select(func.count()).select_from(query)).scalar_one()

@@ -27,7 +27,9 @@ Guard = Callable[[], AbstractContextManager[None]]
 
 
 def engine_of(url: URL) -> Engine:
-    """An engine for the database; connects to nothing yet. An SQLite file that can't be written to is only read.
+    """Return an engine for the database; connects to nothing yet.
+
+    An SQLite file that can't be written to is only read.
 
     Raises:
         InvalidInputError: PostgreSQL's client library is missing; an SQLite file can't be written to, and has
@@ -48,7 +50,7 @@ def engine_of(url: URL) -> Engine:
 
 
 def is_read_only(url: URL) -> bool:
-    """Whether a store is an SQLite file that is there and can't be written to, or lies in such a folder.
+    """Return True if a store is an SQLite file that is there and can't be written to, or lies in such a folder.
 
     SQLite makes files beside the database, even to read it.
     """
@@ -80,12 +82,12 @@ def _reader(file: Path) -> Engine:
 
 
 def writing(engine: Engine) -> Engine:
-    """The engine for transactions that write."""
+    """Return the engine for transactions that write."""
     return engine.execution_options(**{WRITING: True})
 
 
 def guard_of(url: URL) -> Guard:
-    """A context that turns the database's errors into one line that names the store and shows no password."""
+    """Return a context that turns the database's errors into one line with the store and no password."""
 
     @contextmanager
     def guard() -> Iterator[None]:

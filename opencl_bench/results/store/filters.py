@@ -31,7 +31,7 @@ EVERYTHING = Filter()
 
 
 def condition(chosen: Filter) -> ColumnElement[bool]:
-    """The filter as a condition on the joined tables."""
+    """Return the filter as a condition on the joined tables."""
     conditions: list[ColumnElement[bool]] = []
     if chosen.benchmark is not None:
         conditions.append(subject.c.benchmark == chosen.benchmark)

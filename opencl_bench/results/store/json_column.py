@@ -6,7 +6,7 @@ import json
 
 
 def json_value(text: str | bytes) -> object:
-    """What JSON text means, or else the text itself, which no column's reader takes for a value."""
+    """Return what JSON text means, or else the text itself, which no column's reader takes for a value."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError):

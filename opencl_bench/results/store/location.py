@@ -20,7 +20,7 @@ SECRETS = ("password", "sslpassword")
 
 
 def store_url(text: str | None = None) -> URL:
-    """The database URL of a store.
+    """Return the database URL of a store.
 
     Args:
         text: a URL or the path of an SQLite file; None: what `COARSEN_STORE` says, or else a file in the user's
@@ -53,12 +53,15 @@ def store_url(text: str | None = None) -> URL:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be written in UTF-8; bytes of another encoding come as halves of surrogate pairs."""
+    """Return True if a name can be written in UTF-8.
+
+    Bytes of another encoding come as halves of surrogate pairs.
+    """
     return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def sqlite_url(path: str) -> URL:
-    """The URL of an SQLite file in a folder that exists."""
+    """Return the URL of an SQLite file in a folder that exists."""
     if "\0" in path:
         raise InvalidInputError(f"no file can be called {path!a}")
     try:
@@ -83,7 +86,7 @@ def _make_data_folder() -> None:
 
 
 def shown(url: URL) -> str:
-    """The URL, or the file's path, as it is shown: without any password."""
+    """Return the URL, or the file's path, as it is shown: without any password."""
     if url.drivername == SQLITE:
         return str(url.database)
     harmless = URL.create(
@@ -98,6 +101,6 @@ def shown(url: URL) -> str:
 
 
 def secrets(url: URL) -> tuple[str, ...]:
-    """The passwords that a URL holds."""
+    """Return the passwords that a URL holds."""
     queried = [value for name in SECRETS for value in url.normalized_query.get(name, ())]
     return tuple(secret for secret in (url.password, *queried) if secret)

@@ -27,7 +27,7 @@ class Rows:
 
 
 def rows_of(value: Measurement) -> Rows:
-    """The rows that hold a measurement. Raises InvalidInputError if it could not be read back."""
+    """Return the rows that hold a measurement. Raises InvalidInputError if it could not be read back."""
     document = measurement_to_json(value)
     shared = []
     for table in SHARED:
@@ -45,7 +45,7 @@ def content_key(part: Values) -> str:
 
 
 def selection(*columns: Column[Any]) -> Select[Any]:
-    """A query for these columns of all measurements, joined with what they share."""
+    """Return a query for these columns of all measurements, joined with what they share."""
     joined = measurement.join(SHARED[0])
     for table in SHARED[1:]:
         joined = joined.join(table)
@@ -53,12 +53,12 @@ def selection(*columns: Column[Any]) -> Select[Any]:
 
 
 def all_columns() -> list[Column[Any]]:
-    """The columns that `measurement_of` needs."""
+    """Return the columns that `measurement_of` needs."""
     return [*measurement.c, *(column for table in SHARED for column in table.c)]
 
 
 def measurement_of(row: Row[Any]) -> Measurement:
-    """The measurement that a row of `selection(*all_columns())` holds.
+    """Return the measurement that a row of `selection(*all_columns())` holds.
 
     Raises:
         InvalidInputError: it holds none; the message names the row.

@@ -93,7 +93,10 @@ def _plan(space: RecordSpace, device: DeviceDescription) -> VersionsPlan:
 
 
 def _whole(space: RecordSpace, device: DeviceDescription, store: Store) -> SpaceTimes:
-    """What the store has of a space on a device. Raises InvalidInputError where that isn't the whole space."""
+    """Return what the store has of a space on a device.
+
+    Raises InvalidInputError where that isn't the whole space.
+    """
     rows = list(store.measurements(Filter(benchmark=space.benchmark_name)))
     for times in times_by_device(space, rows):
         if (times.environment.platform, times.environment.device) == (device.platform_name, device.name):

@@ -92,7 +92,7 @@ class CodeEntry:
 
     @classmethod
     def of(cls, code: Code, others: tuple[str, ...] = ()) -> CodeEntry:
-        """The entry of some code; `others` are the keys of those that it needs."""
+        """Return the entry of some code; `others` are the keys of those that it needs."""
         facts = code.added_arguments, code.kernels, others, code.arrays, code.placed
         return cls(code.form, code.kernel, code.options, *facts)
 
@@ -121,5 +121,5 @@ def keys_of(code: Code) -> tuple[str, str]:
 
 
 def code_file(key: str, form: Form) -> str:
-    """The path of a code's file within the pack."""
+    """Return the path of a code's file within the pack."""
     return f"{CODE_FOLDER}/{key}{SUFFIXES[form]}"

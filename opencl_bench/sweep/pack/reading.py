@@ -41,7 +41,7 @@ class Pack:
         self._packed = _read_plan(self.path_of(PLAN_FILE))
 
     def path_of(self, name: str) -> Path:
-        """The path of a file of the pack. Raises InvalidInputError where a part of it is a link."""
+        """Return the path of a file of the pack. Raises InvalidInputError where a part of it is a link."""
         path = self.folder
         for part in Path(name).parts:
             path /= part
@@ -55,7 +55,7 @@ class Pack:
         return self._packed.plan
 
     def code(self, key: str) -> Code:
-        """The code of this key. Raises InvalidInputError where its file is missing or changed."""
+        """Return the code of this key. Raises InvalidInputError where its file is missing or changed."""
         entry = self._packed.codes[key]
         path = self.path_of(code_file(key, entry.form))
         try:
@@ -82,7 +82,7 @@ class Pack:
         return code
 
     def benchmark(self, sweep: PackedSweep) -> str:
-        """A sweep's benchmark as `find_benchmark` takes it. Raises InvalidInputError as `path_of` does."""
+        """Return a sweep's benchmark as `find_benchmark` takes it. Raises InvalidInputError as `path_of` does."""
         name = sweep.benchmark
         return str(self.path_of(name).resolve()) if name.endswith(".toml") else name
 
@@ -134,7 +134,7 @@ class PackedCodes:
         return Compiled(self._pack.code(packed.code), self._binary_of(packed.code), packed.seconds)
 
     def with_limits_of_pack(self, point: Point) -> Point:
-        """A point of the device's space, with the violation for which the pack has no code of it."""
+        """Return a point of the device's space, with the violation for which the pack has no code of it."""
         if point.violation is not None:
             return point
         packed = self._candidates.get(point.candidate, _NOT_PACKED)

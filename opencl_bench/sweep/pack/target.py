@@ -53,7 +53,10 @@ class OpenClTarget:
 
     @classmethod
     def find(cls, spec: str | None, form: Form) -> OpenClTarget:
-        """The device that a person calls so; the first GPU, or else any device, if None. Raises DeviceError."""
+        """Return the device that a person calls so; the first GPU, or else any device, if None.
+
+        Raises DeviceError.
+        """
         try:
             from coarsen.devices.selection import find_device
         except ImportError as error:
@@ -91,7 +94,7 @@ class CudaTarget:
 
     @classmethod
     def find(cls, spec: str | None) -> CudaTarget:
-        """The device of this number, the first if None. Raises DeviceError."""
+        """Return the device of this number, the first if None. Raises DeviceError."""
         if spec is not None and not spec.isdecimal():
             raise DeviceError(f"a CUDA device is called by its number, not {spec!r}")
         try:

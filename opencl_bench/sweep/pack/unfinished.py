@@ -20,7 +20,7 @@ FOLDER = "unfinished"
 
 
 def key_of(content: object) -> str:
-    """The key of a sweep: a hash of all that it is packed from, as JSON takes it."""
+    """Return the key of a sweep: a hash of all that it is packed from, as JSON takes it."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -41,7 +41,7 @@ class Unfinished:
         return self._folder.is_dir()
 
     def find(self, key: str) -> Packed | None:
-        """The sweep of this key; None where there is none, or some of its code isn't there."""
+        """Return the sweep of this key; None where there is none, or some of its code isn't there."""
         with contextlib.suppress(OSError, ValueError, InvalidInputError):
             packed = plan_from_json(json.loads(read_file(self._folder / f"{key}.json")))
             files = [code_file(code_hash, entry.form) for code_hash, entry in packed.codes.items()]

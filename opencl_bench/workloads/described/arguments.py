@@ -93,7 +93,7 @@ def _buffer(table: Table, outputs: tuple[str, ...], structures: Types) -> Argume
 
 
 def _arrays(table: Table, kind: ElementType, shape: Sequence[Expression]) -> ArrayChoices | None:
-    """How a buffer may lie, or be read, beside as written; None where the file doesn't say."""
+    """Return how a buffer may lie, or be read, beside as written; None where the file doesn't say."""
     if not any(map(table.has, ("layouts", "orders", "places"))):
         return None
     dimensions = max(len(shape), 1)
@@ -146,7 +146,7 @@ def _shape(table: Table) -> tuple[Expression, ...]:
 
 
 def _values(table: Table, kind: ElementType, default: str | None) -> Values:
-    """What is in a buffer: of a structure, a table of its fields, what they have alike, or a file."""
+    """Return what is in a buffer: of a structure, a table of its fields, what they have alike, or a file."""
     parser = partial(parse_values, folder=table.path.parent)
     if kind.structure is None:
         return table.parse("values", parser, default)

@@ -111,7 +111,7 @@ class LaunchDescription:
 
     @property
     def content(self) -> list[object]:
-        """What tells it from other launches, as JSON takes it."""
+        """Return what tells it from other launches, as JSON takes it."""
         local_size = [each.text for each in self.local_size] if self.local_size is not None else None
         sizes = [[each.text for each in self.global_size], local_size]
         return [self.kernel, list(self.arguments), *sizes, [each.text for each in self.conditions]]

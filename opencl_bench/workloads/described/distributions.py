@@ -36,7 +36,7 @@ class Distribution:
 
     @property
     def content(self) -> str:
-        """What tells it from other values."""
+        """Return what tells it from other values."""
         return self.text
 
     @property

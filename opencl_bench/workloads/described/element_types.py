@@ -62,7 +62,7 @@ class ElementType:
 
     @property
     def content(self) -> str:
-        """What tells it from other types."""
+        """Return what tells it from other types."""
         if self.structure is not None:
             return f"{self.name} {self.structure.text}"
         return f"{self.name} {self.byte_count}" if self.is_opaque else self.name
@@ -120,7 +120,7 @@ class StructureField:
 
     @property
     def alignment(self) -> int:
-        """What its place in a structure is a multiple of, in bytes."""
+        """Return what its place in a structure is a multiple of, in bytes."""
         return self.type.byte_count
 
     @property
@@ -144,7 +144,7 @@ class Structure:
 
     @property
     def text(self) -> str:
-        """What tells it from other structures of this name."""
+        """Return what tells it from other structures of this name."""
         return ", ".join(field.text for field in self.fields)
 
     @property

@@ -52,7 +52,7 @@ class FileValues:
 
     @property
     def content(self) -> str:
-        """What tells it from other values."""
+        """Return what tells it from other values."""
         return f"{self.text} {self.digest}"
 
     def numbers(self, _values: Mapping[str, int], kind: ElementType) -> tuple[int | float, ...]:

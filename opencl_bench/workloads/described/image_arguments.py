@@ -50,7 +50,7 @@ class ImageDescription:
 
     @property
     def content(self) -> list[object]:
-        """What tells it from other images, as JSON takes it."""
+        """Return what tells it from other images, as JSON takes it."""
         return [str(self.format), [extent.text for extent in self.extents], self.values.content]
 
 
@@ -68,7 +68,7 @@ class SamplerDescription:
 
     @property
     def content(self) -> list[object]:
-        """What tells it from other samplers, as JSON takes it."""
+        """Return what tells it from other samplers, as JSON takes it."""
         return [self.sampler.addressing, self.sampler.filter, self.sampler.normalized]
 
 

@@ -50,7 +50,7 @@ def index_uses(kernel: Kernel) -> Mapping[str, IndexUse]:
 
 
 def _sizes(kernel: Kernel, forms: IndexForms, access: Instruction) -> int:
-    """How many sizes an address is a product of: numbers that are passed, and what counts in steps of them."""
+    """Return how many sizes an address multiplies: numbers that are passed, and what counts in steps of them."""
     passed = {argument.name for argument in kernel.arguments if isinstance(argument.type, IntegerType)}
     terms = [{*term} for term in forms.form(_pointer(access)).terms]
     return max((len(term & passed) + bool(term - passed) for term in terms if term & passed), default=1)

@@ -47,7 +47,7 @@ class KernelParameters:
 
     @property
     def selects(self) -> tuple[Parameter, ...]:
-        """Those that choose between implementations."""
+        """Return those that choose between implementations."""
         return tuple(each for each in self.parameters if each.kind is Kind.SELECT)
 
 
@@ -96,7 +96,7 @@ def _told(table: Table, source: str, own: Mapping[str, Parameter], file: str) ->
 
 
 def _text(table: Table, name: str, value: object) -> str:
-    """What the grammar has for a value: an array is `values`."""
+    """Return what the grammar has for a value: an array is `values`."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list) or not value or not all(isinstance(v, str) or is_number(v) for v in value):

@@ -31,7 +31,7 @@ class RecordValues:
 
     @property
     def text(self) -> str:
-        """How the description says it."""
+        """Return how the description says it."""
         return ", ".join(f"{field.name} = {values.text}" for field, values in self.fields)
 
     @property
@@ -41,7 +41,7 @@ class RecordValues:
 
     @property
     def content(self) -> str:
-        """What tells it from other values."""
+        """Return what tells it from other values."""
         return self.text
 
     def numbers(self, values: Mapping[str, int], _kind: ElementType) -> tuple[int | float, ...]:

@@ -47,7 +47,7 @@ class RecordedInput:
 
     @property
     def group(self) -> str:
-        """What inputs with the same sizes have in common.
+        """Return what inputs with the same sizes have in common.
 
         A global size tells inputs apart only where the description names no sizes: a program rounds it up to its
         local size, and one size with two local sizes is still one size.

@@ -80,7 +80,7 @@ class SharedValues:
 
     @property
     def content(self) -> str:
-        """What tells it from other values."""
+        """Return what tells it from other values."""
         return self.text
 
     def numbers(self, _values: Mapping[str, int], kind: ElementType) -> tuple[int | float, ...]:

@@ -12,7 +12,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.tuned_file import JSON, TunedFile
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.inputs.times import Ending
 from coarsen.opencl_bench.inputs import cold_check
 from coarsen.opencl_bench.inputs.cold_changes import ColdChange, cold_changes, cold_lines
@@ -124,11 +124,22 @@ def test_what_fails_then_is_as_bad_as_can_be(monkeypatch: pytest.MonkeyPatch) ->
     assert not cold_changes(with_caches(tuned(), cold=found.times))[0].changes
 
 
+def with_wrong(
+    rows: Mapping[tuple[str, Variant], Measurement], cell: tuple[str, Variant]
+) -> dict[tuple[str, Variant], Measurement]:
+    """Rows with flushed caches, of which one is wrong."""
+    cold = {each: replace(row, method=Method(cold_cache=True)) for each, row in rows.items()}
+    return cold | {cell: replace(cold[cell], invalidity=Invalidity.CORRECTNESS, reason="wrong: values")}
+
+
 def test_wrong_results_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = rows_of()
-    wrong = replace(rows["input-256", VERSIONS[2]], invalidity=Invalidity.CORRECTNESS, reason="wrong: values")
-    found, _ = checked(monkeypatch, {**rows, ("input-256", VERSIONS[2]): wrong})
+    found, _ = checked(monkeypatch, with_wrong(rows_of(), ("input-256", VERSIONS[2])))
     assert found.wrong == {VERSIONS[2]: "input-256, caches flushed: wrong: values"}
+
+
+def test_a_default_version_that_is_wrong_then_ends_the_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(VerificationError, match="has wrong results at input-256, caches flushed: wrong: values; "):
+        checked(monkeypatch, with_wrong(rows_of(), ("input-256", VERSIONS[0])))
 
 
 def test_an_input_at_which_the_default_does_not_run_then_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
-from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.opencl_bench.workloads.lookup import SUITE, adaptive_kernel
 from tests.opencl_bench.planted import FILE, written
 from tests.opencl_bench.steps import AT_ONCE, IN_TWO, STEPS, definitions
 
@@ -27,6 +27,17 @@ def test_it_is_not_where_local_memory_is_passed() -> None:
         SUITE["dwtHaar1D"].launches("test", ())
     with pytest.raises(InvalidInputError, match=message):
         SUITE["dwtHaar1D"].workload("test", 0, ())
+
+
+def test_an_argument_that_is_of_the_contents_is_of_those_of_the_seed() -> None:
+    search = adaptive_kernel("adaptive-binarySearch").benchmark
+    assert search.make_launches is None
+    preset, other = list(search.presets)[:2]
+    made = [search.workload(preset, seed).launches for seed in range(4)]
+    assert len({repr(launches) for launches in made}) > 1
+    assert made == [search.launches(preset, seed=seed) for seed in range(4)]
+    assert made == [search.real_launches(preset, seed=seed) for seed in range(4)]
+    assert search.launches(other) == made[0] != search.real_launches(other)
 
 
 @pytest.mark.parametrize(

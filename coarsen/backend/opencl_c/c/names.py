@@ -33,12 +33,12 @@ class Names:
         self._next: dict[str, int] = {}
 
     def fixed(self, name: str) -> str:
-        """A name that must stay as it is (an argument's)."""
+        """Return a name that must stay as it is (an argument's)."""
         self._taken.add(name)
         return name
 
     def new(self, wish: str) -> str:
-        """A free name: the wished one, or that with a number."""
+        """Return a free name: the wished one, or that with a number."""
         wish = self._safe(wish)
         name = wish
         number = self._next.get(wish, 1)

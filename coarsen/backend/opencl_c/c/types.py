@@ -123,7 +123,7 @@ _NOT_IN_NAMES = re.compile(r"\W")
 
 @lru_cache(maxsize=4096)
 def from_llvm(type_: Type, *, signed: bool = True) -> CType:
-    """The C type of a value of LLVM's type; a pointer points to char, since LLVM doesn't say to what."""
+    """Return the C type of a value of LLVM's type; a pointer points to char, since LLVM doesn't say to what."""
     match type_:
         case IntegerType(1):
             return BOOL
@@ -145,7 +145,7 @@ def from_llvm(type_: Type, *, signed: bool = True) -> CType:
 
 
 def record_name(type_: StructType) -> str:
-    """A structure's name in C: LLVM's without its kind, or for an unnamed structure one made of its layout."""
+    """Return a structure's name in C: LLVM's without its kind; of an unnamed one, one made of its layout."""
     if type_.name:
         return _NOT_IN_NAMES.sub("_", _KIND_OF_RECORD.sub("", type_.name))
     elements = [str(element) for element in type_.elements]
@@ -156,7 +156,7 @@ def record_name(type_: StructType) -> str:
 
 
 def integer(width: int, *, signed: bool) -> Scalar:
-    """The integer of `width` bits, refused if OpenCL C has none."""
+    """Return the integer of `width` bits, refused if OpenCL C has none."""
     if width not in SIGNED:
         raise RefusalError("integer-width", f"OpenCL C has no integer of {width} bits")
     return SIGNED[width] if signed else UNSIGNED[width]
@@ -216,7 +216,7 @@ def extent_of(layout: StructType) -> Extent:
 
 
 def size_of(type_: CType) -> int:
-    """The size in bytes that the type takes in memory, padding at its end included."""
+    """Return the size in bytes that the type takes in memory, padding at its end included."""
     match type_:
         case Scalar(size=size):
             return size
@@ -232,7 +232,7 @@ def size_of(type_: CType) -> int:
 
 
 def alignment_of(type_: CType) -> int:
-    """The natural alignment in bytes."""
+    """Return the natural alignment in bytes."""
     match type_:
         case Scalar() | Vector() | Pointer():
             return size_of(type_)
@@ -244,12 +244,12 @@ def alignment_of(type_: CType) -> int:
 
 
 def round_up(number: int, multiple: int) -> int:
-    """The next multiple."""
+    """Return the next multiple."""
     return -(-number // multiple) * multiple
 
 
 def with_sign(type_: CType, *, signed: bool) -> CType:
-    """The integer type of the same size with the sign that is asked for; others come back as they are."""
+    """Return the integer type of the same size with the sign that is asked for; others come back as they are."""
     if isinstance(type_, Scalar) and type_.kind in ("signed", "unsigned"):
         return integer(type_.size * 8, signed=signed)
     if isinstance(type_, Vector) and type_.element.kind in ("signed", "unsigned") and not type_.is_mask:
@@ -263,7 +263,7 @@ def is_signed(type_: CType) -> bool:
 
 
 def element_of(type_: CType) -> Scalar:
-    """The type itself, or the element of a vector."""
+    """Return the type itself, or the element of a vector."""
     if isinstance(type_, Vector):
         return type_.element
     if isinstance(type_, Scalar):
@@ -281,7 +281,7 @@ def same_bits(first: CType, second: CType) -> bool:
 
 
 def declared(type_: CType, name: str, qualifiers: str = "") -> str:
-    """A declaration of `name`; without a name, the type as a cast spells it.
+    """Return a declaration of `name`; without a name, the type as a cast spells it.
 
     `qualifiers` are those of the variable itself, such as its address space: they stand after a pointer's star.
     """

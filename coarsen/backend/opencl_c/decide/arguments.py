@@ -46,7 +46,7 @@ _OPAQUE = re.compile(r"(?:image\w+|sampler|event|queue|reserve_id|clk_event|ndra
 
 
 def declared_type(argument: Argument, structures: Mapping[str, StructType]) -> CType:
-    """The type that the source gave an argument; what LLVM's type allows where nothing was recorded."""
+    """Return the type that the source gave an argument; what LLVM's type allows where nothing was recorded."""
     if isinstance(argument.type, TargetType):
         return from_llvm(argument.type)  # says it all; what is recorded may be any text
     if isinstance(argument.type, PointerType) and (record := by_value_type(argument, structures)) is not None:
@@ -59,13 +59,13 @@ def declared_type(argument: Argument, structures: Mapping[str, StructType]) -> C
 
 
 def by_value_type(argument: Argument, structures: Mapping[str, StructType]) -> Type | None:
-    """The structure that an argument passes by value, or None."""
+    """Return the structure that an argument passes by value, or None."""
     match = _BYVAL.search(argument.attributes)
     return parse_type(match[1], structures) if match else None
 
 
 def by_value_alignment(argument: Argument, structures: Mapping[str, StructType]) -> int | None:
-    """The alignment, in bytes, that an argument passed by value states, or None."""
+    """Return the alignment, in bytes, that an argument passed by value states, or None."""
     match = _ALIGNMENT.search(argument.attributes)
     return int(match[1]) if match and by_value_type(argument, structures) is not None else None
 

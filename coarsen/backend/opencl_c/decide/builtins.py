@@ -55,7 +55,7 @@ _ATOMIC_2_0 = re.compile(r"atomic_(?:load|exchange|fetch_(?:add|sub|or|xor|and|m
 
 
 def signature(instruction: Instruction) -> Signature | None:
-    """The signature of a call of a builtin, or None for anything else."""
+    """Return the signature of a call of a builtin, or None for anything else."""
     callee = instruction.callee
     if not callee.startswith("_Z"):
         return None

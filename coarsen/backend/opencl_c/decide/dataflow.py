@@ -49,7 +49,7 @@ class Dataflow:
         return found
 
     def origin(self, value: Value) -> Value:
-        """The value that stands for `value` in the text."""
+        """Return the value that stands for `value` in the text."""
         if value.kind is not ValueKind.INSTRUCTION:
             return value
         known = self._origins.get(value.text)
@@ -71,7 +71,7 @@ class Dataflow:
         return value
 
     def definition(self, value: Value) -> Instruction | None:
-        """The instruction that computes a value, copies skipped."""
+        """Return the instruction that computes a value, copies skipped."""
         origin = self.origin(value)
         return self.kernel.definition[origin.text] if origin.kind is ValueKind.INSTRUCTION else None
 
@@ -86,7 +86,7 @@ class Dataflow:
         return lane.value if lane is not None and lane.index is None else None
 
     def lanes(self, vector: Value) -> tuple[Lane | None, ...]:
-        """The origins of a vector's elements; None for an element that may be anything."""
+        """Return the origins of a vector's elements; None for an element that may be anything."""
         if not isinstance(vector.type, VectorType):
             return ()
         if vector.text in _UNDEFINED:
@@ -232,7 +232,7 @@ def constant_number(value: Value) -> int | None:
 
 
 def constant_mask(value: Value) -> tuple[bool, ...] | None:
-    """The truth values of a constant `<n x i1>`, or None."""
+    """Return the truth values of a constant `<n x i1>`, or None."""
     if (
         value.kind is not ValueKind.CONSTANT
         or value.type == IntegerType(1)

@@ -72,7 +72,7 @@ class UnknownManglingError(ValueError):
 
 
 def parameters(mangled: str) -> tuple[CType, ...]:
-    """The parameter types of a mangled function; `...` is left out. Raises UnknownManglingError."""
+    """Return the parameter types of a mangled function; `...` is left out. Raises UnknownManglingError."""
     match = re.match(r"_Z(\d+)", mangled)
     if match is None:
         raise UnknownManglingError(mangled)

@@ -25,7 +25,7 @@ class InitialValue:
 
 
 def initial_values(kernel: Kernel) -> Mapping[str, InitialValue]:
-    """The initial values of private arrays and structures, by their names in LLVM."""
+    """Return the initial values of private arrays and structures, by their names in LLVM."""
     found: dict[str, InitialValue] = {}
     touched: set[str] = set()
     for instruction in kernel.blocks[0].instructions:

@@ -33,11 +33,14 @@ class Liveness:
         self.reads = reads
 
     def phis(self, block: str) -> list[Instruction]:
-        """The phis of a block that have variables."""
+        """Return the phis of a block that have variables."""
         return [phi for phi in self.kernel.block[block].phis if phi.name in self.folding.variables]
 
     def copies(self, source: str, target: str) -> list[tuple[str, Value]]:
-        """What the edge from `source` to `target` assigns: phi's name and value; copies to itself left out."""
+        """Return what the edge from `source` to `target` assigns: phi's name and value.
+
+        Copies to itself left out.
+        """
         found = []
         for phi in self.phis(target):
             index = phi.incoming.index(source)

@@ -21,7 +21,7 @@ class Reads:
         self._of_inlined: dict[str, frozenset[str]] = {}
 
     def of_values(self, values: Iterable[Value]) -> frozenset[str]:
-        """The variables that the text of these values names."""
+        """Return the variables that the text of these values names."""
         found: set[str] = set()
         for value in map(self.dataflow.origin, values):
             if value.kind is ValueKind.INSTRUCTION:
@@ -29,7 +29,7 @@ class Reads:
         return frozenset(found)
 
     def of_instruction(self, instruction: Instruction) -> frozenset[str]:
-        """The variables that an instruction's own text names."""
+        """Return the variables that an instruction's own text names."""
         return self.of_values(self.dataflow.operands(instruction))
 
     def _of(self, name: str) -> frozenset[str]:

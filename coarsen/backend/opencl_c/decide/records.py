@@ -27,7 +27,7 @@ _INDENT = "    "
 
 
 def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
-    """Names for fields, by structure and number: clang calls a field's address by the field's name."""
+    """Return names for fields, by structure and number: clang calls a field's address by the field's name."""
     wishes: dict[str, dict[int, Counter[str]]] = {}
     for instruction in kernel.instructions():
         if instruction.opcode != "getelementptr" or len(instruction.operands) != _STRUCTURE_INDEX:
@@ -50,7 +50,7 @@ def _distinct(fields: Mapping[int, Counter[str]]) -> dict[int, str]:
 def definitions(
     records: Iterable[Record], names: Mapping[tuple[str, int], str], alignments: Mapping[str, int]
 ) -> list[str]:
-    """The `typedef struct` of each record and of those inside of it, inner ones first."""
+    """Return the `typedef struct` of each record and of those inside of it, inner ones first."""
     written: dict[str, str] = {}
     for record in records:
         _define(record, names, alignments, written)
@@ -78,7 +78,7 @@ def _define(
 
 
 def structures_of(kernel: Kernel) -> Iterator[StructType]:
-    """The structures that a kernel's text may name: the module's, and unnamed ones of variables and values."""
+    """Yield the structures that a kernel's text may name: the module's, unnamed ones of variables and values."""
     yield from kernel.structures.values()
     for variable in kernel.globals.values():
         yield from _unnamed_in(variable.value_type)
@@ -96,7 +96,7 @@ def _unnamed_in(type_: Type) -> Iterator[StructType]:
 
 
 def inner_records(type_: CType) -> list[Record]:
-    """The records that a type's definition needs: itself, an array's element, what a pointer points to."""
+    """Return the records that a type's definition needs: itself, an array's element, what a pointer points to."""
     while isinstance(type_, (Array, Pointer)):
         type_ = type_.element if isinstance(type_, Array) else type_.pointee
     return [type_] if isinstance(type_, Record) else []

@@ -13,7 +13,7 @@ _LARGEST_COMPARISON = 4096
 
 
 def share_variables(liveness: Liveness) -> Mapping[str, str]:
-    """The representative of each candidate's variable; values with the same one share it."""
+    """Return the representative of each candidate's variable; values with the same one share it."""
     groups = _Groups(liveness)
     for block in liveness.flow.reverse_postorder:
         for phi in liveness.phis(block):

@@ -70,7 +70,7 @@ class Variables:
         self.initial_values = initial_values(kernel)
 
     def expressions(self) -> dict[str, Expression]:
-        """What stands for each value in the text, by the value's name (`@name` for a program-scope variable)."""
+        """Return what stands for each value in the text, by its name (`@name` for a program-scope variable)."""
         found: dict[str, Expression] = {}
         for argument in self.kernel.arguments:
             found[argument.name] = self._argument(argument.name)
@@ -169,6 +169,6 @@ def _wish_for_call(builtin: str) -> str:
 
 
 def array_declaration(variable: str, type_: CType, wanted: int, natural: int, space: str = "") -> str:
-    """A variable in memory, declared with its address space and the alignment that the kernel relies on."""
+    """Return a variable in memory, declared with its address space and the alignment that the kernel relies on."""
     aligned = f" __attribute__((aligned({wanted})))" if wanted > natural else ""
     return f"{declared(type_, variable, space)}{aligned}"

@@ -40,7 +40,7 @@ from coarsen.ir.kernel import Instruction
 def element_address(
     translator: Translator, base: Expression, source: CType, indices: Sequence[Expression]
 ) -> Expression:
-    """The address that a `getelementptr` over `source` computes from a pointer."""
+    """Return the address that a `getelementptr` over `source` computes from a pointer."""
     if not isinstance(base.type, Pointer):
         raise unsupported("an address computed from something else than a pointer")
     if same_bits(source, UCHAR) and len(indices) == 1 and not same_bits(base.type.pointee, UCHAR):
@@ -58,7 +58,7 @@ def _first(base: Expression, source: CType, index: Expression) -> Expression:
 
 
 def as_pointer_to(base: Expression, type_: CType) -> Expression:
-    """The pointer as one to elements of a type: arrays decay, same-sized scalars stay, all else is cast."""
+    """Return the pointer as one to elements of a type: arrays decay, same-sized scalars stay, all else is cast."""
     if not isinstance(base.type, Pointer):
         raise unsupported("an address computed from something else than a pointer")
     place = dereference(base)
@@ -122,7 +122,7 @@ def _is_wide(expression: Expression) -> bool:
 
 
 def inside(translator: Translator, place: Expression, index: Expression) -> Expression:
-    """An element of an array, a field of a structure or a component of a vector, as an lvalue."""
+    """Return an element of an array, a field of a structure or a component of a vector, as an lvalue."""
     match place.type:
         case Array(element_type):
             return Index(place, _plain_index(index), element_type)
@@ -134,7 +134,7 @@ def inside(translator: Translator, place: Expression, index: Expression) -> Expr
 
 
 def field(translator: Translator, place: Expression, record: Record, index: int) -> Expression:
-    """A structure's field as an lvalue."""
+    """Return a structure's field as an lvalue."""
     type_ = from_llvm(record.layout.elements[index])
     return Member(place, translator.field_name(record, index), type_)
 

@@ -33,7 +33,7 @@ _UNORDERED = frozenset({"unordered", "monotonic"})
 
 
 def atomic_statement(translator: Translator, instruction: Instruction) -> list[Statement]:
-    """An `atomicrmw` or a `cmpxchg`; its result is the value from before."""
+    """Return an `atomicrmw` or a `cmpxchg`; its result is the value from before."""
     if not orderings(instruction) <= _UNORDERED:
         raise RefusalError(
             "atomic-ordering",

@@ -24,7 +24,7 @@ _TERMINATORS = frozenset({"br", "ret", "switch", "unreachable"})
 def statements_of(
     translator: Translator, effects: EffectsOfKernel, block: str, skipped: Collection[Instruction] = ()
 ) -> list[Statement]:
-    """A block's statements, without phis, terminator and the instructions that are `skipped`."""
+    """Return a block's statements, without phis, terminator and the instructions that are `skipped`."""
     written: list[Statement] = []
     for instruction in translator.kernel.block[block].instructions:
         if instruction.opcode in ("phi", "alloca") or instruction.opcode in _TERMINATORS:

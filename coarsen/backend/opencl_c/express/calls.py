@@ -58,7 +58,7 @@ _EXTENSION_OF_ATOM = {"min", "max", "and", "or", "xor"}
 
 
 def write_call(translator: Translator, instruction: Instruction) -> Expression:
-    """The call of a builtin or an intrinsic."""
+    """Return the call of a builtin or an intrinsic."""
     callee = instruction.callee
     if not callee:
         raise translator.refusal("indirect-call", "an indirect call can't be written as OpenCL C", instruction)

@@ -78,7 +78,7 @@ def _scalars(left: Expression, operator: str, right: Expression) -> Expression:
 
 
 def equality(value: Expression, number: int) -> Expression:
-    """The condition that an integer is a number."""
+    """Return the condition that an integer is a number."""
     return _scalars(value, "==", literal_int(number, LONG))
 
 

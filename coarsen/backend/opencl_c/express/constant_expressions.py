@@ -43,7 +43,7 @@ from coarsen.ir.types import PointerType, StructType, Type, VectorType
 
 
 def constant(translator: Translator, value: Value, signed: bool) -> Expression:
-    """A constant operand, integers with the sign that is asked for."""
+    """Return a constant operand, integers with the sign that is asked for."""
     if value.kind is ValueKind.GLOBAL:
         return _symbol(translator, value.text)
     parsed = _with_literals(parse_constant(value.type, value.text, translator.kernel.structures))
@@ -58,7 +58,7 @@ def _with_literals(parsed: Constant) -> Constant:
 
 
 def expression_of(translator: Translator, type_: Type, parsed: Constant, *, signed: bool = True) -> Expression:
-    """A parsed constant of a type."""
+    """Return a parsed constant of a type."""
     if isinstance(parsed, Symbol):
         return _symbol(translator, parsed.name)
     if isinstance(parsed, Operation):
@@ -104,7 +104,7 @@ def _lanes(type_: Type, c_type: Vector, parsed: Constant) -> list[Expression]:
 
 
 def constant_lanes(translator: Translator, value: Value, signed: bool) -> list[Expression]:
-    """The elements of a constant vector; of one of conditions, -1 and 0."""
+    """Return the elements of a constant vector; of one of conditions, -1 and 0."""
     c_type = from_llvm(value.type, signed=signed)
     if not isinstance(c_type, Vector):
         raise unsupported(f"an element of {value.text}")

@@ -30,7 +30,7 @@ from coarsen.ir.types import PointerType
 
 
 def convert(operand: Expression, type_: CType) -> Expression:
-    """A conversion of values: C's own for scalars, `convert_` for vectors."""
+    """Return a conversion of values: C's own for scalars, `convert_` for vectors."""
     if isinstance(type_, Vector):
         return call(f"convert_{type_}", [operand], type_)
     return Cast(operand, type_)
@@ -132,7 +132,7 @@ def _bitcast(translator: Translator, instruction: Instruction) -> Expression:
 
 
 def reinterpret(operand: Expression, type_: CType) -> Expression:
-    """The same bits as another type, `as_type(operand)`."""
+    """Return the same bits as another type, `as_type(operand)`."""
     if _is_condition(operand.type) or _is_condition(type_):
         # A vector of bits packed into an integer has no form in OpenCL C that is worth reading.
         raise unsupported("a bitcast of a vector of conditions")
@@ -176,7 +176,7 @@ def _address_space_cast(translator: Translator, instruction: Instruction) -> Exp
 
 
 def in_space(operand: Expression, type_: object) -> Expression:
-    """A pointer converted to another address space, to its first element where it points to an array."""
+    """Return a pointer converted to another address space, to its first element where it points to an array."""
     if not isinstance(operand.type, Pointer) or not isinstance(type_, PointerType):
         return operand
     pointee = operand.type.pointee

@@ -27,12 +27,12 @@ _TYPE_SUFFIX = re.compile(r"(?:\.(?:[ifp]\d+|v\d+[ifp]\d+|bf16))+$")
 
 
 def stem(callee: str) -> str:
-    """An intrinsic's name without prefix and types: `llvm.smax.v4i32` gives `smax`."""
+    """Return an intrinsic's name without prefix and types: `llvm.smax.v4i32` gives `smax`."""
     return _TYPE_SUFFIX.sub("", callee.removeprefix("llvm."))
 
 
 def intrinsic(translator: Translator, instruction: Instruction) -> Expression:
-    """The expression of an intrinsic that computes a value."""
+    """Return the expression of an intrinsic that computes a value."""
     writer = _INTRINSICS.get(stem(instruction.callee))
     if writer is None:
         raise unsupported(f"LLVM's intrinsic '{instruction.callee}'")
@@ -61,7 +61,7 @@ def _integers(name: str, signed: bool) -> Handler:
 
 
 def exact_operand(translator: Translator, value: Value, type_: CType) -> Expression:
-    """An argument of exactly this type, so that the right overload is taken."""
+    """Return an argument of exactly this type, so that the right overload is taken."""
     operand = translator.as_type(value, type_)
     if isinstance(operand, Integer) and isinstance(type_, Scalar) and type_.size < INT.size:
         return Cast(operand, type_)
@@ -125,7 +125,7 @@ def _funnel(left: bool) -> Handler:
 
 
 def coerce_result(expression: Expression, type_: CType) -> Expression:
-    """An expression that C computes as int, as its narrow type."""
+    """Return an expression that C computes as int, as its narrow type."""
     is_narrow = isinstance(type_, Scalar) and type_.size < INT.size
     return Cast(Retyped(expression, INT), type_) if is_narrow else expression
 

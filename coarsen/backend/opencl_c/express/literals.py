@@ -13,7 +13,7 @@ _NAN_BITS = {"half": (USHORT, 0x7E00), "float": (UINT, 0x7FC00000), "double": (U
 
 
 def real_literal(real: constants.Real, type_: Scalar) -> Expression:
-    """A floating-point literal that gives exactly the number, with the shortest digits that do."""
+    """Return a floating-point literal that gives exactly the number, with the shortest digits that do."""
     if real.value is None:
         return _nan(real.bits, type_)
     if real.value in (float("inf"), float("-inf")):
@@ -41,7 +41,7 @@ def _nan(bits: int, type_: Scalar) -> Expression:
 
 
 def string_literal(content: bytes) -> str:
-    """A string literal; an escape by number never runs into a digit after it, since it has three digits."""
+    """Return a string literal; an escape by number never runs into a digit after it, since it has three digits."""
     escapes = {10: "\\n", 9: "\\t", 13: "\\r", 34: '\\"', 92: "\\\\"}
     characters = (escapes.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in content)
     # Two question marks may begin a trigraph.

@@ -40,7 +40,7 @@ def is_aliasing(translator: Translator, instruction: Instruction) -> bool:
 
 
 def place_of(translator: Translator, instruction: Instruction, address: Value, type_: Type) -> Expression:
-    """The lvalue that an instruction loads or stores."""
+    """Return the lvalue that an instruction loads or stores."""
     c_type = from_llvm(type_)
     if isinstance(c_type, Vector) and c_type.is_mask:
         raise unsupported("a vector of conditions in memory")
@@ -76,7 +76,7 @@ def _unaligned_load(place: Expression, pointer: Expression, have: int) -> Expres
 
 
 def unaligned_store(value: Expression, place: Expression, pointer: Expression, have: int) -> Expression:
-    """The call that stores a value where the alignment is not what C expects."""
+    """Return the call that stores a value where the alignment is not what C expects."""
     element, count, as_name = _packed_shape(place.type, have)
     target = coerce(_address(place, pointer), _element_pointer(pointer, element, is_const=False))
     stored = value if as_name is None else call(f"as_{element}{count}", [value], Vector(element, count))

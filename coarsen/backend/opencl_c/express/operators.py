@@ -22,7 +22,7 @@ _SHIFTS = ("<<", ">>")
 
 
 def integer_pair(left: Expression, right: Expression) -> tuple[Expression, Expression]:
-    """Two integers of the same bits as C's operands, without suffixes and conversions that C doesn't need."""
+    """Return two integers of the same bits as C's operands, without needless suffixes and conversions."""
     left, right = _plain_literal(left, right), _plain_literal(right, left)
     left = _without_widening(left, right)
     return left, _without_widening(right, left)
@@ -53,7 +53,7 @@ def _without_widening(operand: Expression, other: Expression) -> Expression:
 
 
 def compute(left: Expression, operator: str, right: Expression, result: CType) -> Expression:
-    """An operator on two integer scalars of the same bits or two vectors, with the type that C gives it."""
+    """Return an operator on two integer scalars of the same bits or two vectors, with the type that C gives it."""
     if isinstance(result, Vector):
         return vector_operation(left, operator, coerce(right, left.type))
     if not isinstance(left.type, Scalar) or not isinstance(right.type, Scalar):
@@ -69,7 +69,7 @@ def compute(left: Expression, operator: str, right: Expression, result: CType) -
 
 
 def vector_operation(left: Expression, operator: str, right: Expression) -> Expression:
-    """An operator on two vectors; a scalar may stand for a vector of itself."""
+    """Return an operator on two vectors; a scalar may stand for a vector of itself."""
     type_ = left.type
     if operator not in _SHIFTS and repeated_scalar(left) is None:
         right = repeated(right, element_of(type_))
@@ -79,7 +79,7 @@ def vector_operation(left: Expression, operator: str, right: Expression) -> Expr
 
 
 def repeated(vector: Expression, element: Scalar) -> Expression:
-    """The scalar that a vector repeats, where C gives that scalar the vector's element type."""
+    """Return the scalar that a vector repeats, where C gives that scalar the vector's element type."""
     scalar = repeated_scalar(vector)
     if scalar is None or scalar.type != element or (isinstance(scalar, Integer) and element.size < INT.size):
         return vector
@@ -87,7 +87,7 @@ def repeated(vector: Expression, element: Scalar) -> Expression:
 
 
 def vector_pair(translator: Translator, instruction: Instruction) -> tuple[Expression, Expression]:
-    """Two vector operands of one type: that of the one which is no constant."""
+    """Return two vector operands of one type: that of the one which is no constant."""
     first, second = instruction.operands[:2]
     if first.kind is ValueKind.CONSTANT:
         right = translator.value(second)

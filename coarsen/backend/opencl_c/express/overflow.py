@@ -15,7 +15,7 @@ from coarsen.ir.kernel import Instruction
 
 
 def overflow_member(translator: Translator, source: Instruction, *, want_flag: bool) -> Expression:
-    """The result of an operation that tells overflow, or with `want_flag` whether it overflowed."""
+    """Return the result of an operation that tells overflow, or with `want_flag` whether it overflowed."""
     match = re.match(r"llvm\.([su])(add|sub|mul)\.with\.overflow", source.callee)
     if match is None:
         raise unsupported(f"LLVM's intrinsic '{source.callee}'")

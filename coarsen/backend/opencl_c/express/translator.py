@@ -62,20 +62,20 @@ class Translator:
     variable_types: dict[str, CType] = field(default_factory=dict)
 
     def new_variable(self, wish: str, type_: CType) -> Name:
-        """A variable of the text's own."""
+        """Return a variable of the text's own."""
         name = self.new_name(wish)
         self.variable_types[name] = type_
         return Name(name, type_)
 
     def variable(self, value: str) -> Name:
-        """The variable that a value has."""
+        """Return the variable that a value has."""
         expression = self.names[value]
         if not isinstance(expression, Name):
             raise TypeError(f"'{value}' has no variable")
         return expression
 
     def value(self, value: Value, *, signed: bool | None = None) -> Expression:
-        """The expression of an operand; with `signed`, as an integer of that sign.
+        """Return the expression of an operand; with `signed`, as an integer of that sign.
 
         Constants take the sign that is asked for, signed otherwise.
         """
@@ -88,11 +88,11 @@ class Translator:
         return coerce(expression, with_sign(expression.type, signed=signed))
 
     def constant_lanes(self, value: Value, signed: bool) -> Sequence[Expression]:
-        """The elements of a constant vector."""
+        """Return the elements of a constant vector."""
         return self.constant_lanes_handler(self, value, signed)
 
     def as_type(self, value: Value, type_: CType) -> Expression:
-        """The expression of an operand as a C type of the same bits."""
+        """Return the expression of an operand as a C type of the same bits."""
         signed = not isinstance(type_, (Scalar, Vector)) or with_sign(type_, signed=True) == type_
         origin = self.dataflow.origin(value)
         if origin.kind is ValueKind.CONSTANT:
@@ -108,7 +108,7 @@ class Translator:
         return self.instruction(instruction)
 
     def instruction(self, instruction: Instruction) -> Expression:
-        """The expression that computes an instruction's result."""
+        """Return the expression that computes an instruction's result."""
         handler = self.handlers.get(instruction.opcode)
         if handler is None:
             raise self.refusal(
@@ -125,19 +125,19 @@ class Translator:
 
     @staticmethod
     def refusal(code: str, reason: str, instruction: Instruction) -> RefusalError:
-        """A refusal that tells where in the source."""
+        """Return a refusal that tells where in the source."""
         return RefusalError(code, reason, instruction.position)
 
     def field_name(self, record: Record, index: int) -> str:
-        """A structure's field's name: what the source calls it where an access kept that."""
+        """Return a structure's field's name: what the source calls it where an access kept that."""
         return self.field_names.get((record.name, index), f"field{index}")
 
 
 def result_of(instruction: Instruction) -> Value:
-    """An instruction's result as an operand."""
+    """Return an instruction's result as an operand."""
     return Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
 
 
 def unsupported(what: str) -> RefusalError:
-    """A refusal of what has no faithful form; the position is added where the instruction is known."""
+    """Return a refusal of what has no faithful form; the position is added where the instruction is known."""
     return RefusalError("unsupported-instruction", f"{what} can't be written as OpenCL C")

@@ -32,7 +32,7 @@ _UNSHUFFLED = 3
 
 
 def components(vector: Expression, indices: Sequence[int]) -> Expression:
-    """A vector's components: one of them, or several as a vector."""
+    """Return a vector's components: one of them, or several as a vector."""
     type_ = vector.type
     if not isinstance(type_, Vector):
         raise unsupported(f"a component of {written(vector)}")
@@ -47,7 +47,7 @@ def components(vector: Expression, indices: Sequence[int]) -> Expression:
 
 
 def build(translator: Translator, instruction: Instruction) -> Expression:
-    """The vector that an `insertelement`, a `shufflevector` or a constant `select` leads to."""
+    """Return the vector that an `insertelement`, a `shufflevector` or a constant `select` leads to."""
     lanes = translator.dataflow.lanes(result_of(instruction))
     type_ = from_llvm(instruction.type, signed=translator.signs.is_signed(instruction.name))
     if not isinstance(type_, Vector):

@@ -40,7 +40,7 @@ class _Context:
 
 
 def structured(flow: SkippedFlow) -> list[Statement]:
-    """The statements of a kernel; with a `goto` for each branch where loops have several entries."""
+    """Return the statements of a kernel; with a `goto` for each branch where loops have several entries."""
     if not flow.is_reducible:
         return _with_gotos(flow)
     body: list[Statement] = []
@@ -243,7 +243,10 @@ class _Structurer:
 
 
 def again(header: str) -> str:
-    """The label inside of a loop that leads to its next iteration; the header's own stands before the loop."""
+    """Return the label inside of a loop that leads to its next iteration.
+
+    The header's own stands before the loop.
+    """
     return f"{header}.again"
 
 

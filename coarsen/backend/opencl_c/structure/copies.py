@@ -25,7 +25,7 @@ class Copy:
 
 
 def in_order(copies: Sequence[Copy], keep: Callable[[Copy], Name]) -> list[Assign]:
-    """The assignments in an order that gives each the old values; `keep` makes a variable like a copy's."""
+    """Return the assignments in an order that gives each the old values; `keep` makes a variable like a copy's."""
     pending = {copy.variable: copy for copy in copies}
     readers: dict[str, set[str]] = {}
     for copy in copies:

@@ -14,7 +14,7 @@ _NOWHERE: frozenset[str] = frozenset()
 
 
 def without_forward_jumps(body: list[Statement], behind: frozenset[str] = _NOWHERE) -> list[Statement]:
-    """The statements with fewer jumps; `behind` are the labels that stand right behind them."""
+    """Return the statements with fewer jumps; `behind` are the labels that stand right behind them."""
     body = _with_shared_ends(body)
     result: list[Statement] = []
     place = 0

@@ -22,7 +22,7 @@ from coarsen.backend.opencl_c.c.walk import names_in
 
 
 def without_unused_labels(body: list[Statement]) -> list[Statement]:
-    """The statements without labels that no `goto` names."""
+    """Return the statements without labels that no `goto` names."""
     used = {statement.target for statement in all_statements(body) if isinstance(statement, Goto)}
     return _strip(body, used)
 
@@ -40,7 +40,7 @@ def _strip(body: list[Statement], used: set[str]) -> list[Statement]:
 
 
 def shaped(body: list[Statement]) -> list[Statement]:
-    """The statements with every loop in the shape that reads best."""
+    """Return the statements with every loop in the shape that reads best."""
     result: list[Statement] = []
     for statement in body:
         if isinstance(statement, If):

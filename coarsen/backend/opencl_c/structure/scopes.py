@@ -14,14 +14,14 @@ _Path = tuple[tuple[int, int], ...]
 
 
 def declare(body: list[Statement], variables: Iterable[str]) -> list[Statement]:
-    """The statements with the variables' declarations in place."""
+    """Return the statements with the variables' declarations in place."""
     scopes = _Scopes(frozenset(variables))
     scopes.visit(body, ())
     return scopes.place(body)
 
 
 def declare_at_top(body: list[Statement], variables: Iterable[str]) -> list[Statement]:
-    """The statements behind all declarations, for text full of jumps."""
+    """Return the statements behind all declarations, for text full of jumps."""
     used = {name for statement in all_statements(body) for name in _names(statement)}
     return [*(Assign(name, None, declare=True) for name in variables if name in used), *body]
 

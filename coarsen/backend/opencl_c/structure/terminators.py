@@ -157,7 +157,7 @@ def _same(first: tuple[Assign, ...], second: tuple[Assign, ...]) -> bool:
 
 
 def branch_graph(flow: ControlFlow, writer: BlockWriter) -> SkippedFlow:
-    """The graph of C blocks of a kernel."""
+    """Return the graph of C blocks of a kernel."""
     builder = _Builder(flow, writer, frozenset(loop.header for loop in flow.loops))
     builder.build()
     builder.skip_forwarders()

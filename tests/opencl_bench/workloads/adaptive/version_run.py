@@ -162,7 +162,8 @@ def _check(
         expected = workload.expected()
         for version in versions:
             try:
-                own = replace(workload, launches=_launches(kernel, preset, version))
+                launches = kernel.benchmark.real_launches(preset, version.local_size, version.definitions, 1)
+                own = replace(workload, launches=launches)
                 result = run(queue, built[version], version, own, kernel.kernel)
             except (cl.Error, InvalidInputError) as error:
                 found = [str(error)]
@@ -180,13 +181,6 @@ def _check(
             f"{time.perf_counter() - started:.0f} s in all",
             flush=True,
         )
-
-
-def _launches(kernel: AdaptiveKernel, preset: str, version: Variant) -> tuple[Launch, ...]:
-    benchmark = kernel.benchmark
-    if benchmark.make_launches is not None:
-        return benchmark.launches(preset, version.local_size, version.definitions)
-    return benchmark.workload(preset, 1, version.local_size, version.definitions).launches
 
 
 if __name__ == "__main__":

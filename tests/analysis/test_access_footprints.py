@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from coarsen.analysis.access_footprints import AccessFootprint, access_footprints
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.expression_text import expression_text
 from coarsen.analysis.expressions import Expression, evaluate
-from coarsen.analysis.footprints import Footprint, footprints
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.frontend.lower import lower
 
@@ -18,11 +18,11 @@ SIZES = {
 SIZES |= {"local_size(1)": 1, "local_size(2)": 1, "global_size(0)": 32, "local_size(0)": 8, "groups(0)": 4}
 
 
-def stored(body: str) -> Footprint:
+def stored(body: str) -> AccessFootprint:
     """Where the only store to `data` of a kernel goes."""
     source = f"kernel void k(global int *data, global const int *map, int n, int m)\n{{\n{body}\n}}\n"
     kernel = lower(source)
-    found = footprints(LoopCounts(IndexForms(kernel, ControlFlow(kernel))))
+    found = access_footprints(LoopCounts(IndexForms(kernel, ControlFlow(kernel))))
     [footprint] = [each for each in found if each.access.is_store]
     return footprint
 

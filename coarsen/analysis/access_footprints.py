@@ -38,7 +38,7 @@ _GROUPS = tuple(f"groups({dimension})" for dimension in range(_DIMENSIONS))
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class AccessFootprint:
     """Where an access goes.
 
     Attributes:
@@ -70,18 +70,18 @@ class _Axis:
     is_dependent: bool = False
 
 
-def footprints(counts: LoopCounts) -> tuple[Footprint, ...]:
+def access_footprints(counts: LoopCounts) -> tuple[AccessFootprint, ...]:
     """Return the footprints of a kernel's accesses to memory of any kind, in the order of its instructions."""
     return tuple(_footprint(counts, access) for access in access_patterns(counts.forms))
 
 
-def _footprint(counts: LoopCounts, access: Access) -> Footprint:
+def _footprint(counts: LoopCounts, access: Access) -> AccessFootprint:
     form = counts.sizes.expanded(access.form)
     strides = tuple(_stride(counts, access, dimension) for dimension in range(_DIMENSIONS))
     around = [loop.header for loop in counts.forms.control_flow.loops_around(access.block)]
     steps = {header: _gain(counts, form, iteration(header)) for header in around}
     if access.base is None:
-        return Footprint(access, strides, steps, None, None, None)
+        return AccessFootprint(access, strides, steps, None, None, None)
     size = number(access.access_bytes)
     loops = _along_loops(counts, steps)
     group = _along_ids(strides, "local_size", counts)
@@ -90,7 +90,7 @@ def _footprint(counts: LoopCounts, access: Access) -> Footprint:
     of_launch = _touched(size, loops, launch)
     if launch is None and of_group is not None:
         of_launch = product([of_group, *map(Name, _GROUPS)])
-    return Footprint(access, strides, steps, _touched(size, loops), of_group, of_launch)
+    return AccessFootprint(access, strides, steps, _touched(size, loops), of_group, of_launch)
 
 
 def _stride(counts: LoopCounts, access: Access, dimension: int) -> Expression | None:
