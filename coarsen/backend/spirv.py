@@ -1,6 +1,7 @@
 """The SPIR-V writer, through LLVM's own SPIR-V back end.
 
-    ir.Kernel ─▶ refusals ─▶ starts of arrays are computed ─▶ builtins that the back end lacks are defined ─▶ spirv64 module ─▶ words ─▶ checked
+    ir.Kernel ─▶ refusals ─▶ starts of arrays are computed ─▶ builtins that the back end lacks are defined
+              ─▶ spirv64 module ─▶ words ─▶ checked
 
 What the back end can't take makes it stop, so `spirv_limits.py` refuses it before. A builtin
 that neither it nor `spirv_library.py` knows it writes as a function to be linked in: found in the words, refused.
