@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from tests.fuzz.launches import Launch
 
 IndexType: TypeAlias = Literal["int", "uint", "size_t"]
+IdKind: TypeAlias = Literal["global", "counted", "tile", "local", "group"]
 ElementType: TypeAlias = Literal["uint", "uchar", "ushort", "ulong", "float", "uint2"]
 # Ids that are counted backwards are subtracted from it: it is more than any.
 BACKWARDS_FROM = 999
@@ -28,7 +29,7 @@ class Id:
     its id in the group; "local": the latter alone; "group": the group's number.
     """
 
-    kind: Literal["global", "counted", "tile", "local", "group"]
+    kind: IdKind
     dimension: int
     step: int = 1
     backwards: bool = False

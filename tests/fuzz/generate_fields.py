@@ -9,13 +9,14 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.fuzz.field import Axis, Field, Id, Tap, Window
+from tests.fuzz.field import Axis, ElementType, Field, Id, IdKind, IndexType, Tap, Window
 from tests.fuzz.launches import Launch
 from tests.fuzz.nodes import Kernel, Stencil
 from tests.fuzz.render import DIVERGENT_TARGETS
 
-_ELEMENTS = ("uint", "uint", "uint", "uchar", "ushort", "ulong", "float", "uint2")
-_INDICES = ("int", "int", "uint", "size_t")
+_ELEMENTS: tuple[ElementType, ...] = ("uint", "uint", "uint", "uchar", "ushort", "ulong", "float", "uint2")
+_INDICES: tuple[IndexType, ...] = ("int", "int", "uint", "size_t")
+_KINDS: tuple[IdKind, ...] = ("global", "counted", "tile", "local", "group")
 _PITCHES = (5, 16, 33, 40, 64)
 _STRIDES = (1, 1, 1, 1, 2, 3)
 _ANYWHERE = 0.15
@@ -71,7 +72,7 @@ def _ids(chosen: random.Random, launch: Launch, dimensions: list[int]) -> tuple[
 
 
 def _id(chosen: random.Random, launch: Launch, dimension: int) -> Id:
-    kind = chosen.choices(("global", "counted", "tile", "local", "group"), (4, 2, 3, 1, 1))[0]
+    kind = chosen.choices(_KINDS, (4, 2, 3, 1, 1))[0]
     size = launch.local_size[dimension] if dimension < len(launch.local_size) else 1
     step = chosen.choice((size, size, size - 1, size + 2, chosen.randint(1, 40)))
     return Id(kind, dimension, step, backwards=chosen.random() < 0.15)
