@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from coarsen.errors import RefusalError
-from coarsen.ir.graph.builder import number
 from coarsen.ir.graph.details import ElementAddress
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
@@ -30,13 +29,21 @@ from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
 from coarsen.transform.layouts.bounds import Bounds
 
-_INDEX = IntegerType(64)
 # The slot in which each has the address that it accesses.
 _ACCESSED = {Opcode.LOAD: 0, Opcode.STORE: 1, Opcode.ATOMICRMW: 0, Opcode.CMPXCHG: 0}
 # Followed by the types; `llvm.memcpy.inline` and the like are none.
 _COPIES = ("llvm.memcpy.p", "llvm.memmove.p")
 _FILL = "llvm.memset.p"
 _VECTOR_ACCESSES = ("vload", "vstore", "async_work_group")
+
+
+@dataclass(frozen=True)
+class InnerIndex:
+    """A value that chooses in an array inside of a record, less what it is at least; what a step multiplies."""
+
+    value: Operand
+    scale: int
+    least: int = 0
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,7 @@ class Place:
         array: its start, an argument or a variable.
         constant: what is added in any case.
         steps: values with what they are multiplied by, a multiple of the record's size.
-        inner: values that choose in an array inside of a record, with what they are multiplied by; with the
-            constant they never add less than nothing.
+        inner: indices into an array inside of a record; each adds nothing or more.
         reach: how much the inner ones add at most.
         is_assumed: whether an inner one is taken to stay in its array.
     """
@@ -56,7 +62,7 @@ class Place:
     array: Named
     constant: int = 0
     steps: tuple[tuple[Operand, int], ...] = ()
-    inner: tuple[tuple[Operand, int], ...] = ()
+    inner: tuple[InnerIndex, ...] = ()
     reach: int = 0
     is_assumed: bool = False
 
@@ -67,9 +73,8 @@ class Place:
 
     def with_values(self, others: Mapping[Operand, Operand]) -> Place:
         """Return the place with other values in their stead."""
-        steps, inner = (
-            tuple((others.get(value, value), scale) for value, scale in each) for each in (self.steps, self.inner)
-        )
+        steps = tuple((others.get(value, value), scale) for value, scale in self.steps)
+        inner = tuple(replace(each, value=others.get(each.value, each.value)) for each in self.inner)
         return replace(self, steps=steps, inner=inner)
 
 
@@ -194,14 +199,14 @@ def _added(place: Place, step: _Step, bounds: Bounds | None) -> Place:
         return replace(place, steps=(*place.steps, (index, scale)))
     if step.count:
         reach = place.reach + scale * (step.count - 1)
-        return replace(place, inner=(*place.inner, (index, scale)), reach=reach, is_assumed=True)
+        return replace(place, inner=(*place.inner, InnerIndex(index, scale)), reach=reach, is_assumed=True)
     between = None if bounds is None else bounds.of(index, user)
-    if between is None:
+    if between is None or scale * between.length >= step.record_size:
         raise _midst(user, place)
     return replace(
         place,
         constant=place.constant + scale * between.least,
-        inner=(*place.inner, (index, scale), (number(_INDEX, -between.least), scale)),
+        inner=(*place.inner, InnerIndex(index, scale, between.least)),
         reach=place.reach + scale * between.length,
     )
 
