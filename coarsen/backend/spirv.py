@@ -1,6 +1,7 @@
 """The SPIR-V writer, through LLVM's own SPIR-V back end.
 
-    ir.Kernel ─▶ refusals ─▶ builtins that the back end lacks are defined ─▶ spirv64 module ─▶ words ─▶ checked
+    ir.Kernel ─▶ refusals ─▶ starts of arrays are computed ─▶ builtins that the back end lacks are defined
+              ─▶ spirv64 module ─▶ words ─▶ checked
 
 What the back end can't take makes it stop, so `spirv_limits.py` refuses it before. A builtin
 that neither it nor `spirv_library.py` knows it writes as a function to be linked in: found in the words, refused.
@@ -15,6 +16,7 @@ from pathlib import Path
 from coarsen.backend.builtin_library import with_definitions
 from coarsen.backend.llvm_module import kernel_module
 from coarsen.backend.processes import output_of_script
+from coarsen.backend.spirv_array_starts import with_computed_starts
 from coarsen.backend.spirv_library import spirv_library
 from coarsen.backend.spirv_limits import check_limits
 from coarsen.backend.spirv_printf import without_variadic_calls
@@ -59,7 +61,8 @@ def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
     check_limits(kernel)
     bits = kernel.graph.size_type.width
     triple = f"spirv{bits}v{version}-unknown-unknown"
-    text = with_definitions(module_text(without_variadic_calls(kernel)), spirv_library, kernel.structures)
+    prepared = with_computed_starts(without_variadic_calls(kernel), kernel)
+    text = with_definitions(module_text(prepared), spirv_library, kernel.structures)
     with kernel_module(kernel, text) as module:
         run_passes(module, _CLEAN_UP)
         assembly = keep_widenings_apart(str(module))

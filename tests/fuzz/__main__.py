@@ -1,7 +1,8 @@
 """Tries many random kernels:  python -m tests.fuzz --seeds 0:2000 [--device intel] [--jobs 2]
 
 Prints each failing seed at once, then the smallest kernel found that fails in the same way, with how it is
-coarsened; at the end what came of all, and how many kernels a minute. Ends with 1 if anything failed.
+coarsened; at the end what came of all, on how many kernels boxes were made, and how many kernels a minute. Ends
+with 1 if anything failed. `--device oclgrind` also looks for races and accesses beside buffers.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tests.fuzz.variants import statements
 
 COMPILED_DEVICES = ("intel", "pocl")
 PROGRESS = 100  # a line for so many
+_BOXES, _NO_BOX = "(boxes made)", "(boxes refused)"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,13 @@ class Finding:
     target: Target
     verdict: Verdict
     smallest: Trial | None = None
+    has_boxes: bool = False
+
+    @property
+    def has_no_box(self) -> bool:
+        """Whether a part of an array was to be copied to local memory and was not."""
+        refused = self.verdict.kind == "refused" and self.verdict.detail.startswith("place-")
+        return self.has_boxes and (refused or self.verdict.kind == "error")
 
     def __str__(self) -> str:
         line = f"seed {self.seed} on {self.target}: {self.verdict.kind}: {self.verdict.detail}"
@@ -62,7 +71,7 @@ def try_seed(seed: int, on: list[Target], child: Child, shrink_attempts: int) ->
     # SPIR-V takes a process more: with each fourth seed.
     for target in (target for target in on if target.form == "opencl_c" or seed % 4 == 0):
         verdict = child.judge(trial, target)
-        yield Finding(seed, target, verdict)
+        yield Finding(seed, target, verdict, has_boxes=trial.has_boxes)
         if verdict.is_failure and shrink_attempts:
             # Each attempt that hangs takes the whole time limit.
             attempts = shrink_attempts // 20 if verdict.kind == "hang" else shrink_attempts
@@ -82,6 +91,7 @@ def _seeds(text: str) -> range:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Tries many random kernels.")
     parser.add_argument("--seeds", type=_seeds, default=range(1000), help="first:last+1, or one")
+    parser.add_argument("--boxes", action="store_true", help="of the seeds, those that copy a part of an array")
     parser.add_argument("--device", help="a part of the name of the only device to use")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--time-limit", type=float, default=TIME_LIMIT_SECONDS, help="of one attempt, in seconds")
@@ -90,10 +100,15 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(options: argparse.Namespace) -> Counter[tuple[str, str]]:
+def _chosen(options: argparse.Namespace) -> list[int]:
+    """The seeds to try."""
+    return [seed for seed in options.seeds if not options.boxes or trial_of(seed).has_boxes]
+
+
+def _run(options: argparse.Namespace, chosen: list[int]) -> Counter[tuple[str, str]]:
     """Try all seeds; counts what came of them, by target and kind."""
     counts: Counter[tuple[str, str]] = Counter()
-    on, seeds = targets(options.device), iter(options.seeds)
+    on, seeds = targets(options.device), iter(chosen)
     found: SimpleQueue[Finding | None] = SimpleQueue()
 
     def work() -> None:
@@ -116,26 +131,34 @@ def _run(options: argparse.Namespace) -> Counter[tuple[str, str]]:
 def _tell(finding: Finding, counts: Counter[tuple[str, str]]) -> None:
     if finding.verdict.is_failure or finding.verdict.kind == "original":
         print(finding, flush=True)
-    if finding.smallest is None and sum(counts.values()) % PROGRESS == PROGRESS - 1:
-        print(f"… {sum(counts.values()) + 1} tried, at seed {finding.seed}", file=sys.stderr, flush=True)
+    if finding.smallest is None and _tried(counts) % PROGRESS == PROGRESS - 1:
+        print(f"… {_tried(counts) + 1} tried, at seed {finding.seed}", file=sys.stderr, flush=True)
     if finding.smallest is None:
         kind = finding.verdict.kind
         counts[str(finding.target), f"refused, {finding.verdict.detail}" if kind == "refused" else kind] += 1
+        if finding.has_boxes and kind != "original":
+            counts[str(finding.target), _NO_BOX if finding.has_no_box else _BOXES] += 1
+
+
+def _tried(counts: Counter[tuple[str, str]]) -> int:
+    return sum(count for (_, kind), count in counts.items() if kind not in (_BOXES, _NO_BOX))
 
 
 def main() -> int:
     options = _options()
+    chosen = _chosen(options)
     if options.show:
-        for seed in options.seeds:
+        for seed in chosen:
             print(f"// seed {seed}: {trial_of(seed).describe()}\n{trial_of(seed).source}")
         return 0
     start = time.monotonic()
-    counts = _run(options)
+    counts = _run(options, chosen)
     seconds = time.monotonic() - start
     for (target, kind), count in sorted(counts.items()):
         print(f"{target:16} {kind:40} {count}")
-    print(f"{len(options.seeds)} kernels in {seconds:.0f} s, {len(options.seeds) / seconds * 60:.0f} a minute")
-    return int(any(Verdict(kind).is_failure for _, kind in counts if not kind.startswith("refused")))
+    print(f"{len(chosen)} kernels in {seconds:.0f} s, {len(chosen) / seconds * 60:.0f} a minute")
+    kinds = {kind for _, kind in counts if not kind.startswith("refused") and kind not in (_BOXES, _NO_BOX)}
+    return int(any(Verdict(kind).is_failure for kind in kinds))
 
 
 if __name__ == "__main__":

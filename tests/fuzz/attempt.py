@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,25 @@ from coarsen.pipeline import carry_out
 from coarsen.variant.array_json import array_from_json
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
 from tests.fuzz.launches import Launch, sizes_of
 from tests.fuzz.render import COUNTERS, DATA, NAME, OPERATIONS, SLOTS
-from tests.fuzz.trial import UNOPTIMISED
+from tests.fuzz.trial import UNOPTIMISED, FieldBuffers
+from tests.oclgrind.watch import Findings
+from tests.transform.harness import workaround
 
 ORIGINAL, COARSENED = "original", "coarsened"
-Contents = list[NDArray[np.uint32]]
+Contents = list[NDArray[Any]]
+_NUMPY_TYPES = {
+    "uchar": np.uint8,
+    "ushort": np.uint16,
+    "uint": np.uint32,
+    "ulong": np.uint64,
+    "float": np.float32,
+    "uint2": np.uint32,
+}
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,8 @@ class Verdict:
 
     `kind` is "same" or "refused" (with the code in `detail`), or a failure of the coarsened kernel, "wrong
     result", "outside" (of its buffers), "not built", "error" (in this package), "crash" or "hang"; or "original",
-    whatever the device did to the uncoarsened kernel. `detail` says more, in a line.
+    whatever the device did to the uncoarsened kernel; or "found", what Oclgrind finds in the coarsened one alone.
+    `detail` says more, in a line.
     """
 
     kind: str
@@ -63,6 +75,7 @@ class Attempt:
     inputs: int
     optimise: bool
     arrays: tuple[ArrayPlan, ...] = ()
+    field: FieldBuffers | None = None
 
     @property
     def variant(self) -> Variant:
@@ -88,6 +101,7 @@ class Attempt:
             fields["inputs"],
             fields["optimise"],
             tuple(array_from_json(name, plan) for name, plan in fields["arrays"].items()),
+            None if fields["field"] is None else FieldBuffers(**fields["field"]),
         )
 
 
@@ -103,9 +117,17 @@ def _transforms(fields: dict[str, Any]) -> Transforms:
 
 
 Report = Callable[[str], None]
+# What a simulator has found up to now; nothing on other devices.
+Found = Callable[[], Findings]
 
 
-def attempt(wanted: Attempt, queue: cl.CommandQueue, form: str, report: Report = lambda stage: None) -> Verdict:
+def attempt(
+    wanted: Attempt,
+    queue: cl.CommandQueue,
+    form: str,
+    report: Report = lambda stage: None,
+    found: Found = Findings,
+) -> Verdict:
     """Run original and coarsened kernel on the queue's device, the latter through "opencl_c" or "spirv".
 
     `report` is told what comes next, so that one who watches from outside knows what crashed.
@@ -119,21 +141,36 @@ def attempt(wanted: Attempt, queue: cl.CommandQueue, form: str, report: Report =
     except Exception as error:  # whatever this package raises is a finding
         return Verdict("error", _line(error))
     report(ORIGINAL)
-    options = [] if wanted.optimise else [UNOPTIMISED]
+    options = list(dict.fromkeys([*([] if wanted.optimise else [UNOPTIMISED]), *workaround(queue.context)]))
+    before = found()
     try:
         original = _build(queue.context, wanted.source, options)
         expected = _run(queue, original, wanted, wanted.launch.global_size, wanted.launch.local_size, ())
     except cl.Error as error:
         return Verdict("original", _line(error))
     report(COARSENED)
+    of_original = found() - before
     standard = [kernel.opencl_c_standard if form == "opencl_c" else kernel.spirv_standard]
     sizes = sizes_of(wanted.launch, wanted.configuration, wanted.any_size, wanted.free_local_size)
+    built: cl.Kernel | None = None
     try:
         built = _build(queue.context, code, [*standard, *options])
         got = _run(queue, built, wanted, *sizes, _added(kernel.kernel, wanted.launch))
     except cl.Error as error:
+        if built is not None and _is_too_large(built, queue.device):
+            return Verdict("refused", "more local memory than the device has")
         return Verdict("not built", _line(error))
+    seen = found() - before - of_original
+    new = sorted(message for message in seen if message not in of_original)
+    if new:
+        return Verdict("found", new[0])
     return _compared(expected, got)
+
+
+def _is_too_large(kernel: cl.Kernel, device: cl.Device) -> bool:
+    """Whether copies of arrays for each merged work-group are more than a device has room for."""
+    needed = kernel.get_work_group_info(cl.kernel_work_group_info.LOCAL_MEM_SIZE, device)
+    return int(needed) > int(device.local_mem_size)
 
 
 def _line(error: Exception) -> str:
@@ -152,7 +189,14 @@ def _lowered(source: str) -> Kernel:
 @functools.lru_cache(maxsize=2)
 def coarsened(source: str, variant: Variant) -> CoarsenedKernel:
     """A kernel, coarsened; kept for the next device."""
-    return CoarsenedKernel(carry_out(_lowered(source), variant).kernel, variant.coarsenings, ())
+    kernel = _lowered(source)
+    variant = replace(variant, arrays=tuple(plan for plan in variant.arrays if _is_there(kernel, plan)))
+    return CoarsenedKernel(carry_out(kernel, variant).kernel, variant.coarsenings, ())
+
+
+def _is_there(kernel: Kernel, plan: ArrayPlan) -> bool:
+    """False for a local array that only code after a `return` uses."""
+    return plan.pad == NO_PAD or f"{NAME}.{plan.argument}" in kernel.graph.variables
 
 
 def _build(context: cl.Context, source: str | bytes, options: list[str]) -> cl.Kernel:
@@ -169,6 +213,18 @@ def _inputs(seed: int) -> tuple[Contents, list[np.uint32]]:
     result = rng.integers(0, 2**32, 96 * SLOTS, dtype=np.uint32)
     total = rng.integers(0, 2**32, len(OPERATIONS) * COUNTERS, dtype=np.uint32)
     return [data, result, total], [np.uint32(number) for number in rng.integers(0, 99, 2)]
+
+
+def _field_contents(field: FieldBuffers, seed: int) -> Contents:
+    """Contents of a field, and of the windows' weights."""
+    rng = np.random.default_rng((seed, field.elements))
+    shape = (field.elements, 2) if field.element == "uint2" else field.elements
+    # Whole numbers that a float holds.
+    most = {"uchar": 2**8, "ushort": 2**16, "float": 2**20}.get(field.element, 2**32)
+    return [
+        rng.integers(0, most, shape).astype(_NUMPY_TYPES[field.element]),
+        rng.integers(0, 2**32, field.weights, dtype=np.uint32),
+    ]
 
 
 def _added(kernel: Kernel, launch: Launch) -> tuple[Any, ...]:
@@ -205,15 +261,35 @@ def _run(
     buffers = [GuardedBuffer(queue, array) for array in contents]
     # PyOpenCL's annotation of a kernel's arguments leaves out local memory.
     tile: Any = cl.LocalMemory(_tile_bytes(wanted.launch))
-    kernel.set_args(*(buffer.view for buffer in buffers), tile, *numbers, *added)
+    fields, field_arguments = _field(queue, wanted)
+    own = (*(buffer.view for buffer in buffers), tile, *numbers, *field_arguments)
+    kernel.set_args(*own, *added)
     cl.enqueue_nd_range_kernel(queue, kernel, global_size, local_size, wanted.launch.offset).wait()
-    return _Left([buffer.read() for buffer in buffers], all(buffer.intact() for buffer in buffers))
+    left = [buffer.read() for buffer in buffers] + [_contents(queue, buffer) for buffer in fields]
+    return _Left(left, all(buffer.intact() for buffer in buffers))
+
+
+def _field(queue: cl.CommandQueue, wanted: Attempt) -> tuple[list[cl.Buffer], list[Any]]:
+    """The buffers of a field, without guard zones so that Oclgrind sees what is read beyond, and its arguments."""
+    if wanted.field is None:
+        return [], []
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    contents = _field_contents(wanted.field, wanted.inputs)
+    buffers = [cl.Buffer(queue.context, flags, hostbuf=each) for each in contents]
+    return buffers, [*buffers, np.uint32(wanted.field.width)]
+
+
+def _contents(queue: cl.CommandQueue, buffer: cl.Buffer) -> NDArray[np.uint8]:
+    contents = np.empty(buffer.size, np.uint8)
+    cl.enqueue_copy(queue, contents, buffer)
+    return contents
 
 
 def _compared(expected: _Left, got: _Left) -> Verdict:
     if not got.kept_inside:
         return Verdict("outside", "the coarsened kernel wrote outside its buffers")
-    for name, wanted, found in zip(("data", "result", "total"), expected.contents, got.contents, strict=True):
+    names = ("data", "result", "total", "field", "weights")[: len(expected.contents)]
+    for name, wanted, found in zip(names, expected.contents, got.contents, strict=True):
         wrong = np.flatnonzero(wanted != found)
         if wrong.size:
             first = wrong[0]

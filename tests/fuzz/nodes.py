@@ -5,6 +5,7 @@ behaviour, since the way each node is written leaves no room for either:
 
 - arithmetic is unsigned (it wraps), divisors are made odd (never 0), shifts are by constants below 32, floats are
   small integers and halves of them (exact);
+- `field` and `weights` are read only, and have as many elements as are read (`field.py`);
 - `data` is read only; indices into it and into private arrays are taken modulo the length, or are the item's id
   times a small factor plus a small number, for which there is room;
 - `result` has a row of slots for each work-item, which no other item reads or writes;
@@ -24,6 +25,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from tests.fuzz.field import Field, Tap, Window
 
 # Expressions: all of type uint.
 
@@ -271,6 +274,25 @@ class Reduce:
     target: str
 
 
+@dataclass(frozen=True)
+class Stencil:
+    """Adds elements of `field` to `target`, three times what was there each time: taps in loops over windows.
+
+    All stencils of a kernel read the same field.
+
+    `weighted` multiplies by an element of `weights`, one for each round of the windows. `factored` writes an axis
+    as a sum times its factor, or else as a sum of products; `turned` begins with the last of what is added.
+    """
+
+    target: str
+    field: Field
+    windows: tuple[Window, ...]
+    taps: tuple[Tap, ...]
+    weighted: bool
+    factored: bool
+    turned: bool
+
+
 Statement: TypeAlias = (
     Assign
     | SetElement
@@ -286,6 +308,7 @@ Statement: TypeAlias = (
     | Exchange
     | Tally
     | Reduce
+    | Stencil
 )
 Node: TypeAlias = Expression | Condition | Statement
 
@@ -311,3 +334,8 @@ class Kernel:
     layout: Layout
     helpers: tuple[Helper, ...]
     body: tuple[Statement, ...]
+
+    @property
+    def stencils(self) -> tuple[Stencil, ...]:
+        """Those in its body, which are never inside of other statements."""
+        return tuple(statement for statement in self.body if isinstance(statement, Stencil))

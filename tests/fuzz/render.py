@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import singledispatch
 
 from tests.fuzz import nodes
 from tests.fuzz.nodes import Kernel, Statement
+from tests.fuzz.render_fields import parameters, stencil
 
 NAME = "fuzzed"
 DATA = 512
@@ -42,6 +43,7 @@ VARIABLES = {
     "g0": "b + group",
     "g1": "a ^ 5u",
 }
+DIVERGENT_TARGETS = ("d0", "d1", "d2", "u0", "u1")
 _OTHERS = {
     "array": f"uint array[{ARRAY}] = {{a, b, 3u, 4u}};",
     "w": "uint4 w = (uint4)(a, b, id, 5u);",
@@ -53,16 +55,22 @@ _OFFSET = re.compile(r" - get_global_offset\(\d\)")
 _BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
 
 
-def source(kernel: Kernel) -> str:
-    """OpenCL C of `fuzzed(data, result, total, tile, a, b)`, with nothing declared that it doesn't use."""
+def source(kernel: Kernel, local_size: Sequence[int] = ()) -> str:
+    """OpenCL C of `fuzzed(data, result, total, tile, a, b)`, with nothing declared that it doesn't use.
+
+    With stencils it has three arguments more (`render_fields.parameters`), and demands the local size.
+    """
     helpers = "".join(_helper(helper) for helper in kernel.helpers)
     body = [*_block(kernel.body), *(f"RESULT({slot}u) = {name};" for slot, name in enumerate(_seen(kernel)))]
     lines = [*_declarations(body, kernel), *body]
     text = "\n    ".join(line.replace("RESULT(", f"{_result(kernel)}(") for line in lines)
+    further = [f", {parameters(each.field)}" for each in kernel.stencils[:1]]
+    sizes = ", ".join(str(size) for size in (*local_size, 1, 1)[:3])
+    kind = f"kernel __attribute__((reqd_work_group_size({sizes})))\nvoid" if further else "kernel void"
     return (
         "#define ROWS(slot) result[id * 6u + slot]\n#define COLUMNS(slot) result[slot * size + id]\n"
-        f"{helpers}kernel void {NAME}(global const uint *data, global uint *result, global uint *total,\n"
-        f"                   local uint *tile, uint a, uint b) {{\n    {text}\n}}\n"
+        f"{helpers}{kind} {NAME}(global const uint *data, global uint *result, global uint *total,\n"
+        f"                   local uint *tile, uint a, uint b{''.join(further)}) {{\n    {text}\n}}\n"
     )
 
 
@@ -317,3 +325,8 @@ def _(node: nodes.Reduce) -> list[str]:
         f"{node.target} ^= {memory}[0];",
         _BARRIER,
     ]
+
+
+@_lines.register
+def _(node: nodes.Stencil) -> list[str]:
+    return stencil(node)

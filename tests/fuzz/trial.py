@@ -10,12 +10,14 @@ from typing import Any
 from coarsen.variant.array_json import array_to_json
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import NO_PAD, XOR, Pad
+from coarsen.variant.padding import XOR, Pad
 from coarsen.variant.placement import Place
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from tests.fuzz import nodes
 from tests.fuzz.draw_coarsening import draw_configuration
+from tests.fuzz.field import last_read, weights_read
 from tests.fuzz.generate import KernelGenerator
+from tests.fuzz.generate_fields import with_field
 from tests.fuzz.launches import Launch, draw_launch
 from tests.fuzz.render import DATA, MAX_GROUP, source
 
@@ -24,8 +26,20 @@ UNOPTIMISED = "-cl-opt-disable"
 _DISTINCT = 0.5
 # Of the trials, those that read `data` from another memory; of kernels with a local array, those that pad it.
 _PLACED, _PADDED = 0.4, 0.7
+# Of the trials, those that read boxes of an array; of these, those that copy them to local memory.
+_FIELDS, _BOXES = 0.3, 0.85
 _SHARED = "local uint shared["
 _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")
+
+
+@dataclass(frozen=True)
+class FieldBuffers:
+    """What is passed for a field: so many elements, and of the windows' weights, and the width."""
+
+    element: str
+    elements: int
+    weights: int
+    width: int
 
 
 @dataclass(frozen=True)
@@ -49,13 +63,30 @@ class Trial:
     @property
     def arrays(self) -> tuple[ArrayPlan, ...]:
         """The plans of arrays that the kernel has."""
-        has_shared = _SHARED in self.source
-        return tuple(plan for plan in self.plans if has_shared or plan.pad == NO_PAD)
+        text = self.source
+        marks = {"shared": _SHARED, "field": "field[", "weights": "weights["}
+        return tuple(plan for plan in self.plans if marks.get(plan.argument, "") in text)
+
+    @property
+    def has_boxes(self) -> bool:
+        """Whether boxes are to be copied to local memory."""
+        return any(plan.place is Place.LOCAL and plan.shape is None for plan in self.arrays)
 
     @property
     def source(self) -> str:
         """The kernel's OpenCL C."""
-        return source(self.kernel)
+        return source(self.kernel, self.launch.local_size)
+
+    @property
+    def field(self) -> FieldBuffers | None:
+        """What is passed for the array that boxes are read of; None where there is none."""
+        stencils = self.kernel.stencils
+        if not stencils:
+            return None
+        field = stencils[0].field
+        last = max(last_read(field, each.windows, each.taps, self.launch) for each in stencils)
+        weights = max(weights_read(each.windows) for each in stencils)
+        return FieldBuffers(field.element, last + 1, weights, field.width)
 
     def describe(self) -> str:
         """How to do it again by hand."""
@@ -72,7 +103,11 @@ def trial_of(seed: int) -> Trial:
     kernel = KernelGenerator(seed).kernel()
     launch = draw_launch(chosen, kernel.dimensions, kernel.counts_offset)
     any_size = chosen.random() < 0.25
-    grouped = _GROUPED.search(source(kernel)) is not None
+    fields = random.Random(f"field {seed}")
+    has_field = fields.random() < _FIELDS
+    if has_field:
+        kernel = with_field(kernel, launch, fields)
+    grouped = has_field or _GROUPED.search(source(kernel)) is not None
     return Trial(
         kernel,
         launch,
@@ -82,8 +117,14 @@ def trial_of(seed: int) -> Trial:
         _transforms(chosen, random.Random(f"distinct {seed}").random() < _DISTINCT),
         seed,
         optimise=chosen.random() < 0.25,
-        plans=_plans(random.Random(f"arrays {seed}")),
+        plans=(*_plans(random.Random(f"arrays {seed}")), *_boxes(fields)),
     )
+
+
+def _boxes(chosen: random.Random) -> tuple[ArrayPlan, ...]:
+    """Boxes of the field, and of the weights if it has some."""
+    arrays = [name for name, share in (("field", _BOXES), ("weights", 0.5)) if chosen.random() < share]
+    return tuple(ArrayPlan(name, place=Place.LOCAL) for name in arrays)
 
 
 def _plans(chosen: random.Random) -> tuple[ArrayPlan, ...]:
@@ -122,5 +163,6 @@ def to_json(trial: Trial) -> dict[str, Any]:
         "transforms": asdict(trial.transforms),
         "inputs": trial.inputs,
         "optimise": trial.optimise,
+        "field": None if trial.field is None else asdict(trial.field),
         "arrays": {plan.argument: array_to_json(plan) for plan in trial.arrays},
     }

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from coarsen.variant.coarsening import Coarsening, configuration
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from tests.fuzz.field import Axis, Tap, Window
 from tests.fuzz.launches import Launch, divides
 from tests.fuzz.nodes import (
     Condition,
@@ -29,6 +30,8 @@ from tests.fuzz.trial import Trial
 
 Node = TypeVar("Node")
 _EXPRESSIONS, _CONDITIONS, _STATEMENTS = get_args(Expression), get_args(Condition), get_args(Statement)
+# Parts of a box's description: a simpler one may read elsewhere.
+_KEPT = Axis | Window | int
 _SIMPLE = (Constant(0), Constant(1), Constant(2))
 
 
@@ -182,7 +185,7 @@ def _simpler(node: Any) -> Iterator[Any]:  # noqa: ANN401 (any node, and its lik
         yield from (one for one in smaller if size(one) < size(node))
     for field in fields(node):
         value = getattr(node, field.name)
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and not all(isinstance(part, _KEPT) for part in value):
             yield from (replace(node, **{field.name: less}) for less in _fewer_parts(value))
         elif is_dataclass(value):
             yield from (replace(node, **{field.name: less}) for less in _simpler(value))
@@ -192,6 +195,9 @@ def _fewer_parts(value: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     """A block of statements with less, a switch with fewer cases, a vector with simpler values."""
     if all(isinstance(part, _STATEMENTS) for part in value):
         yield from _blocks(value)
+    elif all(isinstance(part, Tap) for part in value):
+        if len(value) > 1:
+            yield from (value[:index] + value[index + 1 :] for index in range(len(value)))
     elif all(isinstance(part, tuple) for part in value):
         if len(value) > 1:
             yield from (value[:index] + value[index + 1 :] for index in range(len(value)))

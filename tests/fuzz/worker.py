@@ -8,11 +8,13 @@ of the standard output is one too: {"stage": …} before what may crash, {"kind"
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import sys
 import warnings
+from dataclasses import dataclass
 from typing import Any, TextIO
 
 import pyopencl as cl
@@ -20,13 +22,28 @@ import pyopencl as cl
 from coarsen.backend.processes import end_with_parent
 from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import find_device
-from tests.fuzz.attempt import Attempt, attempt
+from tests.fuzz.attempt import Attempt, Found, attempt
+from tests.oclgrind.watch import Findings, watching
+
+_UNTIL_THE_END = contextlib.ExitStack()
+
+
+@dataclass(frozen=True)
+class _Device:
+    """A context on a device, and what a simulator has found on it; nothing on other devices."""
+
+    context: cl.Context
+    found: Found
 
 
 @functools.cache
-def context_of(name: str) -> cl.Context:
-    """A context on the device that is called so."""
-    return cl.Context([open_device(find_device(name))])
+def _device(name: str) -> _Device:
+    """The device that is called so."""
+    described = find_device(name)
+    if described.is_called("oclgrind"):
+        watched = _UNTIL_THE_END.enter_context(watching(described))
+        return _Device(watched.context, watched.findings)
+    return _Device(cl.Context([open_device(described)]), Findings)
 
 
 def _serve(answers: TextIO) -> None:
@@ -36,8 +53,9 @@ def _serve(answers: TextIO) -> None:
 
     for line in sys.stdin:
         wanted = json.loads(line)
-        queue = cl.CommandQueue(context_of(wanted["device"]))
-        verdict = attempt(Attempt.of(wanted["attempt"]), queue, wanted["form"], lambda stage: say(stage=stage))
+        on, tried = _device(wanted["device"]), Attempt.of(wanted["attempt"])
+        queue = cl.CommandQueue(on.context)
+        verdict = attempt(tried, queue, wanted["form"], lambda stage: say(stage=stage), on.found)
         say(kind=verdict.kind, detail=verdict.detail)
 
 
@@ -47,7 +65,8 @@ def main() -> None:
     # Drivers print to the standard output: answers go to what it was, all else to the standard error.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    _serve(answers)
+    with _UNTIL_THE_END:
+        _serve(answers)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Layouts: the accesses to an argument's array rewritten for another layout or order of its elements.
 
 elements.py        all uses of the argument: which element, which bytes of it; or why that can't be said
+bounds.py          between which numbers an index is
 element_types.py   the record that an element is
 index_arithmetic.py  indices of 64 bits
 operand_arithmetic.py  arithmetic on operands

@@ -61,7 +61,7 @@ class Target:
     def alignment(self, place: Place, piece: Piece) -> int:
         """Return the power of two that the new address of a piece is a multiple of."""
         record = self.arrangement.record
-        scales = [scale for _, scale in place.inner]
+        scales = [each.scale for each in place.inner]
         common = math.gcd(record.alignment(piece.field), piece.start - piece.field.offset, *scales)
         return common & -common
 
@@ -93,7 +93,7 @@ def _chosen_of(target: Target, place: Place, start: int, size: int) -> Piece | N
         return None
     record = target.arrangement.record
     first = next(each for each in record.fields if each.offset <= start < each.end)
-    if start + size > first.end or any(scale % first.size for _, scale in place.inner):
+    if start + size > first.end or any(each.scale % first.size for each in place.inner):
         return None
     return Piece(first, start, size, is_one_of=True)
 
@@ -125,8 +125,10 @@ class Addresses:
         if position is None:
             position = element_index(self._arithmetic, place, target.arrangement.record.size)
         pointer = self._field(target, place, piece.field, position)
-        for value, scale in place.inner:
-            distance = self._arithmetic.times(self._arithmetic.wide(value), scale)
+        for each in place.inner:
+            # What is taken off first leaves no address beside the array on the way.
+            index = self._arithmetic.plus(self._arithmetic.wide(each.value), number(_INDEX, -each.least))
+            distance = self._arithmetic.times(index, each.scale)
             if piece.is_one_of:
                 distance = self._arithmetic.computed(Opcode.MUL, distance, self._lanes(target))
             pointer = self._bytes_on(pointer, distance)

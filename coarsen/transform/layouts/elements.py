@@ -7,6 +7,8 @@
 Addresses are followed through `getelementptr` alone: what merges pointers, compares, stores or passes them on, is
 refused. Each of the steps must be `inbounds`: only then the index of the element is exact, and no sum of bytes has
 wrapped round. An index into an array inside of a record is taken to stay in that array, as OpenCL C demands.
+An address that steps on there (`float *p = bodies[i].place + k; p[j]`) is followed where k and j are known to be
+between numbers (`bounds.py`); whether these lie in the array is for whoever uses the place to see.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from coarsen.ir.layout import field_offset, size_of
 from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
+from coarsen.transform.layouts.bounds import Bounds
 
 # The slot in which each has the address that it accesses.
 _ACCESSED = {Opcode.LOAD: 0, Opcode.STORE: 1, Opcode.ATOMICRMW: 0, Opcode.CMPXCHG: 0}
@@ -35,6 +38,15 @@ _VECTOR_ACCESSES = ("vload", "vstore", "async_work_group")
 
 
 @dataclass(frozen=True)
+class InnerIndex:
+    """A value that chooses in an array inside of a record, less what it is at least; what a step multiplies."""
+
+    value: Operand
+    scale: int
+    least: int = 0
+
+
+@dataclass(frozen=True)
 class Place:
     """An address: the argument, and the sum of what is added to it, in bytes.
 
@@ -42,17 +54,19 @@ class Place:
         array: its start, an argument or a variable.
         constant: what is added in any case.
         steps: values with what they are multiplied by, a multiple of the record's size.
-        inner: values that choose in an array inside of a record, with what they are multiplied by.
+        inner: indices into an array inside of a record; each adds nothing or more.
         reach: how much the inner ones add at most.
         position: where the element stands by the array's order; None for an array without one.
+        is_assumed: whether an inner one is taken to stay in its array.
     """
 
     array: Named
     constant: int = 0
     steps: tuple[tuple[Operand, int], ...] = ()
-    inner: tuple[tuple[Operand, int], ...] = ()
+    inner: tuple[InnerIndex, ...] = ()
     reach: int = 0
     position: Operand | None = None
+    is_assumed: bool = False
 
     @property
     def name(self) -> str:
@@ -65,9 +79,8 @@ class Place:
 
     def with_values(self, others: Mapping[Operand, Operand]) -> Place:
         """Return the place with other values in their stead."""
-        steps, inner = (
-            tuple((others.get(value, value), scale) for value, scale in each) for each in (self.steps, self.inner)
-        )
+        steps = tuple((others.get(value, value), scale) for value, scale in self.steps)
+        inner = tuple(replace(each, value=others.get(each.value, each.value)) for each in self.inner)
         position = self.position if self.position is None else others.get(self.position, self.position)
         return replace(self, steps=steps, inner=inner, position=position)
 
@@ -82,7 +95,7 @@ def called(array: Named) -> str:
 
 
 def resolved_uses(
-    array: Named, record_size: int, *, vectors: bool = False
+    array: Named, record_size: int, *, vectors: bool = False, bounds: Bounds | None = None
 ) -> Iterator[tuple[Instruction, int, Place]]:
     """Yield each access to an array: the instruction, the slot of the address, the place.
 
@@ -90,6 +103,7 @@ def resolved_uses(
         array: an argument or a variable, which no constant expression names.
         record_size: of an element, in bytes.
         vectors: whether `vload` and `vstore` are accesses; their index is not in the place.
+        bounds: of indices; None where an address must not step on inside of a record.
 
     Raises:
         RefusalError: `layout-pointer-escapes`, a use that is none of those that are followed;
@@ -102,7 +116,7 @@ def resolved_uses(
             user = use.user
             assert isinstance(user, Instruction)
             if user.opcode is Opcode.GETELEMENTPTR and use.slot == 0:
-                waiting.append((user, _stepped(place, user, record_size)))
+                waiting.append((user, _stepped(place, user, record_size, bounds)))
             elif _is_access(user, use.slot) or (vectors and is_vector_access(user)):
                 yield user, use.slot, place
             else:
@@ -127,7 +141,7 @@ def is_vector_access(instruction: Instruction) -> bool:
 
 def stepped_by(place: Place, index: Operand, scale: int, user: Instruction, record_size: int) -> Place:
     """Return a place some bytes on, an index times their number. Raises RefusalError: `layout-mixed-types`."""
-    return _added(place, index, scale, None, user, record_size)
+    return _added(place, _Step(index, scale, None, user, record_size), None)
 
 
 def _is_access(user: Instruction, slot: int) -> bool:
@@ -146,16 +160,16 @@ def _escape(user: Instruction, array: str) -> RefusalError:
     return RefusalError("layout-pointer-escapes", reason, user.position)
 
 
-def _stepped(place: Place, user: Instruction, record_size: int) -> Place:
+def _stepped(place: Place, user: Instruction, record_size: int, bounds: Bounds | None) -> Place:
     """The place to which a `getelementptr` leads from another one."""
     if "inbounds" not in user.flags or not isinstance(user.type, PointerType):
         reason = f"an address in {place.name} may wrap around, or is one of several"
         raise RefusalError("layout-pointer-escapes", reason, user.position)
     assert isinstance(user.detail, ElementAddress)
     stepped_over: Type = user.detail.source_type
-    for number, index in enumerate(user.operands[1:]):
+    for place_of_index, index in enumerate(user.operands[1:]):
         count = None
-        if number == 0:
+        if place_of_index == 0:
             scale = size_of(stepped_over)
         elif isinstance(stepped_over, StructType):
             chosen = _constant(index, user, place)
@@ -166,24 +180,42 @@ def _stepped(place: Place, user: Instruction, record_size: int) -> Place:
             assert isinstance(stepped_over, ArrayType | VectorType)
             count, stepped_over = stepped_over.count, stepped_over.element
             scale = size_of(stepped_over)
-        place = _added(place, index, scale, count, user, record_size)
+        place = _added(place, _Step(index, scale, count, user, record_size), bounds)
     return place
 
 
-def _added(
-    place: Place, index: Operand, scale: int, count: int | None, user: Instruction, record_size: int
-) -> Place:
-    """The place with an index of some bytes added; `count` is the length of the array that it chooses in."""
+@dataclass(frozen=True)
+class _Step:
+    """An index of an address: `count` is the length of the array that it chooses in, if it does."""
+
+    index: Operand
+    scale: int
+    count: int | None
+    user: Instruction
+    record_size: int
+
+
+def _added(place: Place, step: _Step, bounds: Bounds | None) -> Place:
+    """The place with an index of some bytes added."""
+    index, scale, user = step.index, step.scale, step.user
     if not index.is_local:
         return replace(place, constant=place.constant + scale * _constant(index, user, place))
     if not isinstance(index.type, IntegerType) or index.type.width > 64:
         raise _midst(user, place)
-    if scale % record_size == 0:
+    if scale % step.record_size == 0:
         return replace(place, steps=(*place.steps, (index, scale)))
-    if not count:
+    if step.count:
+        reach = place.reach + scale * (step.count - 1)
+        return replace(place, inner=(*place.inner, InnerIndex(index, scale)), reach=reach, is_assumed=True)
+    between = None if bounds is None else bounds.of(index, user)
+    if between is None or scale * between.length >= step.record_size:
         raise _midst(user, place)
-    reach = place.reach + scale * (count - 1)
-    return replace(place, inner=(*place.inner, (index, scale)), reach=reach)
+    return replace(
+        place,
+        constant=place.constant + scale * between.least,
+        inner=(*place.inner, InnerIndex(index, scale, between.least)),
+        reach=place.reach + scale * between.length,
+    )
 
 
 def _constant(index: Operand, user: Instruction, place: Place) -> int:
@@ -204,6 +236,6 @@ def by_instruction(uses: Iterator[tuple[Instruction, int, Place]], found: dict[I
 
 
 def spanned(accesses: Mapping[Instruction, Places]) -> Iterator[tuple[Instruction, Place]]:
-    """Yield the accesses that choose in an array inside of a record."""
+    """Yield the accesses that choose in an array inside of a record, and are taken to stay there."""
     for instruction, places in accesses.items():
-        yield from ((instruction, place) for place in places.values() if place.inner)
+        yield from ((instruction, place) for place in places.values() if place.is_assumed)

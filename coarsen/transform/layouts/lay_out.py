@@ -41,6 +41,7 @@ from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, Type
 from coarsen.near_names import did_you_mean
 from coarsen.transform.layouts.addresses import Addresses, Piece, Target, pieces_of, whole_piece
+from coarsen.transform.layouts.bounds import Bounds
 from coarsen.transform.layouts.copied_padding import copied_padding
 from coarsen.transform.layouts.element_types import ElementType, element_type
 from coarsen.transform.layouts.elements import (
@@ -119,7 +120,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
     arrays: list[LaidArray] = []
     targets: dict[Named, Target] = {}
     accesses: dict[Instruction, Places] = {}
-    extents = Extents(kernel, module)
+    extents, bounds = Extents(kernel, module), Bounds(kernel)
     for plan in plans:
         if any(each.argument == plan.argument for each in arrays):
             raise InvalidInputError(f"the argument {plan.argument} is laid out twice")
@@ -130,7 +131,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
             continue
         graph = graphs[argument.name]
         targets[graph] = replace(target, extents=extents.of(argument, target.arrangement))
-        by_instruction(resolved_uses(graph, target.arrangement.record.size), accesses)
+        by_instruction(resolved_uses(graph, target.arrangement.record.size, bounds=bounds), accesses)
     assumptions = tuple(_assumptions(accesses))
     padding = copied_padding(accesses, targets)
     positioned = with_positions(kernel, module, targets, accesses)

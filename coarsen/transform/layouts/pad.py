@@ -212,7 +212,7 @@ class _Rewriting:
 
     def _check_alignment(self) -> None:
         rows, place, instruction = self._rows, self._use.place, self._use.instruction
-        scales = [scale for _, scale in place.inner]
+        scales = [each.scale for each in place.inner]
         size = rows.element_bytes
         common = math.gcd(rows.pitch * size, self._grain * size, place.constant % size, *scales)
         if (common & -common) < self._wanted(instruction):
@@ -243,8 +243,9 @@ class _Rewriting:
             column = self._permuted(row, column, self._permutation)
         indices = [number(_INDEX, 0), row, column]
         address: Operand = self._build.element(rows.laid_type, rows.variable, indices, NewName("laid"))
-        for value, scale in place.inner:
-            distance = self._index.times(self._index.wide(value), scale)
+        for each in place.inner:
+            index = self._index.plus(self._index.wide(each.value), number(_INDEX, -each.least))
+            distance = self._index.times(index, each.scale)
             address = self._build.element(_BYTE, address, [distance], NewName("laid"))
         inner = place.constant % rows.element_bytes
         return self._build.element(_BYTE, address, [number(_INDEX, inner)], NewName("laid")) if inner else address

@@ -125,6 +125,33 @@ KERNELS = (
         W,
         number=1,
     ),
+    BoxKernel(
+        "unsigned_counters",
+        """*to = 0; for (uint k = 0; k < 4; ++k) *to = 3 * *to + a[get_global_id(0) + k] * b[k];
+    for (uint k = 1; k < 4; ++k) *to = 3 * *to + a[get_global_id(0) + k + 2] * b[k + 2];""",
+        13,
+        W + 5,
+        ("a", "b"),
+        b_read=6,
+    ),
+    BoxKernel(
+        "unsigned_counters_of_rows",
+        """*to = 0; for (uint k = 2; k < 5; ++k) *to = 3 * *to + a[get_global_id(0) + k * (size_t)n];
+    for (uint k = 0; k < 2; ++k) *to = 3 * *to + a[get_global_id(0) + (k + (size_t)1) * n];""",
+        32,
+        W + 4 * W,
+        number=W,
+    ),
+    BoxKernel(
+        "queries_asked_twice",
+        """*to = a[get_group_id(0) * 8 + get_local_id(0)] - 3 * a[get_group_id(0) * 8 + get_local_id(0) + 2]
+        + b[get_global_id(1) - get_global_offset(1)] - 3 * b[get_global_id(1) - get_global_offset(1) + 1];""",
+        10,
+        W + 2,
+        ("a", "b"),
+        offset=(3, 5),
+        b_read=H + 1,
+    ),
     BoxKernel("unsigned", "uint i = get_global_id(0), m = n; *to = a[m*y + i] ^ a[m*y + i + m];", 40, H * 34 + W),
 )
 CONFIGURATIONS: tuple[Configuration, ...] = (
@@ -181,9 +208,6 @@ REFUSED = (
     Refused("after_a_loop", "int k = 0; for (; k < 4; ++k) *to += b[k];\n*to += a[x + k];", MORE, 2),
     Refused("two_counters", "for (int k = 0, m = 3; k < 4; ++k, ++m)\n*to += a[x + m];", MORE, 2),
     Refused("cancelled", "for (int k = 0, m = n; k < 4; ++k, ++m)\n*to += a[x + k + m - m];", MORE, 2),
-    Refused(
-        "unsigned_counter", "for (uint k = 0; k < 4; ++k)\n*to += a[get_global_id(0) + k];", "of more bits", 2
-    ),
     Refused(
         "far_counters",
         "for (int k = (1 << 30) - 3; k < 1 << 30; ++k) for (int m = (1 << 30) - 3; m < 1 << 30; ++m)\n"

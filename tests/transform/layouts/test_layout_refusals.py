@@ -67,6 +67,22 @@ REFUSED = (
         "array_of_another_length", "layout-mixed-types", "all[0].x = 2; ((global int (*)[5])all)[0][i] = 1;", ARRAY
     ),
     Refused("decayed_array", "layout-mixed-types", "global int *ids = all[i].ids; ids[other[i]] = 1;", ARRAY),
+    Refused("steps_out", "layout-mixed-types", "global int *ids = all[i].ids + (i & 1); ids[i & 3] = 1;", ARRAY),
+    Refused("steps_back", "layout-mixed-types", "global int *ids = all[i].ids + (i & 1); ids[-1] = 1;", ARRAY),
+    Refused("signed_remainder", "layout-mixed-types", "global int *ids = all[i].ids; ids[i % 3] = 1;", ARRAY),
+    Refused("may_wrap", "layout-mixed-types", "global int *ids = all[i].ids; ids[i * 2 & -2] = 1;", ARRAY),
+    Refused(
+        "after_the_loop",
+        "layout-mixed-types",
+        "global int *ids = all[i].ids; int j = 0; for (; j < 3; ++j) other[j] = i; ids[j] = 1;",
+        ARRAY,
+    ),
+    Refused(
+        "open_loop",
+        "layout-mixed-types",
+        "global int *p = all[i].ids; for (int j = 0; j < *other; ++j) p[j] = 1;",
+        ARRAY,
+    ),
     Refused("volatile", "layout-mixed-types", "all[0].low = 1; *(global volatile uint *)&all[i] = 1;", SHORTS),
     Refused("two_fields", "layout-atomic-width", "all[0].low = 1; atomic_inc((global int *)&all[i]);", SHORTS),
     Refused("part_of_8", "layout-atomic-width", "atomic_inc((global int *)&all[i].tag);"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from coarsen.analysis.control_flow import EXIT, FlowGraph
-from coarsen.transform.placement.boxes.counters import Counter
+from coarsen.analysis.loop_counters import Counter
 
 
 def is_always_executed(flow: FlowGraph, block: str, counters: Mapping[str, Counter]) -> bool:

@@ -23,10 +23,10 @@ from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.algebra.numbers import POINTER_BITS, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.loop_counters import Counter, counters_of
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
-from coarsen.transform.placement.boxes.counters import Counter, counters_of
 from coarsen.transform.placement.boxes.executed import is_always_executed
 
 _EXTENSIONS = ("sext", "zext")
@@ -258,7 +258,8 @@ class _Footprints:
             return own if query is Query.LOCAL_ID else own + Polynomial.symbol(f"base {dimension}")
         if not self._is_uniform(instruction):
             raise self._refusal(read, _MORE)
-        return Polynomial.symbol(symbol)
+        # Each call of a query gives the same.
+        return Polynomial.symbol(symbol if query is None else f"{query.name} {dimension}")
 
     def _extended(self, read: Instruction, symbol: str) -> Polynomial:
         """An extension of what is the same for all, or of a counter that stays the same number."""
@@ -269,8 +270,10 @@ class _Footprints:
         if not varying:
             return Polynomial.symbol(symbol)
         counter = self._counters.get(varying[0].removeprefix("%"))
-        # Cells are up to a tile's size beyond the counter's own values, which a sign extension keeps.
-        is_same = counter is not None and extension.opcode == "sext" and extension.width >= _LEAST_WIDTH
+        # Cells are up to a tile's size beyond the counter's own values, which a sign extension keeps. Where the
+        # counter is never negative, `tile.py` extends it so in any case.
+        is_kept = counter is not None and (extension.opcode == "sext" or counter.least >= 0)
+        is_same = is_kept and extension.width >= _LEAST_WIDTH
         if is_same and inner == Polynomial.symbol(varying[0]) and self._width_of(varying[0]) == extension.width:
             return inner
         raise self._refusal(read, "its index is a number of more bits made of an id or a counter of fewer")

@@ -35,6 +35,7 @@ from coarsen.transform.placement.uses import ArrayUses, allow_changes
 from coarsen.transform.queries import Queries
 
 _ADDRESS = IntegerType(64)
+_EXTENSIONS = frozenset({Opcode.SEXT, Opcode.ZEXT})
 _DIMENSIONS = frozenset(map(str, range(DIMENSIONS)))
 
 
@@ -111,7 +112,7 @@ def copy_box_at_start(
     def copy(build: Builder, queries: Queries, cell: Operand) -> None:
         source: Operand = argument
         if isinstance(model, Instruction):
-            index = code.at_cell(build, queries, cell).operand(model.operands[1])
+            index = code.at_cell(build, queries, cell).index(model.operands[1])
             source = build.element(word, argument, [index], "from")
         value = build.load(word, source, "word", access)
         build.store(value, build.element(word, tile.variable, [cell], "to"), access)
@@ -230,6 +231,12 @@ class _AtCell:
         self._counters = counters
         self._made: dict[Instruction, Operand] = {}
 
+    def index(self, original: Operand) -> Operand:
+        """Build an index, the extension of which is as it was."""
+        if not isinstance(original, Instruction) or original.opcode not in _EXTENSIONS:
+            return self.operand(original)
+        return self._like(original, original.opcode)
+
     def operand(self, original: Operand) -> Operand:
         """Build the value of an operand."""
         if not isinstance(original, Instruction):
@@ -248,8 +255,17 @@ class _AtCell:
         if str(original.opcode) not in PURE:
             # It cancels out, or the footprint would not be known.
             return number(original.type, 0)
+        if original.opcode is Opcode.ZEXT and self._is_counter(original.operands[0]):
+            # The counter is never negative; one that stands for a cell may be.
+            return self._like(original, Opcode.SEXT)
         # A sum of numbers without a common bit is one of any; and flags hold for the ids that there are.
-        opcode = Opcode.ADD if original.opcode is Opcode.OR and "disjoint" in original.flags else original.opcode
+        is_sum = original.opcode is Opcode.OR and "disjoint" in original.flags
+        return self._like(original, Opcode.ADD if is_sum else original.opcode)
+
+    def _is_counter(self, operand: Operand) -> bool:
+        return isinstance(operand, Instruction) and operand.name in self._counters
+
+    def _like(self, original: Instruction, opcode: Opcode) -> Operand:
         operands = [self.operand(each) for each in original.operands]
         return self._build.insert(Instruction(opcode, original.type, operands, original.name, origin=Origin()))
 
