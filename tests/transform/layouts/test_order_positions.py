@@ -55,7 +55,7 @@ def launched(
     numbers = [np.int32(number) for number in launch.numbers]
     kernel.set_args(*(buffer.view for buffer in buffers.values()), *numbers, *extents)
     size = (launch.size[0] // factor, *launch.size[1:])
-    cl.enqueue_nd_range_kernel(queue, kernel, size, None, global_work_offset=launch.offset).wait()
+    cl.enqueue_nd_range_kernel(queue, kernel, size, None, launch.offset).wait()
     assert all(buffer.intact() for buffer in buffers.values())
     return {name: buffer.read() for name, buffer in buffers.items()}
 
