@@ -204,6 +204,16 @@ KERNELS = (
         ),
     ),
     OrderKernel(
+        "two_ways_in",
+        f"""{HEAD}, uint height, uint width) {{
+    uint x = 2 * get_global_id(0), y = get_global_id(1);
+    if (y + 1 < height && (x < width || from[x] > 0))
+        to[y * width + x] = from[y * width + x] + 6;
+}}""",
+        False,
+        (OrderLaunch((6, 10), (6, 10), (8, 6)), OrderLaunch((6, 16), (6, 16), (8, 6))),
+    ),
+    OrderKernel(
         "any_index",
         f"""{HEAD}, uint count) {{
     size_t i = get_global_id(0);
