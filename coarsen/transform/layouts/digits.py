@@ -11,9 +11,9 @@ What is left for dimension 0 is proved to be less than something that is the sam
 
 What a proof rests on besides is the same for the whole launch, and tested there (`Demand`): each A is the
 extent of its dimension, the bound of dimension 0 is at most its extent, and all elements are at most 2^w,
-or 2^(w-1) of an index that is extended with its sign. Then the sum of the coordinates, each times the extents of
-the faster dimensions, is less than the number of elements: it does not wrap, the index is that sum of whole
-numbers, and they are its digits, of which there is only one choice.
+or 2^(w-1) of an index that is extended with its sign; so are the extents of coordinates that are. Then the sum of
+the coordinates, each times the extents of the faster dimensions, is less than the number of elements: it does not
+wrap, the index is that sum of whole numbers, and they are its digits, of which there is only one choice.
 """
 
 from __future__ import annotations
