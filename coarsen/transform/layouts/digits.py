@@ -11,9 +11,9 @@ What is left for dimension 0 is proved to be less than something that is the sam
 
 What a proof rests on besides is the same for the whole launch, and tested there (`Demand`): each A is the
 extent of its dimension, the bound of dimension 0 is at most its extent, and all elements are at most 2^w,
-or 2^(w-1) of an index that is extended with its sign. Then the sum of the coordinates, each times the extents of
-the faster dimensions, is less than the number of elements: it does not wrap, the index is that sum of whole
-numbers, and they are its digits, of which there is only one choice.
+or 2^(w-1) of an index that is extended with its sign; so are the extents of coordinates that are. Then the sum of
+the coordinates, each times the extents of the faster dimensions, is less than the number of elements: it does not
+wrap, the index is that sum of whole numbers, and they are its digits, of which there is only one choice.
 """
 
 from __future__ import annotations
@@ -80,13 +80,23 @@ class AreIdsBelow:
 
 
 @dataclass(frozen=True)
+class IsExtentAtMost:
+    """The extent of a dimension is at most 2^bits."""
+
+    dimension: int
+    bits: int
+
+
+@dataclass(frozen=True)
 class AreElementsAtMost:
     """The array has at most 2^bits elements."""
 
     bits: int
 
 
-Demand = IsExtent | IsAtMostExtent | IsNumberBelow | AreIdsWithin | AreIdsBelow | AreElementsAtMost
+Demand = (
+    IsExtent | IsAtMostExtent | IsNumberBelow | AreIdsWithin | AreIdsBelow | IsExtentAtMost | AreElementsAtMost
+)
 _Demands = tuple[Demand, ...]
 
 
@@ -164,12 +174,14 @@ class DigitsOfIndices:
         for coordinate, larger in self._bounded(form, dimension, block):
             if larger is None or self._form(larger) == limit:
                 return coordinate
-        extended, by = self._extended_symbol(form), self._extended_symbol(limit)
-        if extended is None or by is None or extended.type != by.type:
+        extension, by = self._extension_to_index(form), self._extension_to_index(limit)
+        if extension is None or by is None or extension.operands[0].type != by.operands[0].type:
             return None
-        inner = self._form(by)
-        own = self._form(extended)
-        return self._below(own, inner, dimension, block) if own is not None and inner is not None else None
+        own, inner = self._form(extension.operands[0]), self._form(by.operands[0])
+        if own is None or inner is None:
+            return None
+        found = self._below(own, inner, dimension, block)
+        return _as_extended(found, extension, dimension) if found is not None else None
 
     def _at_slowest(self, form: Polynomial, block: str) -> Coordinate | None:
         """The value of a form that is less than something that is the same for the whole launch."""
@@ -179,13 +191,10 @@ class DigitsOfIndices:
             limit = self._limit(larger)
             if limit is not None:
                 return Coordinate(coordinate.value, (*coordinate.demands, limit))
-        extended = self._extended_symbol(form)
-        inner = self._form(extended) if extended is not None else None
+        extension = self._extension_to_index(form)
+        inner = self._form(extension.operands[0]) if extension is not None else None
         found = self._at_slowest(inner, block) if inner is not None else None
-        if found is None or extended is None:
-            return None
-        # Where it is extended with its sign it has none: it is less than the number of elements.
-        return Coordinate(found.value, (*found.demands, AreElementsAtMost(width_of(extended.type) - 1)))
+        return _as_extended(found, extension, 0) if found is not None and extension is not None else None
 
     def _limit(self, larger: Value) -> Demand | None:
         """What makes a value a limit along dimension 0; None where it may change within a launch."""
@@ -311,12 +320,12 @@ class DigitsOfIndices:
         instruction = self._kernel.definition[value.text]
         return instruction if instruction.opcode in _EXTENSIONS else None
 
-    def _extended_symbol(self, form: Polynomial) -> Value | None:
-        """What is extended to 64 bits to be all of a form."""
+    def _extension_to_index(self, form: Polynomial) -> Instruction | None:
+        """The extension to 64 bits whose result is all of a form."""
         instruction = self._symbol(form)
         if instruction is None or instruction.opcode not in _EXTENSIONS:
             return None
-        return instruction.operands[0] if instruction.type == IntegerType(_INDEX_BITS) else None
+        return instruction if instruction.type == IntegerType(_INDEX_BITS) else None
 
     def _global_id(self, value: Value) -> int | None:
         """The dimension along which a value is the global id, or its low bits."""
@@ -336,6 +345,14 @@ class DigitsOfIndices:
         if block not in self._held:
             self._held[block] = held_at(self._kernel, self._flow, block)
         return self._held[block]
+
+
+def _as_extended(coordinate: Coordinate, extension: Instruction, dimension: int) -> Coordinate:
+    """A coordinate that is the same number extended: with its sign it is if that is never set below the extent."""
+    if extension.opcode == "zext":
+        return coordinate
+    bits = width_of(extension.operands[0].type) - 1
+    return Coordinate(coordinate.value, (*coordinate.demands, IsExtentAtMost(dimension, bits)))
 
 
 def _parted(form: Polynomial, symbol: str) -> tuple[Polynomial, Polynomial]:

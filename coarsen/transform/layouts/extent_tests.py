@@ -24,6 +24,7 @@ from coarsen.transform.layouts.digits import (
     Demand,
     IsAtMostExtent,
     IsExtent,
+    IsExtentAtMost,
     IsNumberBelow,
 )
 from coarsen.transform.layouts.operand_arithmetic import OperandArithmetic
@@ -96,6 +97,8 @@ class ExtentTests:
                 return bits >= _MOST_BITS or self._compare(
                     "ule", self._ids_end(along), self._arithmetic.number(1 << bits)
                 )
+            case IsExtentAtMost(dimension, bits):
+                return self._compare("ule", extents[dimension], self._arithmetic.number(1 << bits))
             case AreElementsAtMost(bits):
                 return self._are_at_most(bits, extents)
 

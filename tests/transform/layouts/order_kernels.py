@@ -13,12 +13,13 @@ HEAD = "kernel void k(global int *to, global const int *from"
 
 @dataclass(frozen=True)
 class OrderLaunch:
-    """A launch: the arrays' shape, the kernel's numbers of 32 bits, the global size and its offset."""
+    """A launch: the arrays' shape, the kernel's numbers of so many bits, the global size and its offset."""
 
     shape: tuple[int, ...]
     numbers: tuple[int, ...]
     size: tuple[int, ...]
     offset: tuple[int, ...] | None = None
+    bits: int = 32
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,21 @@ KERNELS = (
 }}""",
         True,
         _TOLD,
+    ),
+    OrderKernel(
+        "columns_extended_with_a_sign",
+        f"""{HEAD}, uchar height, uchar width) {{
+    char x = get_global_id(0);
+    ulong y = get_global_id(1) + 1;
+    if (y < height)
+        to[y * width + x] = from[y * width + x] + 4;
+}}""",
+        # Where rows are so short that no id within them is a negative column.
+        True,
+        (
+            OrderLaunch((3, 200), (3, 200), (200, 2), bits=8),
+            OrderLaunch((3, 128), (3, 128), (128, 2), bits=8),
+        ),
     ),
     OrderKernel(
         "column_after_its_loop",

@@ -52,7 +52,7 @@ def launched(
     """What the arrays hold after a launch; guard zones are as they were."""
     buffers = {name: GuardedBuffer(queue, array) for name, array in arrays.items()}
     extents = [np.uint64(extent_of(each, launch.shape, added)) for each in added]
-    numbers = [np.int32(number) for number in launch.numbers]
+    numbers = np.array(launch.numbers).astype(f"int{launch.bits}")
     kernel.set_args(*(buffer.view for buffer in buffers.values()), *numbers, *extents)
     size = (launch.size[0] // factor, *launch.size[1:])
     cl.enqueue_nd_range_kernel(queue, kernel, size, None, launch.offset).wait()
