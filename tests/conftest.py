@@ -22,6 +22,8 @@ from coarsen.devices.discovery import DeviceDescription, discover_devices, open_
 from coarsen.devices.health import check_health
 from coarsen.devices.selection import newest_of_each_runtime
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
+from tests.selection import PLACES, everything_is_asked_for, is_taken
+from tests.slow_tests import slow_tests
 
 REQUIRED_VARIABLE = "COARSEN_REQUIRED_DEVICES"
 
@@ -81,17 +83,38 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the combinations that a test module's `runs_on(parameters)` says there are none of.
+    """Leaves out what is not of the sample, and what a test module's `runs_on(parameters)` says there is none of.
 
-    They are counted as deselected. A missing device is no such combination: its test is there, to fail.
+    Both are counted as deselected. A missing device is no such combination: its test is there, to fail. Of files
+    and tests that are named on the command line, nothing is left to the gate because it is slow.
     """
+    leaves_out = not everything_is_asked_for() and all(Path(place).is_dir() for place in config.args)
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
+    numbers: dict[str, dict[object, int]] = {}
     for item in items:
-        (kept if _exists(item) else dropped).append(item)
+        function = item.nodeid.split("[")[0]
+        every = slow_tests().get(function, 1) if leaves_out else 1
+        is_kept = _exists(item) and _is_of_the_sample(item, every, numbers.setdefault(function, {}))
+        (kept if is_kept else dropped).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
+
+
+def _is_of_the_sample(item: pytest.Item, every: int, numbers: dict[object, int]) -> bool:
+    """Return True for one of `every` parameter sets, devices by turns, for none if that is 0.
+
+    `numbers` are those of the function's parameter sets so far.
+    """
+    if every < 2:
+        return bool(every)
+    callspec = getattr(item, "callspec", None)
+    indices: dict[str, int] = getattr(callspec, "indices", {})
+    device = getattr(callspec, "params", {}).get("device", "")
+    own = tuple((name, index) for name, index in indices.items() if name != "device")
+    number = numbers.setdefault(own, len(numbers))
+    return is_taken(number, every, PLACES.get(short_name(device), 0))
 
 
 def _exists(item: pytest.Item) -> bool:

@@ -23,6 +23,8 @@ from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
+from tests.conftest import short_name
+from tests.selection import has_turn, is_taken, round_length
 from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
@@ -97,21 +99,22 @@ def forms(device: DeviceDescription) -> tuple[str, ...]:
 
 def form_by_turns(device: DeviceDescription, number: int) -> str:
     """Return the form in which the combination of a number is built: by turns, SPIR-V first where it is taken."""
-    return forms(device)[-1 if is_first_turn(number) else 0]
+    return forms(device)[0 if number // round_length() % 2 else -1]
 
 
 def is_left_out(device: DeviceDescription, number: int) -> bool:
-    """Return True if a combination is not for PoCL, which compiles for long and takes every other.
+    """Return True if a combination is not for a device: devices take turns, as `tests/selection.py` says."""
+    return not has_turn(short_name(device), number)
 
-    It takes those that other devices take as SPIR-V: so each combination's OpenCL C goes through an optimising
-    compiler somewhere.
-    """
-    return device.is_called("pocl") and not is_first_turn(number)
+
+def turns_of(device: DeviceDescription, number: int, count: int) -> tuple[int, ...]:
+    """Return which of a kernel's `count` combinations, the first of which has a number, are for a device."""
+    return tuple(turn for turn in range(count) if not is_left_out(device, number + turn))
 
 
 def is_first_turn(number: int) -> bool:
-    """Return True for every other number, but for both of what comes in pairs as often: 0, 3, 4, 7, 8 …"""
-    return (number + number // 2) % 2 == 0
+    """Return True for every other number, but for both of what comes in pairs as often: 0, 3, 5, 6 …"""
+    return is_taken(number, 2)
 
 
 def coarsened_outcome(

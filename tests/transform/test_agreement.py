@@ -1,6 +1,6 @@
 """The fast path and lock-step, on and off: the uncoarsened kernel's results, on every device.
 
-The emitted forms come by turns; PoCL takes every other combination.
+Devices and the emitted forms come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.transform.harness import (
     is_left_out,
     original_outcome,
 )
-from tests.transform.test_hazards import number_of, works_on
+from tests.transform.test_hazards import works_on
 
 CHOICES = {
     "always": Transforms(Use.ALWAYS, Use.ALWAYS),
@@ -58,28 +58,30 @@ def _parameters(case: Case, chosen: Configuration, choice: str) -> Any:  # noqa:
     return pytest.param(case, chosen, choice, id=name)
 
 
-def turn(case: Case, chosen: Configuration, choice: str) -> int:
-    """A number that a case's next configuration, and the next choice, has one more of."""
-    return number_of(case, chosen) + list(CHOICES).index(choice)
+COMBINATIONS = combinations()
+NUMBERS = {
+    (case.name, chosen, choice): number
+    for number, (case, chosen, choice) in enumerate(parameters.values for parameters in COMBINATIONS)
+}
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """As for the hazards."""
     case, device = parameters["case"], parameters["device"]
-    number = turn(case, parameters["chosen"], parameters["choice"])
+    number = NUMBERS[case.name, parameters["chosen"], parameters["choice"]]
     return works_on(case, device) and not is_left_out(device, number)
 
 
-@pytest.mark.parametrize(("case", "chosen", "choice"), combinations())
+@pytest.mark.parametrize(("case", "chosen", "choice"), COMBINATIONS)
 def test_same_results(
     case: Case, chosen: Configuration, choice: str, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     original = original_outcome(queue.context, case)
-    form = form_by_turns(device, turn(case, chosen, choice))
+    form = form_by_turns(device, NUMBERS[case.name, chosen, choice])
     changed = coarsened(case, chosen, CHOICES[choice])
     assert_same(original, coarsened_outcome(queue, changed, form, case, chosen), case.tolerance)
 
 
 def test_every_choice_is_tested_with_every_case_of_agreement() -> None:
-    tested = {(parameters.values[0].name, parameters.values[2]) for parameters in combinations()}
+    tested = {(parameters.values[0].name, parameters.values[2]) for parameters in COMBINATIONS}
     assert tested.issuperset(itertools.product((case.name for case in AGREEMENT_CASES), CHOICES))

@@ -1,6 +1,6 @@
 """Each hazard of merging work-items: the coarsened kernel gives what the original gives, on every device.
 
-The emitted forms come by turns; PoCL takes every other combination.
+Devices and the emitted forms come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ PARITY = Case(
     (4, 4, 4),
     lambda rng, n: [integers(rng, 4 * n), zeros(n // 64), np.uint32(64), np.uint32(8), np.uint32(3)],
 )
+NUMBERS = {(param.values[0].name, param.values[1]): number for number, param in enumerate(COMBINATIONS)}
 SEVERAL_DIMENSIONS = [pytest.param(case, id=case.name) for case in CASES if len(case.dimensions) > 1]
 
 
@@ -84,8 +85,8 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
 
 
 def number_of(case: Case, chosen: Configuration) -> int:
-    """The number of a configuration along one dimension among those of a case."""
-    return configurations(case, chosen[0].dimension).index(chosen)
+    """The number of a case with a configuration along one dimension among all."""
+    return NUMBERS[case.name, chosen]
 
 
 def works_on(case: Case, device: DeviceDescription) -> bool:

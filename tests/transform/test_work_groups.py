@@ -1,7 +1,7 @@
 """Whole work-groups merged: what the original gives, the coarsened kernel gives, on every device, forms by turns.
 
 `make test` runs one configuration of a kernel; with COARSEN_DIFFERENTIAL=full all are run of kernels made for
-groups and every third of the others, with and without the transforms besides replication, every other on PoCL.
+groups and every third of the others, with and without the transforms besides replication, devices by turns.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from tests.selection import everything_is_asked_for
 from tests.transform.cases import CASES, Case
 from tests.transform.group_cases import GROUP_CASES
 from tests.transform.harness import (
@@ -30,7 +31,6 @@ from tests.transform.harness import (
     lowered,
     original_outcome,
 )
-from tests.transform.suite_combinations import everything_is_asked_for
 
 FACTORS = (2, 3, 4, 8)
 # PoCL 3.1 copies what follows a barrier under a condition, for each such barrier again: it compiles for minutes.

@@ -1,12 +1,13 @@
 """Kernels with other layouts leave what they leave as written, bit for bit, and nothing in padding or outside.
 
-Numbers of elements, forms of output, and whether extents are compiled in or passed come by turns; PoCL takes every
-other combination.
+Devices (`tests/selection.py`), numbers of elements, forms of output, and whether extents are compiled in or passed
+come by turns.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +28,7 @@ from coarsen.runtime.layouts.layout import Layout
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.variant import Variant
-from tests.transform.harness import build_coarsened, form_by_turns, is_left_out, workaround
+from tests.transform.harness import build_coarsened, form_by_turns, turns_of, workaround
 from tests.transform.layouts.record_kernels import DEEP_KERNELS, HARD_KERNELS, KERNELS, MATRIX, RecordKernel
 
 LOCAL_SIZE = 32
@@ -144,21 +145,42 @@ def assert_fields_equal(got: NDArray[Any], wanted: NDArray[Any]) -> None:
             assert_fields_equal(got[name], wanted[name])
 
 
+COMBINATIONS = (
+    *itertools.product(KERNELS, PAIRS),
+    *itertools.product((*DEEP_KERNELS, *HARD_KERNELS), DEEP_PAIRS),
+)
+
+
+def first_of(kernel: RecordKernel, pair: tuple[str, str]) -> int:
+    """The number of the first combination of a kernel and its layouts among all."""
+    return COMBINATIONS.index((kernel, pair)) * len(FACTORS)
+
+
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Return True if any of the factors is for the device."""
+    if "count" in parameters:
+        number = 2 * COUNTS.index(parameters["count"])
+    elif "pair" in parameters:
+        number = first_of(parameters["kernel"], parameters["pair"])
+    else:
+        return True
+    return bool(turns_of(parameters["device"], number, len(FACTORS)))
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_layouts(
     queue: cl.CommandQueue, device: DeviceDescription, kernel: RecordKernel, pair: tuple[str, str]
 ) -> None:
-    number = 2 * (KERNELS.index(kernel) + PAIRS.index(pair))
+    number = first_of(kernel, pair)
     layouts = {
         name: Layout(dtype, ArrayLayout.parse(text))
         for (name, dtype), text in zip(kernel.arrays.items(), pair, strict=False)
     }
-    for turn, factor in enumerate(FACTORS):
-        if not is_left_out(device, number + turn):
-            shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
-            is_open = bool((number // 2 + turn) % 2)
-            check(queue, kernel, layouts, shape, factor, form_by_turns(device, number + turn), is_open=is_open)
+    for turn in turns_of(device, number, len(FACTORS)):
+        shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
+        is_open = bool((number // 2 + turn) % 2)
+        check(queue, kernel, layouts, shape, FACTORS[turn], form_by_turns(device, number + turn), is_open=is_open)
 
 
 @pytest.mark.parametrize("kernel", (*DEEP_KERNELS, *HARD_KERNELS), ids=lambda kernel: kernel.name)
@@ -166,16 +188,15 @@ def test_layouts(
 def test_arrays_inside_of_records_as_fields(
     queue: cl.CommandQueue, device: DeviceDescription, kernel: RecordKernel, pair: tuple[str, str]
 ) -> None:
-    number = 2 * ((*DEEP_KERNELS, *HARD_KERNELS).index(kernel) + DEEP_PAIRS.index(pair))
+    number = first_of(kernel, pair)
     layouts = {
         name: Layout(dtype, ArrayLayout.parse(text))
         for (name, dtype), text in zip(kernel.arrays.items(), pair, strict=True)
     }
-    for turn, factor in enumerate(FACTORS):
-        if not is_left_out(device, number + turn):
-            shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
-            is_open = bool((number // 2 + turn) % 2)
-            check(queue, kernel, layouts, shape, factor, form_by_turns(device, number + turn), is_open=is_open)
+    for turn in turns_of(device, number, len(FACTORS)):
+        shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
+        is_open = bool((number // 2 + turn) % 2)
+        check(queue, kernel, layouts, shape, FACTORS[turn], form_by_turns(device, number + turn), is_open=is_open)
 
 
 @pytest.mark.parametrize(
@@ -188,19 +209,17 @@ def test_orders(queue: cl.CommandQueue, device: DeviceDescription, count: int, t
         name: Layout(dtype, ArrayLayout.parse(text), Order((1, 0)))
         for (name, dtype), text in zip(MATRIX.arrays.items(), texts, strict=True)
     }
-    for turn, factor in enumerate(FACTORS):
-        if not is_left_out(device, number + turn):
-            form = form_by_turns(device, number + turn)
-            check(queue, MATRIX, layouts, SHAPES[count], factor, form, is_open=not turn)
+    for turn in turns_of(device, number, len(FACTORS)):
+        form = form_by_turns(device, number + turn)
+        check(queue, MATRIX, layouts, SHAPES[count], FACTORS[turn], form, is_open=not turn)
 
 
 @pytest.mark.compiled_devices
 def test_a_large_array_of_15_bytes_in_16(queue: cl.CommandQueue, device: DeviceDescription) -> None:
     kernel = next(each for each in KERNELS if each.name == "in_place")
     assert (kernel.arrays["all"].itemsize, Layout.soa(kernel.arrays["all"]).record.content) == (16, 15)
-    if not is_left_out(device, 1):
-        layouts = {"all": Layout.soa(kernel.arrays["all"])}
-        check(queue, kernel, layouts, (1_000_003,), 4, form_by_turns(device, 1), is_open=True)
+    layouts = {"all": Layout.soa(kernel.arrays["all"])}
+    check(queue, kernel, layouts, (1_000_003,), 4, form_by_turns(device, 1), is_open=True)
 
 
 def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> None:

@@ -1,10 +1,11 @@
 """Kernels that read an argument's array from another memory leave what they leave as written, on each device.
 
-Forms of output come by turns; PoCL takes every other combination.
+Devices and forms of output come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +25,9 @@ from tests.transform.harness import (
     assert_same,
     coarsened_outcome,
     form_by_turns,
-    is_left_out,
     lowered,
     original_outcome,
+    turns_of,
 )
 
 FILTER = """
@@ -113,21 +114,26 @@ CONFIGURATIONS: tuple[Configuration, ...] = ((), (Coarsening(4),), (Coarsening(2
 COMBINATIONS = [(kernel, place) for kernel in KERNELS for place in PLACES]
 
 
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Return True if any of the configurations is for the device."""
+    number = COMBINATIONS.index((parameters["kernel"], parameters["place"])) * len(CONFIGURATIONS)
+    return bool(turns_of(parameters["device"], number, len(CONFIGURATIONS)))
+
+
 @pytest.mark.parametrize(
     ("kernel", "place"),
     COMBINATIONS,
     ids=[f"{kernel.array}{kernel.count}-{place}" for kernel, place in COMBINATIONS],
 )
 def test_places(queue: cl.CommandQueue, device: DeviceDescription, kernel: PlacedKernel, place: str) -> None:
-    number = COMBINATIONS.index((kernel, place))
+    number = COMBINATIONS.index((kernel, place)) * len(CONFIGURATIONS)
     original = original_outcome(queue.context, kernel.case)
     shapes = [f"{kernel.array}={kernel.count}"]
     plans = array_plans((), (), shapes, places=[f"{kernel.array}={place}"])
     laid = laid_out(lowered(kernel.case), plans)
     assert [each.apart_from for each in laid.placed] == [("to",)]
-    for turn, chosen in enumerate(CONFIGURATIONS):
-        if is_left_out(device, number + turn):
-            continue
+    for turn in turns_of(device, number, len(CONFIGURATIONS)):
+        chosen = CONFIGURATIONS[turn]
         result = CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
         form = form_by_turns(device, number + turn)
         assert_same(original, coarsened_outcome(queue, result, form, kernel.case, chosen), kernel.case.tolerance)
