@@ -4,12 +4,16 @@ The gate sets COARSEN_DIFFERENTIAL=full and runs all tests. `make test` leaves t
 (`tests/slow_tests.py`), and of the differential tests it runs one of every six combinations on each device.
 
 Devices take turns. In the gate each of the three that it has takes every third combination of a kernel and a
-configuration, so that each kernel with each transform goes through all of them.
+configuration, so that each kernel with each transform goes through all of them. Tests of tools run on one of them
+each.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
 FULL = "COARSEN_DIFFERENTIAL"
 SAMPLED = 6
@@ -36,6 +40,19 @@ CHOOSING = (
 )
 # Where in a round a device has its turn.
 PLACES = {"intel": 0, "pocl": 1, "oclgrind": 2}
+# Below tests: folders of what is not about the kernels that come out; one of the devices is enough for each test.
+ON_ONE_DEVICE = (
+    "cli",
+    "drop_in",
+    "opencl_bench/inputs",
+    "opencl_bench/measure",
+    "opencl_bench/studies",
+    "opencl_bench/sweep",
+    "opencl_bench/tuning",
+    "opencl_bench/workloads/described",
+    "opencl_bench/workloads/synthetic",
+    "runtime",
+)
 
 
 def everything_is_asked_for() -> bool:
@@ -43,24 +60,59 @@ def everything_is_asked_for() -> bool:
     return os.environ.get(FULL) == "full"
 
 
+def needs_one_device(path: str) -> bool:
+    """Return True if a test of a module, `tests/…`, runs on one of its devices, by turns."""
+    return path.startswith(tuple(f"tests/{name}/" for name in ON_ONE_DEVICE))
+
+
 def choose_by_themselves() -> frozenset[str]:
     """The paths of the test modules that choose a sample."""
     return frozenset(f"tests/{name}.py" for name in CHOOSING)
 
 
-def has_turn(device: str, number: int) -> bool:
-    """Return True if a combination of a kernel and a configuration is for a device.
+@dataclass(frozen=True)
+class Turn:
+    """A combination of a kernel and a configuration: whose turn it is.
 
-    Args:
-        device: the short name of the device, as in test ids.
-        number: the combination's number among all, those of a kernel beside each other.
+    `number` goes up by one from one of a kernel's combinations to the next, and starts with another number for the
+    next kernel; `of` is how many combinations the kernel has.
     """
-    return is_taken(number, round_length(), PLACES.get(device, 0))
+
+    number: int
+    of: int = SAMPLED
+
+    @classmethod
+    def of_some(cls, number: int, of: int) -> Turn:
+        """One of few combinations: `make test` need not take one of each kernel."""
+        return cls(number, of if everything_is_asked_for() else SAMPLED)
+
+    @property
+    def is_odd(self) -> bool:
+        """Return True for every other of the combinations that a device takes."""
+        return bool(self.number // self._round % 2)
+
+    def is_for(self, device: str) -> bool:
+        """Return True if a device, of which this is the short name, takes the combination.
+
+        Each device takes one of each kernel's at least.
+        """
+        return (self.number + PLACES.get(device, 0)) % self._round == 0
+
+    @property
+    def _round(self) -> int:
+        return min(self.of, len(PLACES) if everything_is_asked_for() else SAMPLED)
 
 
-def round_length() -> int:
-    """Return of how many combinations a device takes one."""
-    return len(PLACES) if everything_is_asked_for() else SAMPLED
+def turns_by(kernels: Sequence[Hashable]) -> list[Turn]:
+    """Return the turns of a list of combinations, of which the kernels are given."""
+    counts = Counter(kernels)
+    starts = {kernel: start for start, kernel in enumerate(counts)}
+    met: Counter[Hashable] = Counter()
+    turns = []
+    for kernel in kernels:
+        turns.append(Turn(starts[kernel] + met[kernel], counts[kernel]))
+        met[kernel] += 1
+    return turns
 
 
 def is_taken(number: int, every: int, place: int = 0) -> bool:

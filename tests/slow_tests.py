@@ -19,7 +19,7 @@ from tests.selection import choose_by_themselves
 
 LISTED = Path(__file__).with_name("slow_tests.txt")
 # A function whose tests take longer than this on average is left to the gate, in seconds on a busy machine.
-SECONDS = 1.0
+SECONDS = 0.8
 # One that takes as long as this in all, with as many parameter sets, has a sample of them.
 SECONDS_IN_ALL = 3.0
 PARAMETER_SETS = 6

@@ -24,7 +24,7 @@ from coarsen.variant.coarsening import Coarsening, Configuration, Level, configu
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 from tests.conftest import short_name
-from tests.selection import has_turn, is_taken, round_length
+from tests.selection import Turn, is_taken
 from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
@@ -97,19 +97,20 @@ def forms(device: DeviceDescription) -> tuple[str, ...]:
     return ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",)
 
 
-def form_by_turns(device: DeviceDescription, number: int) -> str:
-    """Return the form in which the combination of a number is built: by turns, SPIR-V first where it is taken."""
-    return forms(device)[0 if number // round_length() % 2 else -1]
+def form_by_turns(device: DeviceDescription, turn: Turn) -> str:
+    """Return the form in which a combination is built: by turns, SPIR-V first where it is taken."""
+    return forms(device)[0 if turn.is_odd else -1]
 
 
-def is_left_out(device: DeviceDescription, number: int) -> bool:
+def is_left_out(device: DeviceDescription, turn: Turn) -> bool:
     """Return True if a combination is not for a device: devices take turns, as `tests/selection.py` says."""
-    return not has_turn(short_name(device), number)
+    return not turn.is_for(short_name(device))
 
 
-def turns_of(device: DeviceDescription, number: int, count: int) -> tuple[int, ...]:
-    """Return which of a kernel's `count` combinations, the first of which has a number, are for a device."""
-    return tuple(turn for turn in range(count) if not is_left_out(device, number + turn))
+def turns_of(device: DeviceDescription, kernel: int, count: int) -> dict[int, Turn]:
+    """Return those of a kernel's `count` combinations, by their numbers, that are for a device."""
+    turns = {number: Turn.of_some(kernel + number, count) for number in range(count)}
+    return {number: turn for number, turn in turns.items() if not is_left_out(device, turn)}
 
 
 def is_first_turn(number: int) -> bool:

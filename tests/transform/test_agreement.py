@@ -15,6 +15,7 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from tests.selection import turns_by
 from tests.transform.agreement_cases import AGREEMENT_CASES
 from tests.transform.cases import CASES, Case
 from tests.transform.harness import (
@@ -59,17 +60,15 @@ def _parameters(case: Case, chosen: Configuration, choice: str) -> Any:  # noqa:
 
 
 COMBINATIONS = combinations()
-NUMBERS = {
-    (case.name, chosen, choice): number
-    for number, (case, chosen, choice) in enumerate(parameters.values for parameters in COMBINATIONS)
-}
+_KEYS = [(param.values[0].name, *param.values[1:]) for param in COMBINATIONS]
+TURNS = dict(zip(_KEYS, turns_by([key[0] for key in _KEYS]), strict=True))
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """As for the hazards."""
     case, device = parameters["case"], parameters["device"]
-    number = NUMBERS[case.name, parameters["chosen"], parameters["choice"]]
-    return works_on(case, device) and not is_left_out(device, number)
+    turn = TURNS[case.name, parameters["chosen"], parameters["choice"]]
+    return works_on(case, device) and not is_left_out(device, turn)
 
 
 @pytest.mark.parametrize(("case", "chosen", "choice"), COMBINATIONS)
@@ -77,7 +76,7 @@ def test_same_results(
     case: Case, chosen: Configuration, choice: str, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     original = original_outcome(queue.context, case)
-    form = form_by_turns(device, NUMBERS[case.name, chosen, choice])
+    form = form_by_turns(device, TURNS[case.name, chosen, choice])
     changed = coarsened(case, chosen, CHOICES[choice])
     assert_same(original, coarsened_outcome(queue, changed, form, case, chosen), case.tolerance)
 

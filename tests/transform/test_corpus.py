@@ -23,6 +23,7 @@ from coarsen.frontend.options import parse_options
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from tests.frontend.corpus import Launch, assert_same, launches, run
+from tests.selection import turns_by
 from tests.transform.harness import divided, form_by_turns, is_left_out
 
 LAUNCHES = launches()
@@ -58,12 +59,13 @@ def original_results(context: cl.Context, name: str) -> list[np.ndarray[Any, Any
 
 
 COMBINATIONS = combinations()
+TURNS = turns_by([name for name, _ in COMBINATIONS])
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Whether the device takes the kernel as it stands in its file, and the combination is for it."""
     kernel, device = LAUNCHES[parameters["name"]].path.stem, parameters["device"]
-    if is_left_out(device, COMBINATIONS.index((parameters["name"], parameters["chosen"]))):
+    if is_left_out(device, TURNS[COMBINATIONS.index((parameters["name"], parameters["chosen"]))]):
         return False
     return not any(device.runs_on(part) and kernel in kernels for part, kernels in BEYOND.items())
 
@@ -77,7 +79,7 @@ def test_same_results(name: str, chosen: Coarsening, device: DeviceDescription, 
         global_size=divided(launch.global_size, (chosen,)),
         local_size=divided(launch.local_size, (chosen,)),
     )
-    form = form_by_turns(device, COMBINATIONS.index((name, chosen)))
+    form = form_by_turns(device, TURNS[COMBINATIONS.index((name, chosen))])
     program = build(queue.context, coarsened(name, chosen), form, launch)
     assert_same(original, run(smaller, program, queue), launch)
 

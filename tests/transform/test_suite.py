@@ -26,6 +26,7 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.launch import divide_launch
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.variant.coarsening import Configuration, configuration
+from tests.selection import turns_by
 from tests.transform.harness import build_coarsened, form_by_turns, is_first_turn, is_left_out
 from tests.transform.suite_combinations import Combination, all_combinations, chosen_combinations, pairwise_cover
 
@@ -83,7 +84,7 @@ class CoarsenedBenchmark:
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Whether the device has the memory that the launches ask for, and the combination is for it."""
     combination, device = parameters["combination"], parameters["device"]
-    return fits(combination, device) and not is_left_out(device, COMBINATIONS.index(combination))
+    return fits(combination, device) and not is_left_out(device, TURNS[COMBINATIONS.index(combination)])
 
 
 def fits(combination: Combination, device: DeviceDescription) -> bool:
@@ -94,6 +95,7 @@ def fits(combination: Combination, device: DeviceDescription) -> bool:
 
 
 COMBINATIONS = chosen_combinations()
+TURNS = turns_by([(each.benchmark, each.coarsening.dimension) for each in COMBINATIONS])
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
@@ -101,7 +103,7 @@ def test_gives_the_reference_results(
     combination: Combination, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     work = workload(combination.benchmark, combination.coarsening.dimension)
-    form = form_by_turns(device, COMBINATIONS.index(combination))
+    form = form_by_turns(device, TURNS[COMBINATIONS.index(combination)])
     kernels = CoarsenedBenchmark(queue, combination, form)
     result = run_workload(queue, work, kernels.choose)
     assert compare(result.outputs, work.expected(), work) == [], form

@@ -31,7 +31,7 @@ from coarsen.opencl_bench.workloads.benchmark import Launch, LocalSize, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
-from tests.selection import everything_is_asked_for
+from tests.selection import everything_is_asked_for, turns_by
 from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items
 from tests.transform.test_suite import local_bytes, lowered
 
@@ -146,7 +146,7 @@ def further(added: tuple[AddedArgument, ...], arguments: tuple[KernelArgument, .
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Return True if the device has the local memory that the launches ask for, and the merging is for it."""
     merging, device = parameters["merging"], parameters["device"]
-    if everything_is_asked_for() and is_left_out(device, MERGINGS.index(merging)):
+    if everything_is_asked_for() and is_left_out(device, TURNS[MERGINGS.index(merging)]):
         return False
     groups = next(coarsening.factor for coarsening in merging.chosen if coarsening.level is Level.GROUP)
     enough: bool = groups * local_bytes(workload(merging.benchmark, merging.dimension)) <= device.local_memory
@@ -154,12 +154,13 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
 
 
 MERGINGS = sample(list(all_mergings()))
+TURNS = turns_by([merging.benchmark for merging in MERGINGS])
 
 
 @pytest.mark.parametrize("merging", MERGINGS, ids=str)
 def test_gives_the_reference_results(merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
     work = workload(merging.benchmark, merging.dimension)
-    form = form_by_turns(device, MERGINGS.index(merging))
+    form = form_by_turns(device, TURNS[MERGINGS.index(merging)])
     kernels = MergedBenchmark(queue, merging, form)
     result = run_workload(queue, work, kernels.choose)
     assert compare(result.outputs, work.expected(), work) == [], form

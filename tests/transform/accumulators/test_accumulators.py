@@ -25,7 +25,7 @@ from coarsen.transform.distinct import DistinctMemory
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
-from tests.selection import everything_is_asked_for
+from tests.selection import Turn, everything_is_asked_for
 from tests.transform.accumulators.kernels import SMALL, Small
 from tests.transform.cases import CASES, Argument, Case
 from tests.transform.harness import (
@@ -85,9 +85,8 @@ def test_small_kernels_give_the_same(
     number: int, name: str, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     case, chosen = SMALL[name].case, fitting(SMALL[name])
-    first = number * len(_CONFIGURATIONS)
-    for turn in turns_of(device, first, len(chosen)):
-        check(case, chosen[turn], _TRANSFORMS[(number + turn) % 2], form_by_turns(device, first + turn), queue)
+    for place, turn in turns_of(device, number, len(chosen)).items():
+        check(case, chosen[place], _TRANSFORMS[(number + place) % 2], form_by_turns(device, turn), queue)
 
 
 @pytest.mark.parametrize(("number", "case"), [pytest.param(n, case, id=case.name) for n, case in enumerate(CASES)])
@@ -95,7 +94,7 @@ def test_hazards_give_the_same(number: int, case: Case, device: DeviceDescriptio
     for dimension in case.dimensions:
         if case.local_size[dimension] % 2 == 0:
             chosen = configuration([Coarsening(2, dimension)])
-            check(case, chosen, _TRANSFORMS[number % 2], form_by_turns(device, number), queue)
+            check(case, chosen, _TRANSFORMS[number % 2], form_by_turns(device, Turn(number, 1)), queue)
 
 
 def check(case: Case, chosen: Configuration, transforms: Transforms, form: str, queue: cl.CommandQueue) -> None:
@@ -114,10 +113,10 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     device = parameters["device"]
     if "number" in parameters and "name" in parameters:
         number = parameters["number"]
-        return bool(turns_of(device, number * len(_CONFIGURATIONS), len(fitting(SMALL[parameters["name"]]))))
+        return bool(turns_of(device, number, len(fitting(SMALL[parameters["name"]]))))
     if "case" not in parameters:
         return True
-    if not everything_is_asked_for() and is_left_out(device, parameters["number"]):
+    if not everything_is_asked_for() and is_left_out(device, Turn(parameters["number"])):
         return False
     case = parameters["case"]
     wrong = bool(case.wrong_on_if_wide) and device.runs_on(case.wrong_on_if_wide)

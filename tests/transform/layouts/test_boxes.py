@@ -137,29 +137,24 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
 )
 
 
-def first_of(kernel: BoxKernel) -> int:
-    """The number of a kernel's first combination among all."""
-    return KERNELS.index(kernel) * len(CONFIGURATIONS)
-
-
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Return True if any of a kernel's configurations is for the device."""
     return "device" not in parameters or bool(
-        turns_of(parameters["device"], first_of(parameters["kernel"]), len(CONFIGURATIONS))
+        turns_of(parameters["device"], KERNELS.index(parameters["kernel"]), len(CONFIGURATIONS))
     )
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_boxes(queue: cl.CommandQueue, device: DeviceDescription, kernel: BoxKernel) -> None:
-    number, case = first_of(kernel), kernel.case
+    number, case = KERNELS.index(kernel), kernel.case
     original = original_outcome(queue.context, case)
     laid = laid_out(lowered(case), [array_plan(name, place="local") for name in kernel.arrays])
     assert [(each.argument, each.size) for each in laid.placed] == [(name, None) for name in kernel.arrays]
     assert f"[{kernel.cells} x i32]" in laid.kernel.graph.variables["k.a_tile"].definition
-    for turn in turns_of(device, number, len(CONFIGURATIONS)):
-        chosen = CONFIGURATIONS[turn]
+    for place, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
+        chosen = CONFIGURATIONS[place]
         result = CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
-        form = form_by_turns(device, number + turn)
+        form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, case, chosen), case.tolerance)
 
 

@@ -28,6 +28,7 @@ from coarsen.runtime.layouts.layout import Layout
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.variant import Variant
+from tests.selection import SAMPLED, Turn
 from tests.transform.harness import build_coarsened, form_by_turns, turns_of, workaround
 from tests.transform.layouts.record_kernels import DEEP_KERNELS, HARD_KERNELS, KERNELS, MATRIX, RecordKernel
 
@@ -151,17 +152,17 @@ COMBINATIONS = (
 )
 
 
-def first_of(kernel: RecordKernel, pair: tuple[str, str]) -> int:
-    """The number of the first combination of a kernel and its layouts among all."""
-    return COMBINATIONS.index((kernel, pair)) * len(FACTORS)
+def number_of(kernel: RecordKernel, pair: tuple[str, str]) -> int:
+    """The number of a kernel and its layouts among all."""
+    return COMBINATIONS.index((kernel, pair))
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Return True if any of the factors is for the device."""
     if "count" in parameters:
-        number = 2 * COUNTS.index(parameters["count"])
+        number = COUNTS.index(parameters["count"])
     elif "pair" in parameters:
-        number = first_of(parameters["kernel"], parameters["pair"])
+        number = number_of(parameters["kernel"], parameters["pair"])
     else:
         return True
     return bool(turns_of(parameters["device"], number, len(FACTORS)))
@@ -172,15 +173,15 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
 def test_layouts(
     queue: cl.CommandQueue, device: DeviceDescription, kernel: RecordKernel, pair: tuple[str, str]
 ) -> None:
-    number = first_of(kernel, pair)
+    number = number_of(kernel, pair)
     layouts = {
         name: Layout(dtype, ArrayLayout.parse(text))
         for (name, dtype), text in zip(kernel.arrays.items(), pair, strict=False)
     }
-    for turn in turns_of(device, number, len(FACTORS)):
-        shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
-        is_open = bool((number // 2 + turn) % 2)
-        check(queue, kernel, layouts, shape, FACTORS[turn], form_by_turns(device, number + turn), is_open=is_open)
+    for place, turn in turns_of(device, number, len(FACTORS)).items():
+        shape = (COUNTS[(number + place) % len(COUNTS)],)
+        is_open = bool((number + place) % 2)
+        check(queue, kernel, layouts, shape, FACTORS[place], form_by_turns(device, turn), is_open=is_open)
 
 
 @pytest.mark.parametrize("kernel", (*DEEP_KERNELS, *HARD_KERNELS), ids=lambda kernel: kernel.name)
@@ -188,15 +189,15 @@ def test_layouts(
 def test_arrays_inside_of_records_as_fields(
     queue: cl.CommandQueue, device: DeviceDescription, kernel: RecordKernel, pair: tuple[str, str]
 ) -> None:
-    number = first_of(kernel, pair)
+    number = number_of(kernel, pair)
     layouts = {
         name: Layout(dtype, ArrayLayout.parse(text))
         for (name, dtype), text in zip(kernel.arrays.items(), pair, strict=True)
     }
-    for turn in turns_of(device, number, len(FACTORS)):
-        shape = (COUNTS[(number // 2 + turn) % len(COUNTS)],)
-        is_open = bool((number // 2 + turn) % 2)
-        check(queue, kernel, layouts, shape, FACTORS[turn], form_by_turns(device, number + turn), is_open=is_open)
+    for place, turn in turns_of(device, number, len(FACTORS)).items():
+        shape = (COUNTS[(number + place) % len(COUNTS)],)
+        is_open = bool((number + place) % 2)
+        check(queue, kernel, layouts, shape, FACTORS[place], form_by_turns(device, turn), is_open=is_open)
 
 
 @pytest.mark.parametrize(
@@ -204,14 +205,14 @@ def test_arrays_inside_of_records_as_fields(
     [(1, ("soa", "aos")), (31, ("aos", "soa")), (33, ("aos", "aosoa:4")), (1000, ("aos", "aos"))],
 )
 def test_orders(queue: cl.CommandQueue, device: DeviceDescription, count: int, texts: tuple[str, str]) -> None:
-    number = 2 * COUNTS.index(count)
+    number = COUNTS.index(count)
     layouts = {
         name: Layout(dtype, ArrayLayout.parse(text), Order((1, 0)))
         for (name, dtype), text in zip(MATRIX.arrays.items(), texts, strict=True)
     }
-    for turn in turns_of(device, number, len(FACTORS)):
-        form = form_by_turns(device, number + turn)
-        check(queue, MATRIX, layouts, SHAPES[count], FACTORS[turn], form, is_open=not turn)
+    for place, turn in turns_of(device, number, len(FACTORS)).items():
+        form = form_by_turns(device, turn)
+        check(queue, MATRIX, layouts, SHAPES[count], FACTORS[place], form, is_open=not place)
 
 
 @pytest.mark.compiled_devices
@@ -219,7 +220,7 @@ def test_a_large_array_of_15_bytes_in_16(queue: cl.CommandQueue, device: DeviceD
     kernel = next(each for each in KERNELS if each.name == "in_place")
     assert (kernel.arrays["all"].itemsize, Layout.soa(kernel.arrays["all"]).record.content) == (16, 15)
     layouts = {"all": Layout.soa(kernel.arrays["all"])}
-    check(queue, kernel, layouts, (1_000_003,), 4, form_by_turns(device, 1), is_open=True)
+    check(queue, kernel, layouts, (1_000_003,), 4, form_by_turns(device, Turn(0)), is_open=True)
 
 
 def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> None:
@@ -229,4 +230,12 @@ def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> 
         "from": Layout(kernel.arrays["from"], ArrayLayout.parse("aosoa:8"), Order((1, 2, 0))),
     }
     for is_open in (False, True):
-        check(queue, kernel, layouts, (3, 4, 5), FACTORS[-1], form_by_turns(device, is_open), is_open=is_open)
+        check(
+            queue,
+            kernel,
+            layouts,
+            (3, 4, 5),
+            FACTORS[-1],
+            form_by_turns(device, Turn(SAMPLED * is_open)),
+            is_open=is_open,
+        )
