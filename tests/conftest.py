@@ -86,14 +86,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leaves out what is not of the sample, and what a test module's `runs_on(parameters)` says there is none of.
 
     Both are counted as deselected. A missing device is no such combination: its test is there, to fail. Of files
-    and tests that are named on the command line, nothing is left to the gate because it is slow, nor to one device.
+    and tests that are named on the command line, nothing is left to the gate, nor to one device.
     """
     names_folders = all(Path(place).is_dir() for place in config.args)
     leaves_out = names_folders and not everything_is_asked_for()
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
     others = _on_other_devices(items) if names_folders else set()
-    numbers: dict[str, dict[object, int]] = {}
+    numbers: dict[str, dict[str, int]] = {}
     for item in items:
         function = item.nodeid.split("[")[0]
         every = slow_tests().get(function, 1) if leaves_out else 1
@@ -110,11 +110,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _on_other_devices(items: list[pytest.Item]) -> set[pytest.Item]:
     """Of tests that need one device, by turns another one, those for further devices."""
-    by_test: dict[tuple[str, object], list[pytest.Item]] = {}
+    by_test: dict[str, list[pytest.Item]] = {}
     for item in items:
         has_device = isinstance(_parameters_of(item).get("device"), DeviceDescription)
         if has_device and needs_one_device(item.nodeid) and _exists(item):
-            by_test.setdefault((item.nodeid.split("[")[0], _others_of(item)), []).append(item)
+            by_test.setdefault(_without_device(item), []).append(item)
     tests = enumerate(by_test.values())
     return {item for number, alike in tests for item in alike if item is not alike[number % len(alike)]}
 
@@ -124,13 +124,17 @@ def _parameters_of(item: pytest.Item) -> dict[str, object]:
     return parameters
 
 
-def _others_of(item: pytest.Item) -> tuple[tuple[str, int], ...]:
-    """The numbers of a test's parameters without that of the device."""
-    indices: dict[str, int] = getattr(getattr(item, "callspec", None), "indices", {})
-    return tuple((name, index) for name, index in indices.items() if name != "device")
+def _without_device(item: pytest.Item) -> str:
+    """A test's name, the same for all devices: theirs stand last."""
+    device = _parameters_of(item).get("device")
+    return (
+        item.nodeid.removesuffix(f"{short_name(device)}]")
+        if isinstance(device, DeviceDescription)
+        else item.nodeid
+    )
 
 
-def _is_of_the_sample(item: pytest.Item, every: int, numbers: dict[object, int]) -> bool:
+def _is_of_the_sample(item: pytest.Item, every: int, numbers: dict[str, int]) -> bool:
     """Return True for one of `every` parameter sets, devices by turns, for none if that is 0.
 
     `numbers` are those of the function's parameter sets so far.
@@ -138,7 +142,7 @@ def _is_of_the_sample(item: pytest.Item, every: int, numbers: dict[object, int])
     if every < 2:
         return bool(every)
     device = _parameters_of(item).get("device")
-    number = numbers.setdefault(_others_of(item), len(numbers))
+    number = numbers.setdefault(_without_device(item), len(numbers))
     by_turns = isinstance(device, DeviceDescription) and not needs_one_device(item.nodeid)
     place = PLACES.get(short_name(device), 0) if by_turns else 0
     return is_taken(number, every, place)

@@ -4,8 +4,8 @@ The gate sets COARSEN_DIFFERENTIAL=full and runs all tests. `make test` leaves t
 (`tests/slow_tests.py`), and of the differential tests it runs one of every six combinations on each device.
 
 Devices take turns. In the gate each of the three that it has takes every third combination of a kernel and a
-configuration, so that each kernel with each transform goes through all of them. Tests of tools run on one of them
-each.
+configuration, so that each kernel with each transform goes through all of them. Tests of tools, and of
+single instructions, run on one of them each.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ CHOOSING = (
 )
 # Where in a round a device has its turn.
 PLACES = {"intel": 0, "pocl": 1, "oclgrind": 2}
-# Below tests: folders of what is not about the kernels that come out; one of the devices is enough for each test.
+# Below tests: folders of what is not about transforms; one of the devices is enough for each test.
 ON_ONE_DEVICE = (
+    "backend",
     "cli",
     "drop_in",
     "opencl_bench/inputs",
