@@ -75,29 +75,34 @@ def choose_by_themselves() -> frozenset[str]:
 class Turn:
     """A combination of a kernel and a configuration: whose turn it is.
 
-    `number` goes up by one from one of a kernel's combinations to the next, and starts with another number for the
-    next kernel; `of` is how many combinations the kernel has.
+    Attributes:
+        kernel: the number of the kernel.
+        place: that of the combination among those of the kernel.
+        of: how many combinations the kernel has.
     """
 
-    number: int
+    kernel: int
+    place: int
     of: int = SAMPLED
 
     @classmethod
-    def of_some(cls, number: int, of: int) -> Turn:
+    def of_some(cls, kernel: int, place: int, of: int) -> Turn:
         """One of few combinations: `make test` need not take one of each kernel."""
-        return cls(number, of if everything_is_asked_for() else SAMPLED)
+        return cls(kernel, place, of if everything_is_asked_for() else SAMPLED)
 
     @property
     def is_odd(self) -> bool:
         """Return True for every other of the combinations that a device takes."""
-        return bool(self.number // self._round % 2)
+        return bool((self.kernel + self.place // self._round) % 2)
 
     def is_for(self, device: str) -> bool:
         """Return True if a device, of which this is the short name, takes the combination.
 
-        Each device takes one of each kernel's at least.
+        Each device takes one of each kernel's at least. From one round to the next it is another place: strides,
+        say, may come by threes.
         """
-        return (self.number + PLACES.get(device, 0)) % self._round == 0
+        shifted = self.place + self.place // self._round
+        return (self.kernel + shifted + PLACES.get(device, 0)) % self._round == 0
 
     @property
     def _round(self) -> int:
@@ -107,11 +112,11 @@ class Turn:
 def turns_by(kernels: Sequence[Hashable]) -> list[Turn]:
     """Return the turns of a list of combinations, of which the kernels are given."""
     counts = Counter(kernels)
-    starts = {kernel: start for start, kernel in enumerate(counts)}
+    numbers = {kernel: number for number, kernel in enumerate(counts)}
     met: Counter[Hashable] = Counter()
     turns = []
     for kernel in kernels:
-        turns.append(Turn(starts[kernel] + met[kernel], counts[kernel]))
+        turns.append(Turn(numbers[kernel], met[kernel], counts[kernel]))
         met[kernel] += 1
     return turns
 

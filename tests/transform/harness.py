@@ -108,9 +108,9 @@ def is_left_out(device: DeviceDescription, turn: Turn) -> bool:
 
 
 def turns_of(device: DeviceDescription, kernel: int, count: int) -> dict[int, Turn]:
-    """Return those of a kernel's `count` combinations, by their numbers, that are for a device."""
-    turns = {number: Turn.of_some(kernel + number, count) for number in range(count)}
-    return {number: turn for number, turn in turns.items() if not is_left_out(device, turn)}
+    """Return those of a kernel's `count` combinations, by their places, that are for a device."""
+    turns = {place: Turn.of_some(kernel, place, count) for place in range(count)}
+    return {place: turn for place, turn in turns.items() if not is_left_out(device, turn)}
 
 
 def is_first_turn(number: int) -> bool:

@@ -26,8 +26,8 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.launch import divide_launch
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.variant.coarsening import Configuration, configuration
-from tests.selection import turns_by
-from tests.transform.harness import build_coarsened, form_by_turns, is_first_turn, is_left_out
+from tests.selection import FULL, PLACES, turns_by
+from tests.transform.harness import build_coarsened, form_by_turns, is_left_out
 from tests.transform.suite_combinations import Combination, all_combinations, chosen_combinations, pairwise_cover
 
 
@@ -94,8 +94,13 @@ def fits(combination: Combination, device: DeviceDescription) -> bool:
     return enough
 
 
+def where_of(combination: Combination) -> tuple[str, int]:
+    """A combination's benchmark and dimension, in which others are beside it."""
+    return combination.benchmark, combination.coarsening.dimension
+
+
 COMBINATIONS = chosen_combinations()
-TURNS = turns_by([(each.benchmark, each.coarsening.dimension) for each in COMBINATIONS])
+TURNS = turns_by([where_of(each) for each in COMBINATIONS])
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
@@ -125,9 +130,13 @@ def test_the_pairwise_cover_covers_every_pair() -> None:
     assert len(cover) < len(everything)
 
 
-@pytest.mark.parametrize("turn", [True, False])
-def test_each_turn_has_every_pair_that_comes_more_than_twice(turn: bool) -> None:
+@pytest.mark.parametrize("name", PLACES)
+def test_each_device_has_every_pair_that_comes_more_than_three_times(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FULL, "full")
     everything = all_combinations()
     count = Counter(pair for combination in everything for pair in combination.pairs())
-    taken = (c.pairs() for number, c in enumerate(everything) if is_first_turn(number) == turn)
-    assert set().union(*taken) >= {pair for pair, times in count.items() if times > 2}
+    turns = zip(everything, turns_by([where_of(each) for each in everything]), strict=True)
+    taken = (combination.pairs() for combination, turn in turns if turn.is_for(name))
+    assert set().union(*taken) >= {pair for pair, times in count.items() if times > 3}

@@ -94,7 +94,7 @@ def test_hazards_give_the_same(number: int, case: Case, device: DeviceDescriptio
     for dimension in case.dimensions:
         if case.local_size[dimension] % 2 == 0:
             chosen = configuration([Coarsening(2, dimension)])
-            check(case, chosen, _TRANSFORMS[number % 2], form_by_turns(device, Turn(number, 1)), queue)
+            check(case, chosen, _TRANSFORMS[number % 2], form_by_turns(device, Turn(number, 0, 1)), queue)
 
 
 def check(case: Case, chosen: Configuration, transforms: Transforms, form: str, queue: cl.CommandQueue) -> None:
@@ -116,7 +116,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
         return bool(turns_of(device, number, len(fitting(SMALL[parameters["name"]]))))
     if "case" not in parameters:
         return True
-    if not everything_is_asked_for() and is_left_out(device, Turn(parameters["number"])):
+    if not everything_is_asked_for() and is_left_out(device, Turn(parameters["number"], 0)):
         return False
     case = parameters["case"]
     wrong = bool(case.wrong_on_if_wide) and device.runs_on(case.wrong_on_if_wide)

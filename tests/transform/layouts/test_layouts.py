@@ -28,7 +28,7 @@ from coarsen.runtime.layouts.layout import Layout
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.variant import Variant
-from tests.selection import SAMPLED, Turn
+from tests.selection import Turn
 from tests.transform.harness import build_coarsened, form_by_turns, turns_of, workaround
 from tests.transform.layouts.record_kernels import DEEP_KERNELS, HARD_KERNELS, KERNELS, MATRIX, RecordKernel
 
@@ -220,7 +220,7 @@ def test_a_large_array_of_15_bytes_in_16(queue: cl.CommandQueue, device: DeviceD
     kernel = next(each for each in KERNELS if each.name == "in_place")
     assert (kernel.arrays["all"].itemsize, Layout.soa(kernel.arrays["all"]).record.content) == (16, 15)
     layouts = {"all": Layout.soa(kernel.arrays["all"])}
-    check(queue, kernel, layouts, (1_000_003,), 4, form_by_turns(device, Turn(0)), is_open=True)
+    check(queue, kernel, layouts, (1_000_003,), 4, form_by_turns(device, Turn(0, 0)), is_open=True)
 
 
 def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> None:
@@ -236,6 +236,6 @@ def test_three_dimensions(queue: cl.CommandQueue, device: DeviceDescription) -> 
             layouts,
             (3, 4, 5),
             FACTORS[-1],
-            form_by_turns(device, Turn(SAMPLED * is_open)),
+            form_by_turns(device, Turn(int(is_open), 0)),
             is_open=is_open,
         )
