@@ -43,6 +43,8 @@ DEEP_PAIRS = (
     ("deep-aosoa:32", "deep-aosoa:5"),
     ("soa", "deep-soa"),
 )
+# What LLVM's SPIR-V back end mixes up the types of operands in, so that it is refused.
+IN_C_ALONE = {("whole_records_and_whole_arrays", DEEP_PAIRS[0])}
 SHAPES = {1: (1, 1), 31: (1, 31), 33: (3, 11), 1000: (25, 40)}
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -181,7 +183,8 @@ def test_layouts(
     for place, turn in turns_of(device, number, len(FACTORS)).items():
         shape = (COUNTS[(number + place) % len(COUNTS)],)
         is_open = bool((number + place) % 2)
-        check(queue, kernel, layouts, shape, FACTORS[place], form_by_turns(device, turn), is_open=is_open)
+        form = "opencl_c" if (kernel.name, pair) in IN_C_ALONE else form_by_turns(device, turn)
+        check(queue, kernel, layouts, shape, FACTORS[place], form, is_open=is_open)
 
 
 @pytest.mark.parametrize("kernel", (*DEEP_KERNELS, *HARD_KERNELS), ids=lambda kernel: kernel.name)
@@ -197,7 +200,8 @@ def test_arrays_inside_of_records_as_fields(
     for place, turn in turns_of(device, number, len(FACTORS)).items():
         shape = (COUNTS[(number + place) % len(COUNTS)],)
         is_open = bool((number + place) % 2)
-        check(queue, kernel, layouts, shape, FACTORS[place], form_by_turns(device, turn), is_open=is_open)
+        form = "opencl_c" if (kernel.name, pair) in IN_C_ALONE else form_by_turns(device, turn)
+        check(queue, kernel, layouts, shape, FACTORS[place], form, is_open=is_open)
 
 
 @pytest.mark.parametrize(
