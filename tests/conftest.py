@@ -22,6 +22,8 @@ from coarsen.devices.discovery import DeviceDescription, discover_devices, open_
 from coarsen.devices.health import check_health
 from coarsen.devices.selection import newest_of_each_runtime
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
+from tests.selection import PLACES, everything_is_asked_for, is_taken, needs_one_device
+from tests.slow_tests import slow_tests
 
 REQUIRED_VARIABLE = "COARSEN_REQUIRED_DEVICES"
 
@@ -81,22 +83,74 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the combinations that a test module's `runs_on(parameters)` says there are none of.
+    """Leaves out what is not of the sample, and what a test module's `runs_on(parameters)` says there is none of.
 
-    They are counted as deselected. A missing device is no such combination: its test is there, to fail.
+    Both are counted as deselected. A missing device is no such combination: its test is there, to fail. Of files
+    and tests that are named on the command line, nothing is left to the gate, nor to one device.
     """
+    names_folders = all(Path(place).is_dir() for place in config.args)
+    leaves_out = names_folders and not everything_is_asked_for()
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
+    others = _on_other_devices(items) if names_folders else set()
+    numbers: dict[str, dict[str, int]] = {}
     for item in items:
-        (kept if _exists(item) else dropped).append(item)
+        function = item.nodeid.split("[")[0]
+        every = slow_tests().get(function, 1) if leaves_out else 1
+        is_kept = (
+            item not in others
+            and _exists(item)
+            and _is_of_the_sample(item, every, numbers.setdefault(function, {}))
+        )
+        (kept if is_kept else dropped).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
 
 
+def _on_other_devices(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Of tests that need one device, by turns another one, those for further devices."""
+    by_test: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        has_device = isinstance(_parameters_of(item).get("device"), DeviceDescription)
+        if has_device and needs_one_device(item.nodeid) and _exists(item):
+            by_test.setdefault(_without_device(item), []).append(item)
+    tests = enumerate(by_test.values())
+    return {item for number, alike in tests for item in alike if item is not alike[number % len(alike)]}
+
+
+def _parameters_of(item: pytest.Item) -> dict[str, object]:
+    parameters: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    return parameters
+
+
+def _without_device(item: pytest.Item) -> str:
+    """A test's name, the same for all devices: theirs stand last."""
+    device = _parameters_of(item).get("device")
+    return (
+        item.nodeid.removesuffix(f"{short_name(device)}]")
+        if isinstance(device, DeviceDescription)
+        else item.nodeid
+    )
+
+
+def _is_of_the_sample(item: pytest.Item, every: int, numbers: dict[str, int]) -> bool:
+    """Return True for one of `every` parameter sets, devices by turns, for none if that is 0.
+
+    `numbers` are those of the function's parameter sets so far.
+    """
+    if every < 2:
+        return bool(every)
+    device = _parameters_of(item).get("device")
+    number = numbers.setdefault(_without_device(item), len(numbers))
+    by_turns = isinstance(device, DeviceDescription) and not needs_one_device(item.nodeid)
+    place = PLACES.get(short_name(device), 0) if by_turns else 0
+    return is_taken(number, every, place)
+
+
 def _exists(item: pytest.Item) -> bool:
     runs_on = getattr(getattr(item, "module", None), "runs_on", None)
-    parameters: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    parameters = _parameters_of(item)
     if runs_on is None or not isinstance(parameters.get("device"), DeviceDescription):
         return True
     return bool(runs_on(parameters))

@@ -1,4 +1,4 @@
-"""`coarsen tune` over inputs: what it writes is shown, evaluated, exported, and used by a program."""
+"""`coarsen tune` over inputs: what it refuses, what it searches and measures, and what a program then launches."""
 
 from __future__ import annotations
 
@@ -19,15 +19,10 @@ from coarsen.cli.messages import logging_to_stderr
 from coarsen.cli.tune_inputs_options import InputsRequest
 from coarsen.cli.tune_progress import InputsProgress
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs import over_inputs
-from coarsen.opencl_bench.inputs.cold_times import ColdTimes
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.described_points import described_points
-from coarsen.opencl_bench.inputs.evidence import evidence_of, with_caches
-from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
-from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tuned_file
+from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import open_store
@@ -36,181 +31,15 @@ from coarsen.opencl_bench.search.searchers import SEARCHERS
 from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
-from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.variant import Variant
 from tests.cli.conftest import Run
-from tests.devices.described_devices import TAHITI
+from tests.cli.scale_kernel import COARSENED, DESCRIPTION, KERNEL, write_described
 from tests.opencl_bench.inputs.recordings import launch, recorded
-
-KERNEL = """\
-#pragma coarsen select IMPL straight,turned
-#pragma coarsen input length = count
-kernel void scale(global float *values, int count, float factor)
-{
-    int item = get_global_id(0);
-#if IMPL == turned
-    item = get_global_size(0) - 1 - item;
-#endif
-    if (item < count)
-        values[item] *= factor;
-}
-"""
-DESCRIPTION = """\
-file = "scale.cl"
-kernel = "scale"
-build_options = ["-cl-std=CL1.2"]
-outputs = ["values"]
-
-[ndrange]
-global_size = ["(count + 63) // 64 * 64"]
-local_size = [64]
-
-[sizes.test]
-count = 100
-
-[inputs]
-ranges = { count = [64, 5000] }
-count = 3
-
-[[arguments]]
-name = "values"
-buffer = "float"
-elements = "count"
-values = "uniform(0, 1)"
-
-[[arguments]]
-name = "count"
-scalar = "int"
-value = "count"
-
-[[arguments]]
-name = "factor"
-scalar = "float"
-value = 0.5
-"""
-STRAIGHT = Variant((64,), definitions=(("IMPL", "0"),))
-TURNED = Variant((64,), definitions=(("IMPL", "1"),))
-COARSENED = Variant((64,), (Coarsening(2),), (("IMPL", "0"),))
 
 
 @pytest.fixture
 def described(tmp_path: Path) -> Path:
     """The description of a kernel with pragmas, beside it."""
-    (tmp_path / "scale.cl").write_text(KERNEL)
-    path = tmp_path / "scale.toml"
-    path.write_text(DESCRIPTION)
-    return path
-
-
-@pytest.fixture
-def tuned(described: Path) -> Path:
-    """A tuned file of which two versions are each twice as fast as the other at half of the inputs."""
-    points = tuple(InputPoint(f"input-{i:03}", f"count={2**i}", {"length": float(2**i)}) for i in range(12))
-    seconds = [[2e-3, 4e-3, 1e-3] if point.features["length"] > 100 else [1e-3, 4e-3, 2e-3] for point in points]
-    times = VersionTimes(points, (STRAIGHT, TURNED, COARSENED), np.array(seconds), 0)
-    path = described.with_name("scale.tuned.json")
-    tuned_file(read_description(described), TAHITI, times).write(path)
-    return path
-
-
-def test_show_says_rules_versions_and_what_each_is_worth(run: Run, tuned: Path) -> None:
-    shown = run("tune", "show", tuned)
-    assert shown.code == 0 and shown.err == ""
-    lines = shown.out.splitlines()
-    assert lines[0].startswith(f"scale on {TAHITI.name}, driver {TAHITI.driver_version}, tuned by coarsen ")
-    assert lines[2].startswith("if length <= ") and lines[3:6] == ["    version 0", "otherwise:", "    version 1"]
-    assert lines[-2:] == ["what a version may be chosen by, of a launch:", "    length = count"]
-    (default, faster) = (line for line in lines if line[:2] in ("0 ", "1 "))
-    assert "uncoarsened, local size 64, -D IMPL=0 (the default)" in default and "7 inputs" in default
-    assert "factor 2" in faster and "5 inputs" in faster and "2.00 times as fast" in faster
-
-
-def test_show_says_what_choosing_is_worth_beside_each_baseline(run: Run, tuned: Path) -> None:
-    file = TunedFile.read(tuned)
-    twice = tuple(2 * float(row[0]) for row in evidence_of(file).times.seconds)
-    baseline = LeftOpenTimes(twice, (0,) * len(twice)).to_json()
-    replace(file, evidence={**file.evidence, "left_open": baseline}).write(tuned)
-    shown = run("tune", "show", tuned).out
-    assert "what is chosen, over all inputs of the tuning:" in shown
-    worth = json.loads(run("tune", "show", tuned, "-f", "json").out)["choice"]
-    assert worth["over_left_open"] == pytest.approx(2 * worth["over_default"])
-    for name, words in (
-        ("over_default", "the default version"),
-        ("over_left_open", "the default version, its local size left to the driver"),
-        ("over_fixed", "the fixed best"),
-    ):
-        assert f"    {worth[name]:.2f} times as fast as {words}\n" in shown
-    evaluated = run("tune", "evaluate", tuned).out
-    assert "the default version, its local size left to the driver" in evaluated
-    reason = LeftOpenTimes(reason="the buffers depend on the local size")
-    replace(file, evidence={**file.evidence, "left_open": reason.to_json()}).write(tuned)
-    told = "the default version, its local size left to the driver"
-    assert f"    not compared with {told}: {reason.reason}\n" in run("tune", "show", tuned).out
-    assert f"Not measured: {told}, since {reason.reason}." in run("tune", "evaluate", tuned).out
-
-
-def test_show_and_evaluate_say_how_the_caches_were(run: Run, tuned: Path) -> None:
-    file = TunedFile.read(tuned)
-    # As it was tuned, the first version is the fastest at the least input.
-    cold = ColdTimes(("input-000",), ((2e-3, 1e-3),), ((0, 0),), {"input-011": "timeout: too long"})
-    with_caches(file, cold=cold).write(tuned)
-    told = [
-        "With flushed caches, another version is the fastest at 1 of 2 inputs that were looked at:",
-        "    input-000: version 1 is the fastest, 2.00 times as fast as version 0, which is otherwise",
-        "    input-011: not timed, for the default version does not run: timeout: too long",
-    ]
-    for command in ("show", "evaluate"):
-        lines = run("tune", command, tuned).out.splitlines()
-        assert all(line in lines for line in told)
-    (first, second) = json.loads(run("tune", "show", tuned, "-f", "json").out)["cold_check"]
-    assert (first["input"], first["cold"], first["changes"]) == ("input-000", 1, True)
-    assert second["reason"] == "timeout: too long"
-    with_caches(file, is_cold=True).write(tuned)
-    assert "the caches were flushed before every timed run\n" in run("tune", "show", tuned).out
-    assert json.loads(run("tune", "show", tuned, "-f", "json").out)["cold_cache"] is True
-
-
-def test_show_as_json(run: Run, tuned: Path) -> None:
-    content = json.loads(run("tune", "show", tuned, "-f", "json").out)
-    assert content["kernel"] == "scale" and "evidence" not in content
-    assert [each["chosen"] for each in content["worth"]] == [7, 5]
-
-
-def test_a_kernel_whose_best_version_is_one_is_said_to_be_insensitive(run: Run, described: Path) -> None:
-    points = tuple(InputPoint(f"input-{i:03}", f"count={2**i}", {"length": float(2**i)}) for i in range(6))
-    times = VersionTimes(points, (STRAIGHT, TURNED), np.array([[1e-3, 2e-3]] * 6), 0)
-    path = described.with_name("scale.tuned.json")
-    tuned_file(read_description(described), TAHITI, times).write(path)
-    shown = run("tune", "show", path).out.splitlines()
-    assert shown[2:4] == ["not input-sensitive: one version suffices, version 0", ""]
-
-
-def test_evaluate_leaves_each_size_out(run: Run, tuned: Path) -> None:
-    evaluated = run("tune", "evaluate", tuned)
-    assert evaluated.code == 0, evaluated.err
-    assert "best of what was tried" in evaluated.out and "regret tree" in evaluated.out
-    assert "12 inputs of 12 different sizes" in evaluated.out
-    rows = json.loads(run("tune", "evaluate", tuned, "-f", "json").out)["chosen_by"]
-    share = {row["name"]: row["share"]["value"] for row in rows}
-    assert share["best of what was tried"] == 1.0
-    assert share["regret tree"] > share["fixed best: the least mean regret"]
-
-
-def test_export_writes_versions_and_the_header(run: Run, tuned: Path) -> None:
-    folder = tuned.parent / "generated"
-    exported = run("tune", "export", tuned, "--c", folder)
-    assert exported.code == 0, exported.err
-    assert sorted(path.name for path in folder.iterdir()) == ["choose.h", "version_0.cl", "version_1.cl"]
-    assert "scale_choose" in (folder / "choose.h").read_text()
-    texts = [(folder / f"version_{number}.cl").read_text() for number in (0, 1)]
-    assert "#define IMPL 0\n" in texts[0] and "IMPL == 1" in texts[0]
-    assert all("kernel void scale(" in text for text in texts)
-
-
-def test_export_refuses_another_source(run: Run, tuned: Path) -> None:
-    (tuned.parent / "scale.cl").write_text(KERNEL.replace("factor;", "factor + 1;"))
-    refused = run("tune", "export", tuned, "--c", tuned.parent / "generated")
-    assert refused.code == 2 and "it is not the source that was tuned" in refused.error
+    return write_described(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -511,28 +340,3 @@ def test_launches_of_another_source_are_one_line(run: Run, described: Path) -> N
 def test_a_kernel_of_the_suite_has_no_recorded_inputs(run: Run, tmp_path: Path) -> None:
     refused = run("tune", "mt", "--inputs-from", tmp_path)
     assert refused.code == 2 and "name a description, KERNEL.toml" in refused.error
-
-
-def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> None:
-    figure = tuned.with_name("scale.svg")
-    drawn = run("explore", "--inputs", tuned, "-o", figure)
-    assert drawn.code == 0, drawn.err
-    assert "<svg" in figure.read_text()
-    numbers = json.loads(run("explore", "--inputs", tuned, "-f", "json").out)
-    assert numbers["feature"] == "length" and numbers["chosen"] == [0] * 7 + [1] * 5
-    (point,) = numbers["break_evens"]
-    assert (point["before"], point["after"], point["low"], point["high"]) == (0, 1, 64, 128)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--over", "length"), "--over goes with --inputs"),
-        (("curves", "--inputs", "x.json", "-o", "x.svg"), "--inputs is a figure of its own: leave out FIGURE"),
-        (("--inputs", "x.json"), "where shall the figure go?"),
-        (("--inputs", "x.json", "-o", "x.svg"), "x.json"),
-    ],
-)
-def test_what_does_not_go_with_a_figure_of_inputs_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
-    refused = run("explore", *words)
-    assert refused.code == 2 and message in refused.error

@@ -1,12 +1,11 @@
 """Random kernels: what the original leaves in its buffers, the coarsened one does, on every compiled device.
 
 A failure names the seed: `python -m tests.fuzz --seeds SEED` shrinks it. Many more seeds are tried in that way;
-here, a few, or with COARSEN_DIFFERENTIAL=full over a hundred.
+here, a few, or with COARSEN_DIFFERENTIAL=full four dozen.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,9 +17,9 @@ from tests.conftest import short_name
 from tests.fuzz.child import Child, Target
 from tests.fuzz.generate import KernelGenerator
 from tests.fuzz.trial import trial_of
-from tests.transform.suite_combinations import FULL
+from tests.selection import everything_is_asked_for
 
-SEEDS = range(120 if os.environ.get(FULL) == "full" else 40)
+SEEDS = range(48 if everything_is_asked_for() else 12)
 
 
 @pytest.fixture(scope="module")

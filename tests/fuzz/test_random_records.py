@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import pyopencl as cl
@@ -14,11 +13,11 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.errors import RefusalError
 from tests.fuzz.records import record_trial
+from tests.selection import Turn, everything_is_asked_for
 from tests.transform.harness import form_by_turns, is_left_out
 from tests.transform.layouts.test_layouts import check
-from tests.transform.suite_combinations import FULL
 
-SEEDS = range(60 if os.environ.get(FULL) == "full" else 8)
+SEEDS = range(40 if everything_is_asked_for() else 12)
 # Views that LLVM makes of small records, as numbers over several fields, may be refused; few are.
 _MOST_REFUSED = len(SEEDS) // 3
 
@@ -37,10 +36,8 @@ def is_refused(queue: cl.CommandQueue, seed: int, form: str) -> bool:
 
 
 def test_random_records(queue: cl.CommandQueue, device: DeviceDescription) -> None:
-    own = [seed for seed in SEEDS if not is_left_out(device, seed)]
-    if device.is_called("oclgrind"):
-        own = own[::4]
-    refused = [seed for seed in own if is_refused(queue, seed, form_by_turns(device, seed))]
+    own = [seed for seed in SEEDS if not is_left_out(device, Turn(0, seed))]
+    refused = [seed for seed in own if is_refused(queue, seed, form_by_turns(device, Turn(0, seed)))]
     assert len(refused) <= _MOST_REFUSED, refused
 
 
@@ -56,7 +53,7 @@ def main() -> int:
     device = open_device(description)
     queue = cl.CommandQueue(cl.Context([device]))
     for seed in range(int(first), int(last or int(first) + 1)):
-        refused = is_refused(queue, seed, form_by_turns(description, seed))
+        refused = is_refused(queue, seed, form_by_turns(description, Turn(0, seed)))
         sys.stdout.write(f"{seed} {'refused' if refused else 'same'}\n")
         sys.stdout.flush()
     return 0

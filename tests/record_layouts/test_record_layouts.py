@@ -18,13 +18,13 @@ from tests.conftest import devices_that_work
 from tests.record_layouts.combinations import combinations
 from tests.record_layouts.independent_packing import packed_by_formula
 from tests.record_layouts.runs import Ending, arrays_of, bench_on, run, run_as_written
+from tests.selection import everything_is_asked_for
 from tests.transform.layouts.record_kernels import BODY, FULL
-from tests.transform.suite_combinations import everything_is_asked_for
 
 NAMES = tuple(records())
 DEVICES = ("intel", "pocl", "oclgrind")
 # Of about forty ways times two factors; Oclgrind interprets.
-FEW, MORE = 2, 6
+FEW, MORE = 1, 3
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import os
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,10 +24,11 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
 from coarsen.runtime.program import Program
 from tests.runtime.any_size_kernels import KERNELS
+from tests.selection import everything_is_asked_for
 
 SEED = 20261120
-FULL = os.environ.get("COARSEN_DIFFERENTIAL") == "full"
-LAUNCHES = 40 if FULL else 8
+FULL = everything_is_asked_for()
+LAUNCHES = 16 if FULL else 8
 LAUNCHES_ON_POCL = 8  # which compiles a kernel for each local size
 # PoCL 3.1 compiles for many seconds where barriers stand under a condition, as they do in guarded work-groups.
 GUARDED_BARRIERS_ON_POCL = 3

@@ -23,6 +23,8 @@ from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
+from tests.conftest import short_name
+from tests.selection import Turn, is_taken
 from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
@@ -95,23 +97,25 @@ def forms(device: DeviceDescription) -> tuple[str, ...]:
     return ("opencl_c", "spirv") if device.takes_spirv else ("opencl_c",)
 
 
-def form_by_turns(device: DeviceDescription, number: int) -> str:
-    """Return the form in which the combination of a number is built: by turns, SPIR-V first where it is taken."""
-    return forms(device)[-1 if is_first_turn(number) else 0]
+def form_by_turns(device: DeviceDescription, turn: Turn) -> str:
+    """Return the form in which a combination is built: by turns, SPIR-V first where it is taken."""
+    return forms(device)[0 if turn.is_odd else -1]
 
 
-def is_left_out(device: DeviceDescription, number: int) -> bool:
-    """Return True if a combination is not for PoCL, which compiles for long and takes every other.
+def is_left_out(device: DeviceDescription, turn: Turn) -> bool:
+    """Return True if a combination is not for a device: devices take turns, as `tests/selection.py` says."""
+    return not turn.is_for(short_name(device))
 
-    It takes those that other devices take as SPIR-V: so each combination's OpenCL C goes through an optimising
-    compiler somewhere.
-    """
-    return device.is_called("pocl") and not is_first_turn(number)
+
+def turns_of(device: DeviceDescription, kernel: int, count: int) -> dict[int, Turn]:
+    """Return those of a kernel's `count` combinations, by their places, that are for a device."""
+    turns = {place: Turn.of_some(kernel, place, count) for place in range(count)}
+    return {place: turn for place, turn in turns.items() if not is_left_out(device, turn)}
 
 
 def is_first_turn(number: int) -> bool:
-    """Return True for every other number, but for both of what comes in pairs as often: 0, 3, 4, 7, 8 …"""
-    return (number + number // 2) % 2 == 0
+    """Return True for every other number, but for both of what comes in pairs as often: 0, 3, 5, 6 …"""
+    return is_taken(number, 2)
 
 
 def coarsened_outcome(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening
+from tests.selection import everything_is_asked_for
 
 FACTORS = (1, 2, 3, 4, 8, 16, 32)
 STRIDES = ("1", "2", "coarsened local size")
-FULL = "COARSEN_DIFFERENTIAL"
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,6 @@ def chosen_combinations() -> list[Combination]:
     """The full product if COARSEN_DIFFERENTIAL is "full", else a pairwise cover of it."""
     everything = all_combinations()
     return everything if everything_is_asked_for() else pairwise_cover(everything)
-
-
-def everything_is_asked_for() -> bool:
-    """Whether the tests run all combinations, not a sample."""
-    return os.environ.get(FULL) == "full"
 
 
 def pairwise_cover(everything: list[Combination]) -> list[Combination]:

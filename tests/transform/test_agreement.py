@@ -1,6 +1,6 @@
 """The fast path and lock-step, on and off: the uncoarsened kernel's results, on every device.
 
-The emitted forms come by turns; PoCL takes every other combination.
+Devices and the emitted forms come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from tests.selection import turns_by
 from tests.transform.agreement_cases import AGREEMENT_CASES
 from tests.transform.cases import CASES, Case
 from tests.transform.harness import (
@@ -26,7 +27,7 @@ from tests.transform.harness import (
     is_left_out,
     original_outcome,
 )
-from tests.transform.test_hazards import number_of, works_on
+from tests.transform.test_hazards import works_on
 
 CHOICES = {
     "always": Transforms(Use.ALWAYS, Use.ALWAYS),
@@ -58,28 +59,28 @@ def _parameters(case: Case, chosen: Configuration, choice: str) -> Any:  # noqa:
     return pytest.param(case, chosen, choice, id=name)
 
 
-def turn(case: Case, chosen: Configuration, choice: str) -> int:
-    """A number that a case's next configuration, and the next choice, has one more of."""
-    return number_of(case, chosen) + list(CHOICES).index(choice)
+COMBINATIONS = combinations()
+_KEYS = [(param.values[0].name, *param.values[1:]) for param in COMBINATIONS]
+TURNS = dict(zip(_KEYS, turns_by([key[0] for key in _KEYS]), strict=True))
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """As for the hazards."""
     case, device = parameters["case"], parameters["device"]
-    number = turn(case, parameters["chosen"], parameters["choice"])
-    return works_on(case, device) and not is_left_out(device, number)
+    turn = TURNS[case.name, parameters["chosen"], parameters["choice"]]
+    return works_on(case, device) and not is_left_out(device, turn)
 
 
-@pytest.mark.parametrize(("case", "chosen", "choice"), combinations())
+@pytest.mark.parametrize(("case", "chosen", "choice"), COMBINATIONS)
 def test_same_results(
     case: Case, chosen: Configuration, choice: str, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     original = original_outcome(queue.context, case)
-    form = form_by_turns(device, turn(case, chosen, choice))
+    form = form_by_turns(device, TURNS[case.name, chosen, choice])
     changed = coarsened(case, chosen, CHOICES[choice])
     assert_same(original, coarsened_outcome(queue, changed, form, case, chosen), case.tolerance)
 
 
 def test_every_choice_is_tested_with_every_case_of_agreement() -> None:
-    tested = {(parameters.values[0].name, parameters.values[2]) for parameters in combinations()}
+    tested = {(parameters.values[0].name, parameters.values[2]) for parameters in COMBINATIONS}
     assert tested.issuperset(itertools.product((case.name for case in AGREEMENT_CASES), CHOICES))

@@ -1,6 +1,6 @@
 """Kernels in the style of public suites, coarsened: the uncoarsened results, on every device.
 
-The emitted forms come by turns; PoCL takes every other combination.
+Devices and the emitted forms come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from coarsen.frontend.options import parse_options
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from tests.frontend.corpus import Launch, assert_same, launches, run
+from tests.selection import turns_by
 from tests.transform.harness import divided, form_by_turns, is_left_out
 
 LAUNCHES = launches()
@@ -57,20 +58,19 @@ def original_results(context: cl.Context, name: str) -> list[np.ndarray[Any, Any
     return run(launch, program, cl.CommandQueue(context))
 
 
-def turn(chosen: Coarsening) -> int:
-    """A number that each next coarsening of a kernel has one more of."""
-    return COARSENINGS.index((chosen.factor, chosen.stride)) + chosen.dimension
+COMBINATIONS = combinations()
+TURNS = turns_by([name for name, _ in COMBINATIONS])
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Whether the device takes the kernel as it stands in its file, and the combination is for it."""
     kernel, device = LAUNCHES[parameters["name"]].path.stem, parameters["device"]
-    if is_left_out(device, turn(parameters["chosen"])):
+    if is_left_out(device, TURNS[COMBINATIONS.index((parameters["name"], parameters["chosen"]))]):
         return False
     return not any(device.runs_on(part) and kernel in kernels for part, kernels in BEYOND.items())
 
 
-@pytest.mark.parametrize(("name", "chosen"), combinations(), ids=lambda value: str(value).replace(" ", "_"))
+@pytest.mark.parametrize(("name", "chosen"), COMBINATIONS, ids=lambda value: str(value).replace(" ", "_"))
 def test_same_results(name: str, chosen: Coarsening, device: DeviceDescription, queue: cl.CommandQueue) -> None:
     launch = LAUNCHES[name]
     original = original_results(queue.context, name)
@@ -79,7 +79,8 @@ def test_same_results(name: str, chosen: Coarsening, device: DeviceDescription, 
         global_size=divided(launch.global_size, (chosen,)),
         local_size=divided(launch.local_size, (chosen,)),
     )
-    program = build(queue.context, coarsened(name, chosen), form_by_turns(device, turn(chosen)), launch)
+    form = form_by_turns(device, TURNS[COMBINATIONS.index((name, chosen))])
+    program = build(queue.context, coarsened(name, chosen), form, launch)
     assert_same(original, run(smaller, program, queue), launch)
 
 

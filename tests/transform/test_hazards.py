@@ -1,6 +1,6 @@
 """Each hazard of merging work-items: the coarsened kernel gives what the original gives, on every device.
 
-The emitted forms come by turns; PoCL takes every other combination.
+Devices and the emitted forms come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.variant.coarsening import Coarsening, Configuration, configuration
+from tests.selection import turns_by
 from tests.transform.cases import CASES, Case, integers, zeros
 from tests.transform.harness import (
     assert_same,
@@ -38,6 +39,8 @@ PARITY = Case(
     (4, 4, 4),
     lambda rng, n: [integers(rng, 4 * n), zeros(n // 64), np.uint32(64), np.uint32(8), np.uint32(3)],
 )
+_KEYS = [(param.values[0].name, param.values[1]) for param in COMBINATIONS]
+TURNS = dict(zip(_KEYS, turns_by([name for name, _ in _KEYS]), strict=True))
 SEVERAL_DIMENSIONS = [pytest.param(case, id=case.name) for case in CASES if len(case.dimensions) > 1]
 
 
@@ -45,7 +48,7 @@ SEVERAL_DIMENSIONS = [pytest.param(case, id=case.name) for case in CASES if len(
 def test_same_results(
     case: Case, chosen: Configuration, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
-    check(case, chosen, (form_by_turns(device, number_of(case, chosen)),), queue)
+    check(case, chosen, (form_by_turns(device, TURNS[case.name, chosen]),), queue)
 
 
 @pytest.mark.parametrize("case", SEVERAL_DIMENSIONS)
@@ -78,14 +81,9 @@ def check(case: Case, chosen: Configuration, tried: tuple[str, ...], queue: cl.C
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Whether the original kernel runs, and runs right, on the device, and the combination is for it."""
     case, device = parameters["case"], parameters["device"]
-    if "chosen" in parameters and is_left_out(device, number_of(case, parameters["chosen"])):
+    if "chosen" in parameters and is_left_out(device, TURNS[case.name, parameters["chosen"]]):
         return False
     return works_on(case, device)
-
-
-def number_of(case: Case, chosen: Configuration) -> int:
-    """The number of a configuration along one dimension among those of a case."""
-    return configurations(case, chosen[0].dimension).index(chosen)
 
 
 def works_on(case: Case, device: DeviceDescription) -> bool:

@@ -1,7 +1,7 @@
 """Every benchmark, coarsened: the reference's results on every device, through both emitted forms.
 
-`make test` runs a pairwise cover, with COARSEN_DIFFERENTIAL=full the full product. The forms come by turns. PoCL
-takes the combinations that another device takes as SPIR-V, Oclgrind the pairwise cover.
+COARSEN_DIFFERENTIAL=full runs the full product, `make test` a sample of a pairwise cover. Devices and the emitted
+forms come by turns (`tests/selection.py`); Oclgrind, the slowest, takes its turns of the cover alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.launch import divide_launch
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.variant.coarsening import Configuration, configuration
-from tests.transform.harness import build_coarsened, form_by_turns, is_first_turn, is_left_out
+from tests.selection import FULL, turns_by
+from tests.transform.harness import build_coarsened, form_by_turns, is_left_out
 from tests.transform.suite_combinations import Combination, all_combinations, chosen_combinations, pairwise_cover
 
 
@@ -85,7 +86,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     combination, device = parameters["combination"], parameters["device"]
     if device.is_called("oclgrind") and combination not in COVER:
         return False
-    return fits(combination, device) and not is_left_out(device, COMBINATIONS.index(combination))
+    return fits(combination, device) and not is_left_out(device, TURNS[COMBINATIONS.index(combination)])
 
 
 def fits(combination: Combination, device: DeviceDescription) -> bool:
@@ -95,8 +96,14 @@ def fits(combination: Combination, device: DeviceDescription) -> bool:
     return enough
 
 
+def where_of(combination: Combination) -> tuple[str, int]:
+    """A combination's benchmark and dimension, in which others are beside it."""
+    return combination.benchmark, combination.coarsening.dimension
+
+
 COMBINATIONS = chosen_combinations()
 COVER = frozenset(pairwise_cover(all_combinations()))
+TURNS = turns_by([where_of(each) for each in COMBINATIONS])
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
@@ -104,7 +111,7 @@ def test_gives_the_reference_results(
     combination: Combination, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     work = workload(combination.benchmark, combination.coarsening.dimension)
-    form = form_by_turns(device, COMBINATIONS.index(combination))
+    form = form_by_turns(device, TURNS[COMBINATIONS.index(combination)])
     kernels = CoarsenedBenchmark(queue, combination, form)
     result = run_workload(queue, work, kernels.choose)
     assert compare(result.outputs, work.expected(), work) == [], form
@@ -126,9 +133,21 @@ def test_the_pairwise_cover_covers_every_pair() -> None:
     assert len(cover) < len(everything)
 
 
-@pytest.mark.parametrize("turn", [True, False])
-def test_each_turn_has_every_pair_that_comes_more_than_twice(turn: bool) -> None:
+@pytest.mark.parametrize("name", ["intel", "pocl"])
+def test_each_compiled_device_has_every_pair_that_comes_more_than_three_times(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(FULL, "full")
     everything = all_combinations()
     count = Counter(pair for combination in everything for pair in combination.pairs())
-    taken = (c.pairs() for number, c in enumerate(everything) if is_first_turn(number) == turn)
-    assert set().union(*taken) >= {pair for pair, times in count.items() if times > 2}
+    turns = zip(everything, turns_by([where_of(each) for each in everything]), strict=True)
+    taken = (combination.pairs() for combination, turn in turns if turn.is_for(name))
+    assert set().union(*taken) >= {pair for pair, times in count.items() if times > 3}
+
+
+def test_oclgrind_has_each_benchmark_along_each_dimension(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FULL, "full")
+    everything = all_combinations()
+    turns = zip(everything, turns_by([where_of(each) for each in everything]), strict=True)
+    taken = {where_of(each) for each, turn in turns if each in COVER and turn.is_for("oclgrind")}
+    assert taken == {where_of(each) for each in everything}

@@ -1,13 +1,12 @@
 """Wide accesses: what is merged, what is not, and that results are the same with them as without.
 
-COARSEN_DIFFERENTIAL=full runs factors 2, 4 and 8 instead of one. The emitted forms come by turns; PoCL takes every
-other combination.
+COARSEN_DIFFERENTIAL=full runs factors 2, 4 and 8 instead of one. Devices and the emitted forms come by turns
+(`tests/selection.py`).
 """
 
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +27,7 @@ from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant
 from tests.oclgrind.benchmark_runs import FACTORS as WATCHED
+from tests.selection import everything_is_asked_for, turns_by
 from tests.transform import test_suite
 from tests.transform.cases import CASES, Case
 from tests.transform.harness import (
@@ -40,10 +40,11 @@ from tests.transform.harness import (
     is_left_out,
     lowered,
     original_outcome,
+    turns_of,
 )
-from tests.transform.suite_combinations import FULL, Combination
+from tests.transform.suite_combinations import Combination
 
-FACTORS = (2, 4, 8) if os.environ.get(FULL) == "full" else (4,)
+FACTORS = (2, 4, 8) if everything_is_asked_for() else (4,)
 
 
 def widened(
@@ -214,11 +215,10 @@ def test_hazards_give_the_same(number: int, case: Case, device: DeviceDescriptio
 def check_by_turns(
     case: Case, dimension: int, number: int, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
-    """Compare with the original at the factors that divide, of several at those that are for the device."""
-    for turn, factor in enumerate(FACTORS, number):
-        left_out = len(FACTORS) > 1 and is_left_out(device, turn)
-        if case.local_size[dimension] % factor == 0 and not left_out:
-            check(case, (Coarsening(factor, dimension),), form_by_turns(device, turn), queue)
+    """Compare with the original at the factors that divide and are for the device."""
+    for place, turn in turns_of(device, number, len(FACTORS)).items():
+        if case.local_size[dimension] % FACTORS[place] == 0:
+            check(case, (Coarsening(FACTORS[place], dimension),), form_by_turns(device, turn), queue)
 
 
 @functools.lru_cache(maxsize=64)
@@ -242,6 +242,7 @@ BENCHMARKS = [
     for factor in FACTORS
     if benchmark.divisible_local_sizes[dimension][dimension] % factor == 0
 ]
+TURNS = turns_by([(each.benchmark, each.coarsening.dimension) for each in BENCHMARKS])
 
 
 @functools.lru_cache(maxsize=64)
@@ -265,7 +266,7 @@ def test_benchmarks_give_the_reference_results(
     if not merged.wide_loads + merged.wide_stores:
         return
     work = test_suite.workload(combination.benchmark, combination.coarsening.dimension)
-    kernels = WideBenchmark(queue, combination, form_by_turns(device, BENCHMARKS.index(combination)))
+    kernels = WideBenchmark(queue, combination, form_by_turns(device, TURNS[BENCHMARKS.index(combination)]))
     result = run_workload(queue, work, kernels.choose)
     assert compare(result.outputs, work.expected(), work) == []
     assert result.guards_intact and kernels.exact
@@ -275,15 +276,20 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     """As for the tests without wide accesses."""
     if "case" in parameters and "device" in parameters:
         case, device = parameters["case"], parameters["device"]
+        number = parameters["number"]
+        if not any(turns_of(device, number + dimension, len(FACTORS)) for dimension in case.dimensions):
+            return False
         wrong = bool(case.wrong_on_if_wide) and device.runs_on(case.wrong_on_if_wide)
         return not wrong and not (case.needs and device.is_called("oclgrind"))
+    if "small" in parameters and "device" in parameters:
+        return bool(turns_of(parameters["device"], parameters["number"], len(FACTORS)))
     if "combination" in parameters:
         combination, device = parameters["combination"], parameters["device"]
         # The tests of Oclgrind's findings run these with wide accesses there, and compare their results as well.
         if len(FACTORS) > 1 and device.is_called("oclgrind") and combination.coarsening.factor in WATCHED:
             return False
         fits = test_suite.fits(combination, device)
-        return fits and not is_left_out(device, BENCHMARKS.index(combination))
+        return fits and not is_left_out(device, TURNS[BENCHMARKS.index(combination)])
     return True
 
 

@@ -1,7 +1,7 @@
 """Whole work-groups merged: what the original gives, the coarsened kernel gives, on every device, forms by turns.
 
 `make test` runs one configuration of a kernel; with COARSEN_DIFFERENTIAL=full all are run of kernels made for
-groups and every third of the others, with and without the transforms besides replication, every other on PoCL.
+groups and every third of the others, with and without the transforms besides replication, devices by turns.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from tests.selection import Turn, everything_is_asked_for, turns_by
 from tests.transform.cases import CASES, Case
 from tests.transform.group_cases import GROUP_CASES
 from tests.transform.harness import (
@@ -30,7 +31,6 @@ from tests.transform.harness import (
     lowered,
     original_outcome,
 )
-from tests.transform.suite_combinations import everything_is_asked_for
 
 FACTORS = (2, 3, 4, 8)
 # PoCL 3.1 copies what follows a barrier under a condition, for each such barrier again: it compiles for minutes.
@@ -132,29 +132,29 @@ def merged(merging: Merging) -> CoarsenedKernel:
 
 
 def numbered(mergings: Iterator[Merging]) -> list[Any]:
-    """A sample as a test's parameters `number` and `merging`."""
-    return [
-        pytest.param(number, merging, id=str(merging)) for number, merging in enumerate(sample(list(mergings)))
-    ]
+    """A sample as a test's parameters `turn` and `merging`."""
+    chosen = sample(list(mergings))
+    turns = turns_by([merging.case.name for merging in chosen])
+    return [pytest.param(turn, merging, id=str(merging)) for turn, merging in zip(turns, chosen, strict=True)]
 
 
-@pytest.mark.parametrize(("number", "merging"), numbered(all_mergings()))
-def test_same_results(number: int, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
-    check(merging, form_by_turns(device, number), queue)
+@pytest.mark.parametrize(("turn", "merging"), numbered(all_mergings()))
+def test_same_results(turn: Turn, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
+    check(merging, form_by_turns(device, turn), queue)
 
 
-@pytest.mark.parametrize(("number", "merging"), numbered(all_combinations()))
+@pytest.mark.parametrize(("turn", "merging"), numbered(all_combinations()))
 def test_same_results_with_work_items_merged_too(
-    number: int, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
+    turn: Turn, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
-    check(merging, form_by_turns(device, number), queue)
+    check(merging, form_by_turns(device, turn), queue)
 
 
-@pytest.mark.parametrize(("number", "merging"), numbered(all_with_room_left()))
+@pytest.mark.parametrize(("turn", "merging"), numbered(all_with_room_left()))
 def test_same_results_where_the_groups_do_not_divide(
-    number: int, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
+    turn: Turn, merging: Merging, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
-    check(merging, form_by_turns(device, number), queue)
+    check(merging, form_by_turns(device, turn), queue)
 
 
 @pytest.mark.parametrize("merging", [pytest.param(merging, id=str(merging)) for merging in all_reductions()])
@@ -174,7 +174,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Whether the original kernel runs, and runs right, on the device, and the coarsened one builds in time."""
     merging, device = parameters["merging"], parameters["device"]
     case = merging.case
-    if everything_is_asked_for() and is_left_out(device, parameters.get("number", 0)):
+    if everything_is_asked_for() and "turn" in parameters and is_left_out(device, parameters["turn"]):
         return False
     if device.is_called("pocl"):
         under_conditions = merging.any_size or case.name in SLOW_ON_POCL

@@ -1,7 +1,7 @@
 """Every benchmark with whole work-groups merged: the reference's results on every device, the forms by turns.
 
-`make test` runs one configuration for each benchmark; with COARSEN_DIFFERENTIAL=full all of them are run, on
-PoCL and Oclgrind by turns.
+`make test` runs one configuration for each benchmark; with COARSEN_DIFFERENTIAL=full all of them are run, devices
+by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from coarsen.opencl_bench.workloads.benchmark import Launch, LocalSize, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
-from tests.transform.harness import build_coarsened, divided, form_by_turns, is_first_turn, of_items
-from tests.transform.suite_combinations import everything_is_asked_for
+from tests.selection import everything_is_asked_for, turns_by
+from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items
 from tests.transform.test_suite import local_bytes, lowered
 
 FACTORS = (2, 3, 4, 8)
@@ -146,8 +146,7 @@ def further(added: tuple[AddedArgument, ...], arguments: tuple[KernelArgument, .
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Return True if the device has the local memory that the launches ask for, and the merging is for it."""
     merging, device = parameters["merging"], parameters["device"]
-    is_first = is_first_turn(MERGINGS.index(merging))
-    if everything_is_asked_for() and device.is_called("oclgrind" if is_first else "pocl"):
+    if everything_is_asked_for() and is_left_out(device, TURNS[MERGINGS.index(merging)]):
         return False
     groups = next(coarsening.factor for coarsening in merging.chosen if coarsening.level is Level.GROUP)
     enough: bool = groups * local_bytes(workload(merging.benchmark, merging.dimension)) <= device.local_memory
@@ -155,12 +154,13 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
 
 
 MERGINGS = sample(list(all_mergings()))
+TURNS = turns_by([merging.benchmark for merging in MERGINGS])
 
 
 @pytest.mark.parametrize("merging", MERGINGS, ids=str)
 def test_gives_the_reference_results(merging: Merging, device: DeviceDescription, queue: cl.CommandQueue) -> None:
     work = workload(merging.benchmark, merging.dimension)
-    form = form_by_turns(device, MERGINGS.index(merging))
+    form = form_by_turns(device, TURNS[MERGINGS.index(merging)])
     kernels = MergedBenchmark(queue, merging, form)
     result = run_workload(queue, work, kernels.choose)
     assert compare(result.outputs, work.expected(), work) == [], form

@@ -33,8 +33,7 @@ def test_it_learns_whom_coarsening_helps() -> None:
     known, asked = examples[: 3 * 14], tuple(each for each in examples[3 * 14 :] if each.device == "intel")
     best = float(np.mean([max(0.0, each.log_speedup(32)) for each in asked]))
     everywhere = float(np.mean([each.log_speedup(32) for each in asked]))
-    assert gain(known, asked) > max(0.0, everywhere)
-    assert gain(known, asked) > 0.5 * best
+    assert gain(known, asked) > max(0.0, everywhere, 0.5 * best)
 
 
 def test_of_a_device_without_examples_it_says_nothing() -> None:

@@ -1,12 +1,11 @@
 """What loops accumulate in memory: what is kept in registers, what is not, and that results are the same.
 
-COARSEN_DIFFERENTIAL=full runs every kernel at every configuration on each device, instead of two.
+Devices and the emitted forms come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,17 +25,19 @@ from coarsen.transform.distinct import DistinctMemory
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
+from tests.selection import Turn, everything_is_asked_for
 from tests.transform.accumulators.kernels import SMALL, Small
 from tests.transform.cases import CASES, Argument, Case
 from tests.transform.harness import (
     assert_same,
     coarsened_outcome,
     form_by_turns,
+    is_left_out,
     lowered,
     original_outcome,
     sizes_of,
+    turns_of,
 )
-from tests.transform.suite_combinations import FULL
 
 _CONFIGURATIONS = tuple(
     configuration(entries)
@@ -84,10 +85,8 @@ def test_small_kernels_give_the_same(
     number: int, name: str, device: DeviceDescription, queue: cl.CommandQueue
 ) -> None:
     case, chosen = SMALL[name].case, fitting(SMALL[name])
-    turns = range(len(chosen)) if os.environ.get(FULL) == "full" else (number, number + 1)
-    for turn in turns:
-        transforms = _TRANSFORMS[turn // len(chosen) % 2]
-        check(case, chosen[turn % len(chosen)], transforms, form_by_turns(device, turn), queue)
+    for place, turn in turns_of(device, number, len(chosen)).items():
+        check(case, chosen[place], _TRANSFORMS[(number + place) % 2], form_by_turns(device, turn), queue)
 
 
 @pytest.mark.parametrize(("number", "case"), [pytest.param(n, case, id=case.name) for n, case in enumerate(CASES)])
@@ -95,7 +94,7 @@ def test_hazards_give_the_same(number: int, case: Case, device: DeviceDescriptio
     for dimension in case.dimensions:
         if case.local_size[dimension] % 2 == 0:
             chosen = configuration([Coarsening(2, dimension)])
-            check(case, chosen, _TRANSFORMS[number % 2], form_by_turns(device, number), queue)
+            check(case, chosen, _TRANSFORMS[number % 2], form_by_turns(device, Turn(number, 0, 1)), queue)
 
 
 def check(case: Case, chosen: Configuration, transforms: Transforms, form: str, queue: cl.CommandQueue) -> None:
@@ -109,9 +108,17 @@ def check(case: Case, chosen: Configuration, transforms: Transforms, form: str, 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """As for other transforms."""
-    if "case" not in parameters or "device" not in parameters:
+    if "device" not in parameters:
         return True
-    case, device = parameters["case"], parameters["device"]
+    device = parameters["device"]
+    if "number" in parameters and "name" in parameters:
+        number = parameters["number"]
+        return bool(turns_of(device, number, len(fitting(SMALL[parameters["name"]]))))
+    if "case" not in parameters:
+        return True
+    if not everything_is_asked_for() and is_left_out(device, Turn(parameters["number"], 0)):
+        return False
+    case = parameters["case"]
     wrong = bool(case.wrong_on_if_wide) and device.runs_on(case.wrong_on_if_wide)
     return not wrong and not (case.needs and device.is_called("oclgrind"))
 

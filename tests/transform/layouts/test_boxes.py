@@ -1,12 +1,14 @@
 """Kernels that read a box of an array from local memory leave what they leave as written, on each device.
 
-Buffers end with the last element that is read, so that Oclgrind sees what is copied beyond. Forms of output come
-by turns; PoCL takes every other combination.
+Buffers end with the last element that is read, so that Oclgrind sees what is copied beyond. Devices and forms of
+output come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -25,9 +27,9 @@ from tests.transform.harness import (
     assert_same,
     coarsened_outcome,
     form_by_turns,
-    is_left_out,
     lowered,
     original_outcome,
+    turns_of,
 )
 
 W, H = 32, 8
@@ -162,6 +164,13 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
 )
 
 
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Return True if any of a kernel's configurations is for the device."""
+    return "device" not in parameters or bool(
+        turns_of(parameters["device"], KERNELS.index(parameters["kernel"]), len(CONFIGURATIONS))
+    )
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_boxes(queue: cl.CommandQueue, device: DeviceDescription, kernel: BoxKernel) -> None:
     number, case = KERNELS.index(kernel), kernel.case
@@ -169,11 +178,10 @@ def test_boxes(queue: cl.CommandQueue, device: DeviceDescription, kernel: BoxKer
     laid = laid_out(lowered(case), [array_plan(name, place="local") for name in kernel.arrays])
     assert [(each.argument, each.size) for each in laid.placed] == [(name, None) for name in kernel.arrays]
     assert f"[{kernel.cells} x i32]" in laid.kernel.graph.variables["k.a_tile"].definition
-    for turn, chosen in enumerate(CONFIGURATIONS):
-        if is_left_out(device, number + turn):
-            continue
+    for place, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
+        chosen = CONFIGURATIONS[place]
         result = CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
-        form = form_by_turns(device, number + turn)
+        form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, case, chosen), case.tolerance)
 
 

@@ -1,10 +1,11 @@
 """Kernels that read an argument's array from another memory leave what they leave as written, on each device.
 
-Forms of output come by turns; PoCL takes every other combination.
+Devices and forms of output come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +25,9 @@ from tests.transform.harness import (
     assert_same,
     coarsened_outcome,
     form_by_turns,
-    is_left_out,
     lowered,
     original_outcome,
+    turns_of,
 )
 
 FILTER = """
@@ -113,6 +114,12 @@ CONFIGURATIONS: tuple[Configuration, ...] = ((), (Coarsening(4),), (Coarsening(2
 COMBINATIONS = [(kernel, place) for kernel in KERNELS for place in PLACES]
 
 
+def runs_on(parameters: Mapping[str, Any]) -> bool:
+    """Return True if any of the configurations is for the device."""
+    number = COMBINATIONS.index((parameters["kernel"], parameters["place"]))
+    return bool(turns_of(parameters["device"], number, len(CONFIGURATIONS)))
+
+
 @pytest.mark.parametrize(
     ("kernel", "place"),
     COMBINATIONS,
@@ -125,9 +132,8 @@ def test_places(queue: cl.CommandQueue, device: DeviceDescription, kernel: Place
     plans = array_plans((), (), shapes, places=[f"{kernel.array}={place}"])
     laid = laid_out(lowered(kernel.case), plans)
     assert [each.apart_from for each in laid.placed] == [("to",)]
-    for turn, chosen in enumerate(CONFIGURATIONS):
-        if is_left_out(device, number + turn):
-            continue
+    for place, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
+        chosen = CONFIGURATIONS[place]
         result = CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
-        form = form_by_turns(device, number + turn)
+        form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, kernel.case, chosen), kernel.case.tolerance)

@@ -21,6 +21,7 @@ from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark, fr
 from coarsen.pipeline import carry_out
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
+from tests.selection import is_taken
 
 # Of each kind of mechanism one: a grid's stride, a product, a window, branches, a sparse row, atomics, tiles,
 # a table, a reduction, levels.
@@ -47,6 +48,11 @@ def coarsened_workload(
     return kernel.opencl_c, (kernel.opencl_c_standard,), replace(workload, launches=launches)
 
 
+def place_of(queue: cl.CommandQueue) -> int:
+    """0 or 1: whether it is PoCL's queue."""
+    return int("Portable" in queue.device.platform.name)
+
+
 @pytest.mark.compiled_devices
 @pytest.mark.parametrize("number", SAMPLE)
 def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, number: int) -> None:
@@ -55,7 +61,9 @@ def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, number: int) -
     original = build_uncached(queue.context, benchmark.source, benchmark.build_options)
     variants = drawn(name)
     assert len(variants) == DRAWN
-    for variant in variants:
+    # Devices share a kernel's variants: each has one or two of three.
+    first = SAMPLE.index(number) * DRAWN
+    for variant in (variants[turn] for turn in range(DRAWN) if is_taken(first + turn, 2, place_of(queue))):
         workload = benchmark.workload("test", 0, variant.local_size)
         expected = run_workload(queue, workload, kernels_of(original))
         assert expected.guards_intact

@@ -14,8 +14,8 @@ from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_work
 from coarsen.opencl_bench.workloads.lookup import judge
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.opencl_bench.workloads.coarsened_run import run_coarsened
+from tests.selection import everything_is_asked_for
 from tests.transform.harness import is_first_turn
-from tests.transform.suite_combinations import everything_is_asked_for
 
 FACTORS = (2, 4)
 
@@ -30,11 +30,13 @@ def test_the_original_gives_the_reference_results(queue: cl.CommandQueue, name: 
 
 
 def coarsenings() -> Iterator[tuple[str, Coarsening]]:
-    """Every kernel along each dimension, by each factor and at each level; of these one per dimension by turns."""
+    """Every kernel along each dimension, by a factor and at a level by turns; by both factors if asked for."""
     along = [(name, dimension) for name, chosen in judge().items() for dimension in chosen.dimensions]
     kinds = tuple(itertools.product(FACTORS, Level))
     for number, (name, dimension) in enumerate(along):
-        shown = kinds if everything_is_asked_for() else (kinds[number % len(kinds)],)
+        # Both factors and both levels: a factor of work-items, and the other of work-groups.
+        both = (kinds[0], kinds[3]) if number % 2 else (kinds[1], kinds[2])
+        shown = both if everything_is_asked_for() else (kinds[number % len(kinds)],)
         yield from ((name, Coarsening(factor, dimension, 1, level)) for factor, level in shown)
 
 
@@ -46,8 +48,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     if "chosen" not in parameters:
         return True
     index = COARSENINGS.index((parameters["name"], parameters["chosen"]))
-    # From one kernel to the next, other factors and levels are PoCL's.
-    turn = is_first_turn(index + index // (len(FACTORS) * len(Level)))
+    turn = is_first_turn(index)
     return bool(parameters["device"].is_called("pocl")) == turn
 
 

@@ -19,8 +19,8 @@ from coarsen.opencl_bench.workloads.benchmark import Preset
 from coarsen.opencl_bench.workloads.lookup import find_benchmark, records
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.opencl_bench.workloads.coarsened_run import run_coarsened
+from tests.selection import everything_is_asked_for
 from tests.transform.harness import is_first_turn
-from tests.transform.suite_combinations import everything_is_asked_for
 
 FACTORS = (2, 4)
 
@@ -75,8 +75,8 @@ COARSENINGS = tuple(coarsenings())
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
-    """Return True but for coarsened kernels on one compiled device, by turns, unless everything is asked for."""
-    if "chosen" not in parameters or everything_is_asked_for():
+    """Return True but for coarsened kernels on one compiled device, by turns."""
+    if "chosen" not in parameters:
         return True
     index = COARSENINGS.index((parameters["name"], parameters["chosen"]))
     # From one kernel to the next, other factors are PoCL's.

@@ -1,0 +1,135 @@
+"""Which tests run when.
+
+The gate sets COARSEN_DIFFERENTIAL=full and runs all tests. `make test` leaves to it what takes long
+(`tests/slow_tests.py`), and of the differential tests it runs one of every six combinations on each device.
+
+Devices take turns. In the gate each of the three that it has takes every third combination of a kernel and a
+configuration, so that each kernel with each transform goes through all of them. Tests of tools, and of
+single instructions, run on one of them each.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+FULL = "COARSEN_DIFFERENTIAL"
+SAMPLED = 6
+# Below tests: the modules of which `make test` runs a sample of their own choice.
+CHOOSING = (
+    "fuzz/test_random_kernels",
+    "fuzz/test_random_records",
+    "oclgrind/test_benchmarks",
+    "opencl_bench/workloads/judge/test_kernels",
+    "opencl_bench/workloads/records/test_kernels",
+    "record_layouts/test_record_layouts",
+    "transform/accumulators/test_accumulators",
+    "transform/layouts/test_boxes",
+    "transform/layouts/test_layouts",
+    "transform/layouts/test_pads",
+    "transform/layouts/test_places",
+    "transform/test_agreement",
+    "transform/test_corpus",
+    "transform/test_hazards",
+    "transform/test_suite",
+    "transform/test_wide_accesses",
+    "transform/test_work_groups",
+    "transform/test_work_groups_suite",
+)
+# Where in a round a device has its turn.
+PLACES = {"intel": 0, "pocl": 1, "oclgrind": 2}
+# Below tests: folders of what is not about transforms; one of the devices is enough for each test.
+ON_ONE_DEVICE = (
+    "backend",
+    "cli",
+    "drop_in",
+    "opencl_bench/inputs",
+    "opencl_bench/measure",
+    "opencl_bench/studies",
+    "opencl_bench/sweep",
+    "opencl_bench/tuning",
+    "opencl_bench/workloads/described",
+    "opencl_bench/workloads/synthetic",
+    "runtime",
+)
+
+
+def everything_is_asked_for() -> bool:
+    """Return True if the tests run all combinations, not a sample."""
+    return os.environ.get(FULL) == "full"
+
+
+def needs_one_device(path: str) -> bool:
+    """Return True if a test of a module, `tests/…`, runs on one of its devices, by turns."""
+    return path.startswith(tuple(f"tests/{name}/" for name in ON_ONE_DEVICE))
+
+
+def choose_by_themselves() -> frozenset[str]:
+    """The paths of the test modules that choose a sample."""
+    return frozenset(f"tests/{name}.py" for name in CHOOSING)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A combination of a kernel and a configuration: whose turn it is.
+
+    Attributes:
+        kernel: the number of the kernel.
+        place: that of the combination among those of the kernel.
+        of: how many combinations the kernel has.
+    """
+
+    kernel: int
+    place: int
+    of: int = SAMPLED
+
+    @classmethod
+    def of_some(cls, kernel: int, place: int, of: int) -> Turn:
+        """One of few combinations: `make test` need not take one of each kernel."""
+        return cls(kernel, place, of if everything_is_asked_for() else SAMPLED)
+
+    @property
+    def is_odd(self) -> bool:
+        """Return True for every other of the combinations that a device takes."""
+        return bool((self.kernel + self.place // self._round) % 2)
+
+    def is_for(self, device: str) -> bool:
+        """Return True if a device, of which this is the short name, takes the combination.
+
+        Each device takes one of each kernel's at least. From one round to the next it is another place: strides,
+        say, may come by threes.
+        """
+        shifted = self.place + self.place // self._round
+        return (self.kernel + shifted + PLACES.get(device, 0)) % self._round == 0
+
+    @property
+    def _round(self) -> int:
+        return min(self.of, len(PLACES) if everything_is_asked_for() else SAMPLED)
+
+
+def turns_by(kernels: Sequence[Hashable]) -> list[Turn]:
+    """Return the turns of a list of combinations, of which the kernels are given."""
+    counts = Counter(kernels)
+    numbers = {kernel: number for number, kernel in enumerate(counts)}
+    met: Counter[Hashable] = Counter()
+    turns = []
+    for kernel in kernels:
+        turns.append(Turn(numbers[kernel], met[kernel], counts[kernel]))
+        met[kernel] += 1
+    return turns
+
+
+def is_taken(number: int, every: int, place: int = 0) -> bool:
+    """Return True for one of every `every` numbers; of every two, for 0, 3, 5, 6, 9, 10, 12, 15 …
+
+    Which one of them the digits of the number decide, to the base `every`: their sum and the place are a multiple
+    of it. For two this is the Thue-Morse sequence. It never repeats itself, so that of what comes by twos, fours
+    or eights, as with and without something, nothing is always a device's.
+    """
+    total = place
+    while number:
+        number, digit = divmod(number, every)
+        total += digit
+    return total % every == 0
