@@ -19,6 +19,7 @@ FULL = "COARSEN_DIFFERENTIAL"
 SAMPLED = 6
 # Below tests: the modules of which `make test` runs a sample of their own choice.
 CHOOSING = (
+    "fuzz/test_random_boxes",
     "fuzz/test_random_kernels",
     "fuzz/test_random_records",
     "oclgrind/test_benchmarks",

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -28,9 +27,9 @@ from tests.fuzz.child import Child, Target
 from tests.fuzz.render import NAME
 from tests.fuzz.trial import Trial, to_json, trial_of
 from tests.oclgrind.watch import watching
-from tests.transform.suite_combinations import FULL
+from tests.selection import everything_is_asked_for
 
-SEEDS = tuple(seed for seed in range(300 if os.environ.get(FULL) == "full" else 60) if trial_of(seed).has_boxes)
+SEEDS = tuple(seed for seed in range(150 if everything_is_asked_for() else 60) if trial_of(seed).has_boxes)
 # Of the kernels, those on which the box is made. In others a work-item may not come to a read, or reads are not a
 # whole number of steps apart.
 _MADE = 0.7
