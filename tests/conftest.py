@@ -143,9 +143,9 @@ def _is_of_the_sample(item: pytest.Item, every: int, numbers: dict[str, int]) ->
         return bool(every)
     device = _parameters_of(item).get("device")
     number = numbers.setdefault(_without_device(item), len(numbers))
-    by_turns = isinstance(device, DeviceDescription) and not needs_one_device(item.nodeid)
-    place = PLACES.get(short_name(device), 0) if by_turns else 0
-    return is_taken(number, every, place)
+    if not isinstance(device, DeviceDescription) or needs_one_device(item.nodeid):
+        return is_taken(number, every)
+    return is_taken(number, every, PLACES.get(short_name(device), 0))
 
 
 def _exists(item: pytest.Item) -> bool:

@@ -18,8 +18,8 @@ from tests.transform.harness import form_by_turns, is_left_out
 from tests.transform.layouts.test_layouts import check
 
 SEEDS = range(40 if everything_is_asked_for() else 12)
-# Views that LLVM makes of small records, as numbers over several fields, may be refused; few are.
-_MOST_REFUSED = len(SEEDS) // 3
+# Views that LLVM makes of small records, as numbers over several fields, may be refused; of so many, one is.
+_REFUSED_OF = 3
 
 
 def is_refused(queue: cl.CommandQueue, seed: int, form: str) -> bool:
@@ -38,7 +38,7 @@ def is_refused(queue: cl.CommandQueue, seed: int, form: str) -> bool:
 def test_random_records(queue: cl.CommandQueue, device: DeviceDescription) -> None:
     own = [seed for seed in SEEDS if not is_left_out(device, Turn(0, seed))]
     refused = [seed for seed in own if is_refused(queue, seed, form_by_turns(device, Turn(0, seed)))]
-    assert len(refused) <= _MOST_REFUSED, refused
+    assert len(refused) <= len(own) // _REFUSED_OF, refused
 
 
 @pytest.mark.parametrize("seed", SEEDS[:3])

@@ -39,7 +39,12 @@ PARITY = Case(
     (4, 4, 4),
     lambda rng, n: [integers(rng, 4 * n), zeros(n // 64), np.uint32(64), np.uint32(8), np.uint32(3)],
 )
-_KEYS = [(param.values[0].name, param.values[1]) for param in COMBINATIONS]
+_KEYS = [
+    (case.name, chosen)
+    for case in CASES
+    for dimension in case.dimensions
+    for chosen in configurations(case, dimension)
+]
 TURNS = dict(zip(_KEYS, turns_by([name for name, _ in _KEYS]), strict=True))
 SEVERAL_DIMENSIONS = [pytest.param(case, id=case.name) for case in CASES if len(case.dimensions) > 1]
 

@@ -132,8 +132,8 @@ def test_places(queue: cl.CommandQueue, device: DeviceDescription, kernel: Place
     plans = array_plans((), (), shapes, places=[f"{kernel.array}={place}"])
     laid = laid_out(lowered(kernel.case), plans)
     assert [each.apart_from for each in laid.placed] == [("to",)]
-    for place, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
-        chosen = CONFIGURATIONS[place]
+    for which, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
+        chosen = CONFIGURATIONS[which]
         result = CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
         form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, kernel.case, chosen), kernel.case.tolerance)
