@@ -190,7 +190,7 @@ def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | No
 
 
 def _moved(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
-    """The kernel for other layouts and orders of its arguments' arrays."""
+    """Return the kernel for other layouts and orders of its arguments' arrays."""
     chosen = [plan for plan in plans if plan.moves_fields]
     if not chosen:
         return laid
@@ -200,7 +200,7 @@ def _moved(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
 
 
 def _padded(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
-    """The kernel with pads in its local arrays."""
+    """Return the kernel with pads in its local arrays."""
     chosen = [plan for plan in plans if plan.pad != NO_PAD]
     if not chosen:
         return laid
@@ -213,7 +213,7 @@ def _padded(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
 
 
 def _placed(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
-    """The kernel with arrays in other memory."""
+    """Return the kernel with arrays in other memory."""
     chosen = [plan for plan in plans if plan.place is not GLOBAL]
     if not chosen:
         return laid
@@ -333,7 +333,7 @@ def carry_out(
 
 
 def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
-    """The kernel with a guard along each coarsened dimension."""
+    """Return the kernel with a guard along each coarsened dimension."""
     for coarsening in chosen:
         # What can't be coarsened at all is refused for that, and not for what a guard needs besides.
         analyse(kernel, coarsening.dimension, coarsening.level)
@@ -372,13 +372,13 @@ def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observe
 
 
 def _length_in_normal_form(assembly: str, kernel: str) -> int:
-    """The number of a kernel's instructions once LLVM has brought it into normal form."""
+    """Return the number of a kernel's instructions once LLVM has brought it into normal form."""
     with renormalised(assembly) as module:
         return sum(1 for block in module.get_function(kernel).blocks for _ in block.instructions)
 
 
 def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
-    """The kernel with accesses to neighbouring addresses merged."""
+    """Return the kernel with accesses to neighbouring addresses merged."""
     kernel = coarsened.kernel
     with observer.stage("widen"):
         widened = widen(kernel)

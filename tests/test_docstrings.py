@@ -15,7 +15,7 @@ NOUNS = {"The", "A", "An", "All", "Each", "Every", "One", "Two", "Both", "Its"}
 # Drivers and drawings are called what they make: "A tiled stencil …", "A panel per device …".
 NAMED_BY_NOUNS = ("opencl_bench/workloads", "opencl_bench/reporting")
 # Rooms whose functions still have them.
-APART = ("coarsen/transform/layouts", "coarsen/transform/placement", "coarsen/backend/spirv")
+APART = ("coarsen/transform/layouts", "coarsen/transform/placement")
 
 
 def documented(folder: str) -> Iterator[tuple[str, ast.FunctionDef, str]]:

@@ -46,7 +46,7 @@ _INTEGER_ARITHMETIC = frozenset({128, 130, 132, 134, 135, 137, 138, 139, 197, 19
 
 
 def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
-    """A kernel as a SPIR-V module: physical 64-bit addressing, OpenCL memory model, little-endian words.
+    """Write a kernel as a SPIR-V module: physical 64-bit addressing, OpenCL memory model, little-endian words.
 
     Args:
         kernel: the kernel, in normal form.
@@ -75,7 +75,7 @@ def write_spirv(kernel: Kernel, version: str = DEFAULT_VERSION) -> bytes:
 
 
 def emit_in_process(assembly: str, triple: str) -> bytes:
-    """The SPIR-V words of a module.
+    """Return the SPIR-V words of a module.
 
     Args:
         assembly: LLVM IR text.

@@ -19,7 +19,7 @@ _WIDTHS = {"half": 16, "float": 32, "double": 64}
 
 
 def conversion_body(declaration: Declaration) -> Iterable[str] | None:
-    """The body of a conversion that the back end has wrong or not at all, else None."""
+    """Return the body of a conversion that the back end has wrong or not at all, else None."""
     match = _NAME.match(declaration.builtin)
     if match is None:
         return None

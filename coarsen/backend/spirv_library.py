@@ -21,7 +21,7 @@ _COPY = re.compile(r"_Z21async_work_group_copy(?P<pointers>\w+)(?P<size>[mj])9oc
 
 
 def spirv_library(declaration: Declaration) -> Iterable[str] | None:
-    """The body of a builtin that the SPIR-V back end needs one for, else None."""
+    """Return the body of a builtin that the SPIR-V back end needs one for, else None."""
     if declaration.builtin in _FENCE_ORDERS:
         order = _FENCE_ORDERS[declaration.builtin]
         return [f"call spir_func void @{_FENCE}(i32 %0, i32 {order}, i32 {_WORK_GROUP_SCOPE})", "ret void"]

@@ -23,7 +23,7 @@ _WIDENING = re.compile(
 
 
 def keep_widenings_apart(assembly: str) -> str:
-    """A module's text with a `freeze` before each widening of a truncated value."""
+    """Return a module's text with a `freeze` before each widening of a truncated value."""
     truncated = set(_TRUNCATION.findall(assembly))
     return "\n".join(line for old in assembly.split("\n") for line in _rewritten(old, truncated))
 

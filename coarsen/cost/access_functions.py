@@ -84,7 +84,7 @@ def accesses_of(counts: LoopCounts, runs: Executions) -> tuple[AccessFunction, .
 
 
 def _value(expression: Expression | None, sizes: Mapping[str, Quantity]) -> Quantity | None:
-    """An expression's value, None where it or one of its names has none."""
+    """Return an expression's value, None where it or one of its names has none."""
     if expression is None or not expression.names <= sizes.keys():
         return None
     return evaluate(expression, sizes)

@@ -49,7 +49,7 @@ def code_counts(kernel: Kernel, factor: int = 1, parted: frozenset[str] = frozen
 
 
 def _run_together(kernel: Kernel, control_flow: ControlFlow, parted: frozenset[str]) -> Iterator[Block]:
-    """The blocks that run while all replicas agree: without those between a parting and where it ends."""
+    """Return the blocks that run while all replicas agree: without those between a parting and where it ends."""
     slow: set[str] = set()
     for block in kernel.blocks:
         if block.name in parted:

@@ -126,7 +126,7 @@ class RegisterPressure:
         return frozenset(points)
 
     def _in_shared(self, block: str) -> Iterator[Words]:
-        """The points of a shared block, from its end, and those before an instruction's last replica."""
+        """Yield the points of a shared block, from its end, and those before an instruction's last replica."""
         behind = self._words(self._liveness.at_exit[block])
         yield behind
         for step in self._liveness.steps(block):
@@ -137,7 +137,7 @@ class RegisterPressure:
             yield behind
 
     def _in_region(self, block: str, values: RegionValues) -> Iterator[InRegion]:
-        """The points of a divergent region's block, from its end."""
+        """Yield the points of a divergent region's block, from its end."""
         live = self._liveness.at_exit[block]
         own, left = self._size_of(live & values.own), self._words(live & values.used_up)
         used_up, passing = self._words(values.used_up), self._words(values.passing)
@@ -154,7 +154,7 @@ class RegisterPressure:
         return RegionValues(own, before - behind - own, self._results(region, own), behind & before)
 
     def _defined_in(self, region: Region) -> Live:
-        """The values that a region computes; ids and sizes are computed at the start."""
+        """Return the values that a region computes; ids and sizes are computed at the start."""
         blocks = self.blocks.kernel.block
         names = {i.name for name in region.blocks for i in blocks[name].instructions}
         return frozenset(names - self._at_start.keys())

@@ -181,7 +181,7 @@ def _parallelism(operations: int, accesses: int, profile: BlockProfile) -> tuple
 def _blocks_after(
     blocks: PlannedBlocks, region: Region, factor: int, counted: Divergence
 ) -> Iterator[BlockCopies]:
-    """The blocks after the copies of a region.
+    """Yield the blocks after the copies of a region.
 
     Each but the last enters the next copy as the region's head enters the first. The phis that take the
     results out are counted with the join, whose own they replace; where the join is reached from elsewhere
@@ -201,7 +201,7 @@ def _blocks_after(
 
 
 def _tests(planned: PlannedRegion, factor: int) -> Iterator[BlockCopies]:
-    """The tests at each branch of a region whether all replicas go one way, or else all the other."""
+    """Yield the tests at each branch of a region whether all replicas go one way, or else all the other."""
     for block in sorted(planned.branches):
         # The first stand in the branch's own block, the second with a branch in one of their own.
         logic = 2 * (factor - 1)
@@ -210,7 +210,7 @@ def _tests(planned: PlannedRegion, factor: int) -> Iterator[BlockCopies]:
 
 
 def _second_body(block: Block, counted: Divergence) -> BlockCopies:
-    """A block of a slow path, which is a loop over the replicas."""
+    """Return a block of a slow path, which is a loop over the replicas."""
     kinds: Counts = Counter()
     for instruction in block.instructions:
         kinds.update(kinds_of(instruction) | {Kind.INSTRUCTION, Kind.IN_DIVERGENT_REGION})

@@ -98,7 +98,7 @@ def _times(block: BlockCopies, weights: Mapping[str, int]) -> int:
 
 
 def _mean(parallelism: Iterable[tuple[float, int]]) -> float:
-    """The mean, weighted by work; blocks without such instructions (0) are left out."""
+    """Return the mean, weighted by work; blocks without such instructions (0) are left out."""
     working = [(value, work) for value, work in parallelism if value > 0]
     total = sum(work for _, work in working)
     return sum(value * work for value, work in working) / total if total else 0.0

@@ -173,7 +173,7 @@ def launch_sizes_by_name(launch: LaunchSizes) -> dict[str, Quantity]:
 
 
 def _blocks(forms: IndexForms, runs: Executions) -> list[_TimesOfBlock]:
-    """The blocks that can be reached, each with how often it runs."""
+    """Return the blocks that can be reached, each with how often it runs."""
     reached = set(forms.control_flow.reverse_postorder)
     return [(block, runs.of(block.name)) for block in forms.kernel.blocks if block.name in reached]
 

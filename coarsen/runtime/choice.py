@@ -135,7 +135,7 @@ class LaunchChooser:
         return replace(found, transforms=transforms, reason=reason)
 
     def _as_requested(self, launch: OriginalLaunch, required: Sizes | None, granted: Granted) -> DividedLaunch:
-        """A launch by requested or predicted factors, with no more than what may be taken for granted."""
+        """Return a launch by requested or predicted factors, with no more than what may be taken for granted."""
         general = self._general_transforms(granted)
         arrays = self._plan.arrays_of(self._name)
         kept = arrays if granted.placed else tuple(plan for plan in arrays if plan.place is GLOBAL)
@@ -163,7 +163,7 @@ class LaunchChooser:
         )
 
     def _local_size(self, launch: OriginalLaunch, advice: Advice, required: Sizes | None) -> Sizes | None:
-        """The local size that is advised, if it makes no difference to the kernel; else the launch's own."""
+        """Return the local size that is advised; the launch's own if it makes a difference to the kernel."""
         own, wanted = launch.local_size, advice.variant.local_size
         if not wanted or wanted == own or required is not None or not self._is_valid(launch):
             return own
@@ -185,7 +185,7 @@ class LaunchChooser:
         return is_plain(*sizes) or (self._plan.any_groups and has_work(*sizes))
 
     def _required_local_size(self, launch: OriginalLaunch) -> Sizes | None:
-        """The kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
+        """Return the kernel's `reqd_work_group_size`, cut to the launch's dimensions; None where it has none."""
         return required_local_size(self._original, launch.device, len(launch.global_size))
 
 

@@ -71,7 +71,7 @@ def compiled_variants(
 def _texts(
     kernel: KernelSource, device: DeviceDescription, variants: Sequence[Variant], cache_dir: CacheFolder
 ) -> list[ProgramText | Reading]:
-    """The text of each variant; a reading without facts of one that is refused."""
+    """Return the text of each variant; a reading without facts of one that is refused."""
     toolchain = cached_toolchain(device.macros, "opencl_c", cache_dir)
     most_ways = most_ways_by_barriers([device.platform_version])
     texts: list[ProgramText | Reading] = []

@@ -118,7 +118,7 @@ def _is_possible(axis: _Axis, any_groups: bool) -> bool:
 
 
 def _coarsened_size(axis: _Axis, local: int | None) -> int:
-    """The coarsened launch's global size along a dimension; `local` is its local size there."""
+    """Return the coarsened launch's global size along a dimension; `local` is its local size there."""
     if not axis.is_free:
         groups = 1 if axis.local is None else axis.extent // axis.local
         return _ceil(groups, axis.groups) * (axis.extent // groups)
@@ -137,7 +137,7 @@ def _needed(axis: _Axis) -> int:
 
 
 def _local_sizes(axes: tuple[_Axis, ...], limits: LaunchLimits) -> Sizes | None:
-    """The coarsened local size: the caller's, made smaller along free dimensions where that is called for.
+    """Return the coarsened local size: the caller's, made smaller along free dimensions where that is called for.
 
     None where the caller left it open, and where the limits allow none.
     """
@@ -154,7 +154,7 @@ def _local_sizes(axes: tuple[_Axis, ...], limits: LaunchLimits) -> Sizes | None:
 
 
 def _suitable(axis: _Axis) -> int:
-    """The caller's local size, or a smaller one where many of its work-items would have nothing to do."""
+    """Return the caller's local size, or a smaller one where many of its work-items would have nothing to do."""
     local = axis.local or 1
     if not axis.is_free:
         return local
@@ -191,5 +191,5 @@ def _multiple(number: int, of: int) -> int:
 
 
 def _power_of_two(most: int) -> int:
-    """The largest power of two up to a number; 1 for less than that."""
+    """Return the largest power of two up to a number; 1 for less than that."""
     return 1 << max(most, 1).bit_length() - 1

@@ -141,7 +141,7 @@ class Kernel(ChoosingKernel):
         args: tuple[Argument, ...],
         options: LaunchOptions,
     ) -> pyopencl.Event:
-        """A call of a kernel whose arguments have types: PyOpenCL converts them, and waits for arrays."""
+        """Call a kernel whose arguments have types: PyOpenCL converts them, and waits for arrays."""
         self._lacks_arguments = False
         self.set_args(*args)
         arrays = [event for value in args for event in getattr(value, "events", ())]

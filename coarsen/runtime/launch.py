@@ -116,7 +116,7 @@ def _divided_openly(global_size: Sizes, wanted: Configuration, limits: LaunchLim
 
 
 def _fit(coarsening: Coarsening, global_size: Sizes, local_size: Sizes) -> Coarsening | None:
-    """The coarsening with the largest factor up to its own that divides the sizes, None where only 1 does."""
+    """Return the coarsening with the largest factor up to its own that divides the sizes; None if only 1 does."""
     dimension = coarsening.dimension
     if dimension >= len(global_size):
         return None

@@ -56,7 +56,9 @@ def _dividing_factor(coarsening: Coarsening, extent: int) -> int:
 def _grown(
     global_size: Sizes, units: Sequence[int], groups: Sequence[int], preferred: int, limits: LaunchLimits
 ) -> Sizes | None:
-    """A local size of multiples of `units`, as large as is allowed, dimension 0 first; None if they are too large.
+    """Return a local size of multiples of `units`, as large as is allowed, dimension 0 first.
+
+    None if they are too large.
 
     It divides the global size, so that the number of work-groups is a multiple of `groups` if that can be.
     """
@@ -72,7 +74,7 @@ def _grown(
 
 
 def _best(extent: int, unit: int, groups: int, most: int) -> int:
-    """The largest multiple of `unit` that divides the extent and leaves enough work-groups to merge."""
+    """Return the largest multiple of `unit` that divides the extent and leaves enough work-groups to merge."""
 
     def rank(size: int) -> tuple[bool, bool, int]:
         count = extent // size

@@ -312,7 +312,7 @@ class Program(pyopencl.Program):
             plan.say_once(kernel, f"kernel {kernel} stays as it is: {reason}")
 
     def _required_local_size(self, kernel: str) -> tuple[int, ...]:
-        """The `reqd_work_group_size` of a kernel; empty where it has none."""
+        """Return the `reqd_work_group_size` of a kernel; empty where it has none."""
         return required_local_size(PlainKernel(self, kernel), self._opencl_context.devices[0]) or ()
 
 
@@ -334,7 +334,7 @@ def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested) -> tupl
 
 
 def _text_of(source: object) -> str | None:
-    """The OpenCL C text; None for SPIR-V, and for what is no source."""
+    """Return the OpenCL C text; None for SPIR-V, and for what is no source."""
     if isinstance(source, bytes):
         return None if is_spirv(source) else source.decode()
     return source if isinstance(source, str) else None

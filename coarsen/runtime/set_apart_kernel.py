@@ -69,7 +69,7 @@ class SetApartKernel(Kernel):
             )
 
     def _typed(self, args: Arguments) -> Arguments:
-        """The arguments, numbers made of the types that were set for them."""
+        """Return the arguments, numbers made of the types that were set for them."""
         if self._types is None:
             return args
         pairs = zip(self._types, args, strict=False)

@@ -103,8 +103,10 @@ class CoarsenFunction(Protocol):
     """Coarsens one kernel of a source; raises RefusalError or InvalidInputError."""
 
     def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
-        """The kernel named `kernel`, coarsened along each of `dim` by the factor and stride and at the level of
-        the same position; for sizes that divide, or guarded for any size; by the transforms that are named.
+        """Coarsen the kernel named `kernel`.
+
+        Along each of `dim`, by the factor and stride and at the level of the same position; for sizes that divide,
+        or guarded for any size; by the transforms that are named.
         """
         ...
 
@@ -140,8 +142,10 @@ class PredictFunction(Protocol):
         options: Sequence[str],
         local_size: Sequence[int] | None,
     ) -> PredictedFactor:
-        """The factor for the kernel named `kernel` along dimension 0, on the device with the index `device`,
-        launched with `local_size` work-items per group (None: left to the implementation).
+        """Predict the factor for the kernel named `kernel` along dimension 0.
+
+        On the device with the index `device`, launched with `local_size` work-items per group (None: left to the
+        implementation).
         """
         ...
 

@@ -202,7 +202,7 @@ def _real(value: Argument) -> float | None:
 
 
 def _all_bytes(values: Arguments) -> tuple[int, ...]:
-    """The sizes of memory objects and of what they are parts of: a kernel may reach that through them."""
+    """Return the sizes of memory objects and of what they are parts of: a kernel may reach that through them."""
     sizes = []
     for value in values:
         if isinstance(value, pyopencl.MemoryObjectHolder):
@@ -214,7 +214,7 @@ def _all_bytes(values: Arguments) -> tuple[int, ...]:
 
 
 def _sorted(values: Arguments) -> tuple[Pairs, Pairs]:
-    """Arguments whose kinds show only when they are passed."""
+    """Return arguments whose kinds show only when they are passed."""
     return sorted_by_kind(range(len(values)), values)
 
 

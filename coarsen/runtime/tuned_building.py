@@ -144,7 +144,7 @@ class _Builder:
         return BuiltVersion(number, launches, sizes, facts, transforms.wide_accesses, transforms.distinct)
 
     def _sequence(self, number: int, version: TunedVersion, program: pyopencl.Program) -> BuiltSequence:
-        """A version of several launches, which run as they are written."""
+        """Return a version of several launches, which run as they are written."""
         kernels = [PlainKernel(program, launch.kernel) for launch in version.launches]
         passed = tuple(passed_arguments(version, launch, self._file.arguments) for launch in version.launches)
         for kernel, arguments in zip(kernels, passed, strict=True):
@@ -190,7 +190,7 @@ class _Builder:
                 plan.variant(kernel, guarded)
 
     def _options(self, definitions: Definitions) -> tuple[str, ...]:
-        """The program's build options, with some macros in the place of its own."""
+        """Return the program's build options, with some macros in the place of its own."""
         return (*options_without(self._settings.options, dict(definitions)), *definition_options(definitions))
 
     def _source(self, definitions: Definitions) -> str:
@@ -200,7 +200,7 @@ class _Builder:
         return source_without_pragmas(source, "the source", [name for name, _ in definitions])
 
     def _program(self, definitions: Definitions) -> pyopencl.Program:
-        """The program as it is written, with some macros; built once."""
+        """Return the program as it is written, with some macros; built once."""
         if definitions not in self._programs:
             settings = self._settings
             self._programs[definitions] = build_for_launches(

@@ -120,7 +120,7 @@ def _check_names(
 
 
 def _sizes_by_name(sizes: VersionSizes | None) -> dict[str, Number]:
-    """The names that features have for the default version's sizes."""
+    """Return the names that features have for the default version's sizes."""
     if sizes is None or sizes.global_size is None:
         return {}
     whole, local = sizes.global_size, sizes.local_size
@@ -129,7 +129,7 @@ def _sizes_by_name(sizes: VersionSizes | None) -> dict[str, Number]:
 
 
 def _gain(file: TunedFile, number: int) -> float | None:
-    """The gain of a version, of a list `gains` among the evidence with one for each version."""
+    """Return the gain of a version, of a list `gains` among the evidence with one for each version."""
     gains = file.evidence.get("gains")
     if not isinstance(gains, list) or len(gains) != len(file.versions):
         return None

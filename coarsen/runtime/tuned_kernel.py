@@ -139,7 +139,7 @@ class TunedKernel(DecidingKernel):
         options: LaunchOptions,
         by_name: dict[str, Argument],
     ) -> pyopencl.Event:
-        """A call that isn't known yet, or that is passed in another form."""
+        """Make a call that isn't known yet, or that is passed in another form."""
         args = positional(args, by_name) if by_name else args
         if len(args) > self._count:
             args = without_options(args, self._count, options)

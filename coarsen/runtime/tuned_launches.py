@@ -176,7 +176,7 @@ def _weighed(
     sizes: PassedSizes,
     memory: Mapping[int, pyopencl.LocalMemory],
 ) -> Decision | None:
-    """A launch that doesn't just divide, as for any coarsened kernel; None where it can't be made."""
+    """Return a launch that doesn't just divide, as for any coarsened kernel; None where it can't be made."""
     launch = version.launches.choose(original)
     launched = version.launches.variant_of(launch)
     if launched is not None and launched.is_conditional:
@@ -195,7 +195,7 @@ def _weighed(
 
 
 def _local_bytes_of(version: BuiltSequence, place: int, asked: Asked, own: SequenceSizes) -> int:
-    """The bytes of local memory that the arguments of one launch give a work-group."""
+    """Return the bytes of local memory that the arguments of one launch give a work-group."""
     memory = own.launches[place].local_memory
     passed = [argument.index for argument in version.passed[place] if argument.source is Source.CALLER]
     return sum(memory.get(index, asked.arguments[index].size) for index in passed if index in asked.local_places)

@@ -57,7 +57,10 @@ def _stands(name: str, value: str, lines: Sequence[str], options: Sequence[str])
 
 
 def _define(name: str, lines: Sequence[str], uses: Sequence[int]) -> _Define | None:
-    """The one `#define` of a macro, before all else that names it; None where it isn't sure what its value is."""
+    """Return the one `#define` of a macro, before all else that names it.
+
+    None where it isn't sure what its value is.
+    """
     guards = (("ifndef", name), ("if", f"!defined({name})"), ("if", f"!defined {name}"))
     gives_way = bool(uses) and _directive(lines[uses[0]]) in guards
     if len(uses) <= gives_way:
@@ -76,7 +79,7 @@ def _define(name: str, lines: Sequence[str], uses: Sequence[int]) -> _Define | N
 
 
 def _directive(line: str) -> tuple[str, str]:
-    """The word of a preprocessor's line, and what comes after it; empty for other lines."""
+    """Return the word of a preprocessor's line, and what comes after it; empty for other lines."""
     match = _DIRECTIVE.match(line)
     return (match[1], match[2].strip()) if match else ("", "")
 
@@ -91,7 +94,7 @@ def _by_macro(options: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _value(words: Sequence[str]) -> str | None:
-    """The value that an option gives a macro; None where it takes it away."""
+    """Return the value that an option gives a macro; None where it takes it away."""
     text = "".join(words)
     _, equals, value = text.partition("=")
     return None if text.startswith("-U") else value.strip() if equals else "1"

@@ -77,7 +77,7 @@ def tuned_program(
 
 
 def _for_devices(files: Sequence[TunedFile], devices: Sequence[pyopencl.Device]) -> TunedFile:
-    """The first file for one of the devices; the first of all where there is none."""
+    """Return the first file for one of the devices; the first of all where there is none."""
     return next((f for f in files if any(problem_of_device(f, device) is None for device in devices)), files[0])
 
 

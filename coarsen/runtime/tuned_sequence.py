@@ -124,7 +124,7 @@ def _not_launched(error: pyopencl.Error) -> NotLaunchedError:
 
 
 def _value(argument: PassedArgument, sizes: VersionSizes, numbers: Sequence[int]) -> Argument:
-    """The place of an argument that each launch has its own of; else the argument itself."""
+    """Return the place of an argument that each launch has its own of; else the argument itself."""
     if argument.source is Source.SCRATCH:
         return Place(OF_SCRATCH, argument.index)
     if argument.source is Source.NUMBER:

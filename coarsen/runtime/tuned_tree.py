@@ -124,7 +124,7 @@ def _taking(places: tuple[int, ...]) -> Callable[[Sequence[Number | None]], Sequ
 
 
 def _feature_inputs(file: TunedFile) -> set[str]:
-    """The names of what a launch passes that features are computed from, but sizes of the launch."""
+    """Return the names of what a launch passes that features are computed from, but sizes of the launch."""
     names: set[str] = set()
     for feature in file.features:
         formula = feature.formula()

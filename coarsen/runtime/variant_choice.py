@@ -70,7 +70,7 @@ class VariantChoice:
         return replace(unchanged, note=note or None, hindrance=hindrance if note else None)
 
     def _candidates(self, launch: OriginalLaunch, wanted: Configuration) -> Iterator[DividedLaunch]:
-        """The launches to try, best first."""
+        """Yield the launches to try, best first."""
         if not wanted:
             return
         limits = limits_of(launch.device, self.original)
@@ -83,7 +83,7 @@ class VariantChoice:
         yield divided
 
     def _guarded(self, launch: OriginalLaunch, wanted: Configuration) -> DividedLaunch | None:
-        """The launch of the guarded variant; of the other one where there turns out to be nothing to guard."""
+        """Return the launch of the guarded variant, or of the other one where there is nothing to guard."""
         if self._groups_matter(wanted):
             return None
         sizes, any_groups = (launch.global_size, launch.local_size), self.plan.any_groups

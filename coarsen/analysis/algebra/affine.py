@@ -110,7 +110,7 @@ def _stride(forms: IndexForms, address: Polynomial, dimension: int) -> Stride:
 
 
 def _base(kernel: Kernel, address: Polynomial) -> Value | None:
-    """The variable that an address counts from: the one symbol that is a pointer's start."""
+    """Return the variable that an address counts from: the one symbol that is a pointer's start."""
     bases = [base for symbol in address.symbols if (base := _variable(kernel, symbol)) is not None]
     return bases[0] if len(bases) == 1 else None
 

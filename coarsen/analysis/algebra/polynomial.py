@@ -126,7 +126,7 @@ def _collected(terms: Iterable[tuple[Product, int]]) -> Polynomial:
 
 
 def _without(product: Product, factors: Product) -> Product | None:
-    """A product divided by another, or None."""
+    """Return a product divided by another, or None."""
     rest = list(product)
     for factor in factors:
         if factor not in rest:

@@ -174,7 +174,7 @@ class SizeForms:
         return found
 
     def _piece(self, piece: Piece) -> Expression | None:
-        """A quotient, a power of 2, a smallest or a largest value."""
+        """Return a quotient, a power of 2, a smallest or a largest value."""
         parts = [part for each in piece.parts if (part := self.resolved(each)) is not None]
         if len(parts) < len(piece.parts):
             return None
@@ -210,7 +210,7 @@ class SizeForms:
 
 
 def _answer(symbol: str, query: Query, dimension: int) -> Expression | None:
-    """A query's answer as an expression: an id, a size; offsets are taken to be 0."""
+    """Return a query's answer as an expression: an id, a size; offsets are taken to be 0."""
     if query in _EXTENTS:
         return Name(symbol)
     size = _SIZES.get(query)

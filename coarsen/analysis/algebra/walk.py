@@ -83,7 +83,7 @@ class Walk(ABC, Generic[F]):
         return self.kernel.block_of[instruction.name]
 
     def _missing(self, instruction: Instruction) -> Iterator[Instruction]:
-        """The operands that must be known first. Phis ask for theirs when they are found."""
+        """Yield the operands that must be known first. Phis ask for theirs when they are found."""
         if instruction.opcode != "phi" and self.has_rule(instruction.opcode):
             for operand in instruction.operands:
                 if operand.kind is ValueKind.INSTRUCTION and operand.text not in self._forms:

@@ -69,7 +69,7 @@ def _buffers(forms: IndexForms, costs: Sequence[AccessCost], escaping: frozenset
 
 
 def _escaping(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[str]:
-    """The arguments that are used in other ways too: passed on, stored, accessed where it can't be told."""
+    """Yield the arguments that are used in other ways too: passed on, stored, accessed where it can't be told."""
     for cost in costs:
         if cost.access.base is None:
             yield from forms.symbols.origins(cost.form)
@@ -80,7 +80,7 @@ def _escaping(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[str]:
 
 
 def _passed_on(instruction: Instruction, *, is_access: bool) -> Iterator[Value]:
-    """The pointers that an instruction does more with than to access what they point to."""
+    """Yield the pointers that an instruction does more with than to access what they point to."""
     access = memory_access(instruction) if is_access else None
     if instruction.opcode in ("getelementptr", "icmp"):
         return
@@ -91,7 +91,7 @@ def _passed_on(instruction: Instruction, *, is_access: bool) -> Iterator[Value]:
 
 
 def _record_bytes(kernel: Kernel, cost: AccessCost) -> int | None:
-    """The size of the record whose field an access is to."""
+    """Return the size of the record whose field an access is to."""
     access = memory_access(cost.access.instruction)
     pointer = access.pointer if access is not None else None
     while pointer is not None and pointer.kind is ValueKind.INSTRUCTION:

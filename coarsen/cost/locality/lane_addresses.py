@@ -106,7 +106,7 @@ class Lanes:
         return LaneAddresses(tuple(each.constant_part for each in known), grain, exact)
 
     def _steps(self, form: Polynomial, first: Polynomial) -> Iterator[int]:
-        """The numbers of bytes by which the work-group's other sub-groups begin further on."""
+        """Yield the numbers of bytes by which the work-group's other sub-groups begin further on."""
         for place in self._other_starts:
             start = self.value(form, self.item(place))
             yield from (start - first).terms.values() if start is not None else (1,)
@@ -164,7 +164,7 @@ class Lanes:
         return answer(Query.LOCAL_SIZE, dimension)
 
     def _quotient(self, piece: Piece, item: LaneItem) -> Polynomial | None:
-        """A quotient by a number where all that isn't known is a multiple of it; of what is no less than 0."""
+        """Divide what is no less than 0 by a number of which all that isn't known is a multiple."""
         dividend, divisor = (self.value(part, item) for part in piece.parts)
         by = divisor.number if divisor is not None else None
         if dividend is None or not by or by < 0 or dividend.constant_part < 0:
@@ -174,7 +174,7 @@ class Lanes:
         return None if exact is None else exact + Polynomial.constant(dividend.constant_part // by)
 
     def _moved(self, symbol: str, piece: Piece | None, item: LaneItem) -> Polynomial | None:
-        """A value as it is for the first lane, and what it gains on the way to another."""
+        """Return a value as it is for the first lane, and what it gains on the way to another."""
         moves = {d: item.local[d] for d in _DIMENSIONS if item.local[d]}
         itself = Polynomial.symbol(symbol)
         if any(item.group) and (piece is not None or self._is_computed(symbol)):

@@ -68,7 +68,7 @@ def _arrays(kernel: Kernel, costs: Sequence[AccessCost], banks: Banks) -> Iterat
 
 
 def _row(variable: GlobalVariable) -> ArrayType | None:
-    """The innermost rows of an array of rows."""
+    """Return the innermost rows of an array of rows."""
     type_ = variable.value_type
     if variable.address_space != AddressSpace.LOCAL or not isinstance(type_, ArrayType):
         return None
@@ -96,7 +96,7 @@ def aligned_bytes(variable: GlobalVariable, element_bytes: int, costs: Sequence[
 
 
 def _reference(cost: AccessCost, row_bytes: int) -> Reference:
-    """An access by rows; what nobody knows moves all lanes alike, and so from bank to bank alike."""
+    """Return an access by rows; what nobody knows moves all lanes alike, and so from bank to bank alike."""
     places = cost.addresses.places if cost.addresses is not None else ()
     split = [divmod(place, row_bytes) for place in places]
     return Reference(tuple(split), cost.access.access_bytes)

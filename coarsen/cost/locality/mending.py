@@ -106,7 +106,7 @@ class Mending:
     # Layouts.
 
     def _apart(self, buffer: Buffer) -> tuple[str, str, int] | None:
-        """Each field's values side by side."""
+        """Return each field's values side by side."""
         record = buffer.record_bytes
         found = [each.addresses for each in buffer.accesses]
         known = [each for each in found if each is not None]
@@ -124,7 +124,7 @@ class Mending:
     # Orders.
 
     def _transposed(self, buffer: Buffer) -> tuple[str, str, int] | None:
-        """Rows and columns exchanged: what was a row apart is side by side, and the other way round."""
+        """Return rows and columns exchanged: what was a row apart is side by side, and the other way round."""
         size = buffer.element_bytes
         row = next(filter(None, (self._row(each, size) for each in buffer.accesses)), None)
         if size is None or row is None or buffer.record_bytes is not None:
@@ -144,7 +144,7 @@ class Mending:
         return f"--order {buffer.name}=1,0", f"rows of {length} elements, and whole ones only", after
 
     def _row(self, cost: AccessCost, size: int | None) -> Polynomial | None:
-        """The bytes of a row that neighbours are apart: a size that is the same for all."""
+        """Return the bytes of a row that neighbours are apart: a size that is the same for all."""
         gain = self._forms.symbols.difference(cost.access.form, 0)
         if gain is None or size is None or len(gain.terms) != 1:
             return None
@@ -166,7 +166,7 @@ class Mending:
     # Coarsening.
 
     def _strided(self) -> Offer | None:
-        """The merged work-items a sub-group apart, so that neighbours stay neighbours."""
+        """Return the merged work-items a sub-group apart, so that neighbours stay neighbours."""
         lanes = self._device.lanes
         wanted = tuple(
             replace(each, stride=lanes)
@@ -189,7 +189,7 @@ class Mending:
     # Placement.
 
     def _broadcast(self, buffer: Buffer) -> tuple[str, str, int] | None:
-        """The constant memory: for what no id has a part in."""
+        """Return the constant memory: for what no id has a part in."""
         if not buffer.is_read_only or buffer.is_constant:
             return None
         if any(each.shared_along != _ALL for each in buffer.accesses):
@@ -205,7 +205,7 @@ class Mending:
         return symbol.startswith("%") and self._forms.symbols.piece(symbol) is None
 
     def _copied(self, buffer: Buffer) -> tuple[str, str, int] | None:
-        """A copy that the work-group makes of what all of its accesses read."""
+        """Return a copy that the work-group makes of what all of its accesses read."""
         size = self._local_size
         if size is None or not buffer.is_read_only or buffer.is_constant:
             return None
@@ -261,7 +261,7 @@ def _is_id(symbol: str) -> bool:
 
 
 def _rows_and_rest(gain: Polynomial | None, row: Polynomial, size: int) -> tuple[int, int] | None:
-    """A distance as rows, and elements of `size` bytes along the row; None for any other."""
+    """Return a distance as rows, and elements of `size` bytes along the row; None for any other."""
     if gain is None:
         return None
     [(product, coefficient)] = row.terms.items()

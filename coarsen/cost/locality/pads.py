@@ -124,7 +124,7 @@ def _costed(kernel: Kernel, rows: Rows, costs: Sequence[AccessCost], banks: Bank
 
 
 def _after(rows: Rows, found: Sequence[Reference], row_bytes: int, banks: Banks) -> int | None:
-    """The sum of degrees with a pad, or a permutation; None where that can't be."""
+    """Return the sum of degrees with a pad, or a permutation; None where that can't be."""
     if rows.pad.kind is PadKind.XOR:
         swizzle = best_swizzle(found, row_bytes, rows.element_bytes, banks)
         return None if swizzle is None else swizzle.cost

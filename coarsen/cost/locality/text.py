@@ -66,7 +66,7 @@ def _banks(device: MemoryDevice) -> str:
 
 
 def _used(costs: Sequence[AccessCost]) -> list[int]:
-    """The dimensions along which any access moves; 0 at least."""
+    """Return the dimensions along which any access moves; 0 at least."""
     return [d for d in _DIMENSIONS if d == 0 or any(each.strides[d] != ZERO for each in costs)]
 
 

@@ -34,7 +34,7 @@ def planned_access(
 
 
 def _gaps(access: Access, chosen: Sequence[Coarsening]) -> Iterator[int]:
-    """The distance between the accesses of neighbouring replicas of merged work-items, where it is a number."""
+    """Yield the distances between accesses of neighbouring replicas of merged work-items that are numbers."""
     for coarsening in chosen:
         stride = access.stride_along(coarsening.dimension)
         if coarsening.level is Level.ITEM and isinstance(stride, int) and stride:
@@ -42,7 +42,7 @@ def _gaps(access: Access, chosen: Sequence[Coarsening]) -> Iterator[int]:
 
 
 def _lane_stride(stride: int | None, chosen: Sequence[Coarsening]) -> int | None:
-    """The distance of neighbours along dimension 0: with stride 1 the merged work-items stand between them."""
+    """Return the distance of neighbours along dimension 0: at stride 1 merged work-items are between them."""
     if stride is None:
         return None
     for coarsening in chosen:

@@ -152,7 +152,7 @@ class Copies:
         return found
 
     def _families(self) -> Iterable[list[tuple[str, str]]]:
-        """The instructions of each family with more than one, each with its block, in order of dominance."""
+        """Return the instructions of each family with several, each with its block, in order of dominance."""
         families: dict[int, list[tuple[str, str]]] = {}
         for block in self._dominance.order:
             for instruction in self._values.kernel.block[block].instructions:
@@ -182,7 +182,7 @@ class Copies:
         return Member(name, place, steps, copied, tuple(outside), tuple(beside), is_load)
 
     def _copied_regions(self, block: str) -> tuple[str | None, ...]:
-        """The heads of the copied regions that a block is in, along each axis."""
+        """Return the heads of the copied regions that a block is in, along each axis."""
         return tuple(
             next((each.region.head for each in planned.copied_regions() if block in each.region.blocks), None)
             for planned in self._planned
@@ -190,7 +190,7 @@ class Copies:
 
 
 def _counted(members: Sequence[Member], merging: Merging) -> Iterator[tuple[str, int]]:
-    """The copies of each member: of its places those at which nothing before it stands."""
+    """Yield the copies of each member: of its places those at which nothing before it stands."""
     shifts = _Shifts(merging)
     everywhere = [_places(member, shifts.of(member, copied=True)) for member in members]
     own = [
@@ -211,7 +211,7 @@ def _counted(members: Sequence[Member], merging: Merging) -> Iterator[tuple[str,
 
 
 def _places(member: Member, shifts: Sequence[Offset]) -> frozenset[Offset]:
-    """The places of a member's replicas."""
+    """Return the places of a member's replicas."""
     if not any(member.place.offset):
         return frozenset(shifts)
     return frozenset(_sum(member.place.offset, shift) for shift in shifts)

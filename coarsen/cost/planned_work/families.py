@@ -85,7 +85,7 @@ class Families:
         return all(step in (unit, self.origin) for step, unit in zip(steps, self._units, strict=True))
 
     def _shifted(self, key: Hashable, parts: Sequence[Part], moving: Sequence[Place]) -> Place:
-        """A value whose place is that of the first of its parts that moves, the others being relative to it."""
+        """Place a value where the first of its parts that moves is, the others being relative to it."""
         if not moving:
             return self._place((key, tuple(parts)), self.origin, (self.origin,) * self.axes)
         if len({place.family for place in moving}) == 1:
@@ -153,7 +153,7 @@ class Families:
     def _of_moving(
         self, polynomial: Polynomial, width: int, moving: Sequence[Place], linear: Sequence[str]
     ) -> Place:
-        """A sum with a part that is no sum: the place is the least of such parts."""
+        """Place a sum with a part that is no sum: at the least of such parts."""
         if not all(map(self._is_plain, moving)):
             moves = [any(self.moves(place)[axis] for place in moving) for axis in range(self.axes)]
             return self._place(("sum", width, _terms(polynomial)), self.origin, self._units_along(moves))
@@ -182,7 +182,7 @@ class Families:
         return shifted
 
     def _of_linear(self, polynomial: Polynomial, width: int, gains: Sequence[Polynomial]) -> Place:
-        """A sum of linear symbols: the place is how often the gain fits into it."""
+        """Place a sum of linear symbols: at how often the gain fits into it."""
         offset = [0] * self.axes
         steps = [self.origin] * self.axes
         used: list[int] = []

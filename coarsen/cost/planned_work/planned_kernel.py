@@ -106,7 +106,7 @@ class PlannedKernel:
         )
 
     def _counting(self, variant: Variant, original: OriginalLaunch) -> Counting | None:
-        """The configuration at a launch; None for the original kernel."""
+        """Return the configuration at a launch; None for the original kernel."""
         if not variant.is_coarsened:
             return None
         tally = self._tally(variant, original)
@@ -120,7 +120,7 @@ class PlannedKernel:
         return WideGroups(self._counted.counts.forms, self._counted.functions.accesses)
 
     def _tally(self, variant: Variant, original: OriginalLaunch) -> Tally:
-        """The kernel under the plan of a configuration, at its launch."""
+        """Return the kernel under the plan of a configuration, at its launch."""
         axes = tuple(map(Axis.of, variant.coarsenings))
         guards = self._guards(variant, axes)
         # Vector accesses are merged afterwards.

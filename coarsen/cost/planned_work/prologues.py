@@ -42,7 +42,10 @@ class Prologues:
         return {kind: at_two[kind] + more * (at_three[kind] - at_two[kind]) for kind in at_two | at_three}
 
     def _built(self, coarsening: Coarsening) -> Classes:
-        """The instructions at a factor; a query of a dimension that is known only at run time counts as well."""
+        """Return the instructions at a factor.
+
+        A query of a dimension that is known only at run time counts as well.
+        """
         rewriter = id_rewriter(self._kernel, coarsening)
         for instruction in self._kernel.instructions():
             if not rewriter.answered_at_start(instruction) and rewriter.handles(instruction):

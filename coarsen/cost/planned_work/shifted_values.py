@@ -171,7 +171,7 @@ class ShiftedValues:
         return Polynomial.symbol(f"later {value.text}") if place is None else self.families.symbol(place)
 
     def _truncated(self, instruction: Instruction) -> Place:
-        """A sum cut to fewer bits: what all but its number is then, and the number."""
+        """Return a sum cut to fewer bits: what all but its number is then, and the number."""
         operand = instruction.operands[0]
         known, width = self._polynomial(operand), _width(instruction)
         is_root = operand.kind is ValueKind.INSTRUCTION and operand.text in self.roots

@@ -94,7 +94,7 @@ class Widening:
         return {} if self.looping and are_rare_stores else merged
 
     def _runs(self, group: WideGroup) -> Iterator[Start]:
-        """The runs of a group in one copy of its block, those of a single access included."""
+        """Yield the runs of a group in one copy of its block, those of a single access included."""
         step = self.accesses[group.members[0]].access_bytes
         for places in self._offsets(group).values():
             for run in without_gaps(sorted(places), step):

@@ -91,7 +91,7 @@ class WideGroups:
     def _touched(
         self, instruction: Instruction, places: Mapping[tuple[Place, bool], int]
     ) -> list[tuple[Place, bool]]:
-        """The places of which the loads, or the stores, must not move past an instruction."""
+        """Return the places of which the loads, or the stores, must not move past an instruction."""
         sets = self._aliasing.read_write_sets(instruction)
         if sets.everything:
             return list(places)
@@ -116,7 +116,7 @@ class WideGroups:
 
 
 def _addresses(kernel: Kernel, place: Mapping[int, int]) -> dict[str, frozenset[int]]:
-    """The accesses that each value is computed for, of the values that only addresses are computed from."""
+    """Return the accesses that each value is computed for, of the values that only addresses are computed from."""
     uses = uses_of_values(kernel)
     found: dict[str, frozenset[int] | None] = {}
 

@@ -72,7 +72,7 @@ def _is_kept(kind: str) -> bool:
 
 
 def _roots(module: Module) -> Iterator[str]:
-    """The texts from which nodes are reached."""
+    """Yield the texts from which nodes are reached."""
     yield from (body for key, body in module.metadata.items() if not key.isdigit())
     yield from (variable.definition for variable in module.variables.values())
     yield from (callee.declaration for callee in module.callees.values())
@@ -88,7 +88,7 @@ def _is_debug(body: str) -> bool:
 
 
 def _without_locations(body: str, module: Module) -> str:
-    """A loop's node without the places where the loop stands."""
+    """Return a loop's node without the places where the loop stands."""
     match = _LIST.fullmatch(body)
     if match is None or "!DI" in body:
         return body

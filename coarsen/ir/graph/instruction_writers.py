@@ -33,7 +33,7 @@ def _all_typed(instruction: Instruction) -> str:
 
 
 def _head(instruction: Instruction) -> str:
-    """The opcode and the flags."""
+    """Return the opcode and the flags."""
     return " ".join((instruction.opcode, *instruction.flags))
 
 

@@ -74,7 +74,7 @@ class Origins:
             named.origin = named.origin.called(name_after(named.name, self.names[function.name]))
 
     def _common(self, function: Function, phi: Instruction) -> Origin | None:
-        """The origin that all values of a phi have, LLVM's own apart."""
+        """Return the origin that all values of a phi have, LLVM's own apart."""
         values = (operand for operand in phi.operands if isinstance(operand, Instruction))
         known = {self.named.get((function.name, value.name)) for value in values}
         return known.pop() if len(known) == 1 else None

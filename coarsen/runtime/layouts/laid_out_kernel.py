@@ -75,7 +75,7 @@ class LaidOutKernel:
         return self._launch(queue, global_size, local_size, *passed, *extents, **options)
 
     def _shape(self, index: int, value: object) -> tuple[int, ...]:
-        """The shape of what is passed for an array that lies otherwise."""
+        """Return the shape of what is passed for an array that lies otherwise."""
         name, wanted = self._signature.names[index], self._signature.arrays[index]
         if isinstance(value, LaidOutArray):
             given = value.arrangement

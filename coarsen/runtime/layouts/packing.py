@@ -66,7 +66,7 @@ def _in_host_order(elements: Bytes, arrangement: Arrangement) -> Bytes:
 
 
 def _lanes(values: Bytes, shape: tuple[int, ...]) -> Bytes:
-    """The bytes of a field of all elements in the shape of their places, the last tile filled up with zeros."""
+    """Return the bytes of a field of all elements in the shape of their places, the last tile zero-filled."""
     missing = int(np.prod(shape)) - values.size
     return np.concatenate([values.reshape(-1), np.zeros(missing, np.uint8)]).reshape(shape)
 

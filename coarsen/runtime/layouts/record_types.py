@@ -37,7 +37,7 @@ def record_of(dtype: np.dtype[Any], *, is_deep: bool = False) -> RecordType:
 
 
 def _part_size(member: np.dtype[Any]) -> int:
-    """The bytes of an element of an array of numbers or vectors; of all where it is something else."""
+    """Return the bytes of an element of an array of numbers or vectors; of all where it is something else."""
     base = member.base
     return base.itemsize if base.names is None or _is_vector(base) else member.itemsize
 

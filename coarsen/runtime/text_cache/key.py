@@ -78,7 +78,7 @@ def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
 
 @lru_cache(maxsize=64)
 def _include_folders(options: tuple[str, ...]) -> tuple[Path, ...]:
-    """The folders that build options name; programs of an application have theirs in common."""
+    """Return the folders that build options name; programs of an application have theirs in common."""
     return tuple(Path(word[2:]) for word in parse_options(options).clang_options if word.startswith("-I"))
 
 

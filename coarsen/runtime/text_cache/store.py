@@ -126,7 +126,7 @@ def _remove_oldest(folder: int, most_bytes: int) -> None:
 
 
 def _files(folder: int) -> Iterator[tuple[float, int, str]]:
-    """The time of last use, the size on disk in bytes and the name of each file."""
+    """Yield the time of last use, the size on disk in bytes and the name of each file."""
     with os.scandir(folder) as found:
         for file in found:
             with suppress(FileNotFoundError):

@@ -48,7 +48,7 @@ def prediction_versions() -> dict[str, str] | None:
 
 
 def _hash_of_own_models() -> str:
-    """The SHA-256 of the cards of the models that the user trained; each names the numbers of its model."""
+    """Return the SHA-256 of the cards of the models that the user trained; each names the numbers of its model."""
     # Imported late: a program without predictions does without it.
     from coarsen.user_models import user_models
 
@@ -62,7 +62,7 @@ def _hash_of_own_models() -> str:
 
 @lru_cache(maxsize=1)
 def _hash_of_prediction() -> str | None:
-    """The SHA-256 of what predicts beside what coarsens: features, models with their numbers, devices."""
+    """Return the SHA-256 of what predicts beside what coarsens: features, models with their numbers, devices."""
     folders = [PACKAGE / "devices", *(_folder_of(name) for name in _PREDICTING)]
     if None in folders:
         return None
@@ -75,21 +75,21 @@ def _hash_of_prediction() -> str | None:
 
 
 def _folder_of(package: str) -> Path | None:
-    """The folder of a package, which is not imported; in a clone it lies elsewhere."""
+    """Return the folder of a package, which is not imported; in a clone it lies elsewhere."""
     found = find_spec(package)
     places = [] if found is None else list(found.submodule_search_locations or ())
     return Path(places[0]) if places and Path(places[0]).is_dir() else None
 
 
 def _named(path: Path, folder: Path) -> bytes:
-    """The content of a file after its name and length."""
+    """Return the content of a file after its name and length."""
     content = path.read_bytes()
     return f"{path.relative_to(folder)} {len(content)}\n".encode() + content
 
 
 @lru_cache(maxsize=1)
 def _installed() -> dict[str, str] | None:
-    """The versions of what is installed; once for each process, which doesn't load code twice either."""
+    """Return the versions of what is installed; once for each process, which doesn't load code twice either."""
     clang = packaged_clang()
     own = _hash_of_code()
     if clang is None or own is None:
@@ -105,7 +105,7 @@ def _installed() -> dict[str, str] | None:
 
 
 def _hash_of_code() -> str | None:
-    """The SHA-256 of the modules that take part; None where they are no files.
+    """Return the SHA-256 of the modules that take part; None where they are no files.
 
     A version alone doesn't tell: in a clone the code changes and the version stays.
     """

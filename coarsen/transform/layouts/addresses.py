@@ -154,7 +154,7 @@ class Addresses:
         return self._elements_on(start, target.element.parts[each], position)
 
     def _lanes(self, target: Target) -> Operand:
-        """How many elements' values of one field stand side by side."""
+        """Return how many elements' values of one field stand side by side."""
         layout = target.arrangement.layout
         if layout.kind is Kind.AOSOA:
             return number(_INDEX, layout.width)

@@ -197,7 +197,7 @@ class DigitsOfIndices:
         return _as_extended(found, extension, 0) if found is not None and extension is not None else None
 
     def _limit(self, larger: Value) -> Demand | None:
-        """What makes a value a limit along dimension 0; None where it may change within a launch."""
+        """Return what makes a value a limit along dimension 0; None where it may change within a launch."""
         number = number_of(larger)
         if number is not None:
             return IsNumberBelow(number - 1, 0) if number > 0 else None
@@ -232,7 +232,7 @@ class DigitsOfIndices:
             yield Coordinate(value, (AreIdsWithin(along, dimension),)), None
 
     def _not_negative(self, value: Value, depth: int = 0) -> _Demands | None:
-        """What has to hold so that a value with a sign is not negative; None where that isn't known."""
+        """Return what has to hold so that a value with a sign is not negative; None where that isn't known."""
         number = number_of(value)
         if number is not None:
             return () if number >= 0 else None
@@ -251,7 +251,7 @@ class DigitsOfIndices:
         return None
 
     def _counts_up(self, phi: Instruction, depth: int) -> _Demands | None:
-        """What has to hold so that a phi, which only grows, is not negative."""
+        """Return what has to hold so that a phi, which only grows, is not negative."""
         own = Value(ValueKind.INSTRUCTION, phi.type, phi.name)
         starts = [value for value in phi.operands if not self._is_own_step(value, own)]
         return self._all_not_negative(tuple(starts), depth)
@@ -321,7 +321,7 @@ class DigitsOfIndices:
         return instruction if instruction.opcode in _EXTENSIONS else None
 
     def _extension_to_index(self, form: Polynomial) -> Instruction | None:
-        """The extension to 64 bits whose result is all of a form."""
+        """Return the extension to 64 bits whose result is all of a form."""
         instruction = self._symbol(form)
         if instruction is None or instruction.opcode not in _EXTENSIONS:
             return None

@@ -122,7 +122,7 @@ class ExtentTests:
         return self._arithmetic.extended(Opcode.ZEXT, operand)
 
     def _ids_end(self, along: int) -> Operand:
-        """What all global ids along a dimension are less than."""
+        """Return what all global ids along a dimension are less than."""
         ask = self.queries.ask
         offset, size = (ask(self._build, query, along) for query in (Query.GLOBAL_OFFSET, Query.GLOBAL_SIZE))
         return self._build.binary(Opcode.ADD, offset, size, own("end"))

@@ -162,7 +162,7 @@ class _Positions:
 
 
 def _alike(step: tuple[Operand, int]) -> object:
-    """What a step has in common with others of the same value: several extensions of one are alike."""
+    """Return what a step has in common with others of its value: several extensions of one are alike."""
     value, scale = step
     if isinstance(value, Instruction) and value.opcode in (Opcode.SEXT, Opcode.ZEXT):
         return value.opcode, value.type, value.operands[0], scale
@@ -191,7 +191,7 @@ def _divided(build: Builder, element: _Element, type_: IntegerType) -> Operand:
 
 
 def _remainder(arithmetic: OperandArithmetic, value: Operand, quotient: Operand, extent: Operand) -> Operand:
-    """What a division leaves: another one by a number, which compilers know how to do, else what it lacks."""
+    """Return what a division leaves: another one by a number, which compilers do well, else what it lacks."""
     if not extent.is_local:
         return arithmetic.computed(Opcode.UREM, value, extent)
     return arithmetic.computed(Opcode.SUB, value, arithmetic.computed(Opcode.MUL, quotient, extent))

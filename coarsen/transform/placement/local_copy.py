@@ -75,7 +75,7 @@ def tile_of(module: Module, kernel: str, argument: Argument, element: Type, coun
 
 
 def _word(element: Type) -> Type:
-    """What is copied at once: a number or vector, or the longest whole number as which a record can be copied."""
+    """Return what is copied at once: a number or vector, or the longest whole number for a record."""
     is_whole = content_bytes(element) == size_of(element)
     number_ = element.element if isinstance(element, VectorType) else element
     # Numbers that a device may know in memory only are copied as whole ones.

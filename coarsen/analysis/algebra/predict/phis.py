@@ -31,7 +31,7 @@ def phi(prediction: Prediction, instruction: Instruction) -> Polynomial:
 
 
 def _of_header(prediction: Prediction, phi: Instruction, loop: Loop) -> Polynomial:
-    """The polynomial of a phi at a loop's header."""
+    """Return the polynomial of a phi at a loop's header."""
     itself = prediction.own(phi)
     entering = [v for v, block in zip(phi.operands, phi.incoming, strict=True) if block not in loop.blocks]
     latches = [v for v, block in zip(phi.operands, phi.incoming, strict=True) if block in loop.blocks]
@@ -48,7 +48,7 @@ def _of_header(prediction: Prediction, phi: Instruction, loop: Loop) -> Polynomi
 
 
 def _carried(symbols: Symbols, phi: Instruction, start: Polynomial, step: Polynomial) -> Polynomial:
-    """A sum of steps that change: it moves like its start where each step is the same for all work-items."""
+    """Return a sum of steps that change: it moves like its start where steps are the same for all work-items."""
 
     def difference(dimension: int) -> Polynomial | None:
         gain = symbols.difference(step, dimension)
@@ -58,7 +58,7 @@ def _carried(symbols: Symbols, phi: Instruction, start: Polynomial, step: Polyno
 
 
 def _out_of_loop(prediction: Prediction, phi: Instruction) -> Polynomial:
-    """The phi that takes a value out of a loop: regular along dimensions where all leave it together."""
+    """Return the phi that takes a value out of a loop: regular along dimensions where all leave it together."""
     symbols, block = prediction.symbols, prediction.block_of(phi)
     inner, source = prediction.form(phi.operands[0]), phi.incoming[0]
     left = [loop for loop in prediction.control_flow.loops_around(source) if block not in loop.blocks]

@@ -32,7 +32,7 @@ def phi(proof: Proof, instruction: Instruction) -> ModularForm | None:
 
 
 def _lasting_distance(proof: Proof, phi: Instruction, other: Instruction) -> ModularForm | None:
-    """The distance of two phis if it is a constant; a grain that a way in adds is assumed from then on."""
+    """Return the distance of two phis if it is a constant; a grain that a way in adds is assumed from then on."""
     assumed = _possible_distance(proof, phi, other)
     while assumed is not None:
         forms = proof.trial({other.name: proof.own(other), phi.name: proof.own(other) + assumed})
@@ -47,7 +47,7 @@ def _lasting_distance(proof: Proof, phi: Instruction, other: Instruction) -> Mod
 
 
 def _possible_distance(proof: Proof, phi: Instruction, other: Instruction) -> ModularForm | None:
-    """The distance of two phis on the first way in where it is a constant."""
+    """Return the distance of two phis on the first way in where it is a constant."""
     forms = proof.apart(proof.block_of(phi))
     for pair in zip(phi.operands, other.operands, strict=True):
         distance = forms.distance(*pair)
