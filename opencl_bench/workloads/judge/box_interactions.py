@@ -43,7 +43,7 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
 
 
 def _boxes_around(side: int) -> tuple[Array, Array]:
-    """Return where each box's list begins, and the lists one after the other."""
+    """Where each box's list begins, and the lists one after the other."""
     places = np.stack(np.unravel_index(np.arange(side**3), (side,) * 3), axis=1)
     lists = [np.flatnonzero((abs(places - place) <= 1).all(axis=1)) for place in places]
     starts = np.concatenate(([0], np.cumsum([len(found) for found in lists])))
@@ -51,7 +51,7 @@ def _boxes_around(side: int) -> tuple[Array, Array]:
 
 
 def _sums(own: Array, others: Array) -> Array:
-    """Return what acts on a box's particles, by the other ones."""
+    """What acts on a box's particles, by the other ones."""
     apart = own[:, None, :3] - others[:, :3]
     weights = others[:, 3] * np.exp(-np.float32(STEEPNESS) * np.square(apart).sum(axis=2))
     directed = 2 * np.einsum("ij,ijk->ik", weights, apart)

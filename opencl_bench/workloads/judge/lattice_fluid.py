@@ -42,7 +42,7 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
 
 
 def _relaxed(streamed: Array) -> Array:
-    """Return what the cells have after relaxing towards equilibrium."""
+    """What the cells have after relaxing towards equilibrium."""
     velocities = np.array(VELOCITIES, np.float64)
     weights = np.array([4 / 9] + [1 / 9] * 4 + [1 / 36] * 4)
     density = streamed.sum(axis=0)

@@ -44,7 +44,7 @@ def make_workload(size: Size, local_size: LocalSize, generator: np.random.Genera
 
 
 def _flow(temperature: Array, conductivity: Array, shift: tuple[int, int]) -> Array:
-    """Return what flows into the inner cells from the neighbours in one direction."""
+    """What flows into the inner cells from the neighbours in one direction."""
     here, there = ((slice(1, -1),) * 2, tuple(slice(1 + by, -1 + by or None) for by in shift))
     own, other = conductivity[here].astype(np.float64), conductivity[there].astype(np.float64)
     both = own + other
