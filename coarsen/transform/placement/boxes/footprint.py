@@ -67,11 +67,11 @@ class Span:
 
     @property
     def counted(self) -> int:
-        """How many cells more than one the counters make."""
+        """Return how many cells more than one the counters make."""
         return sum(counter.greatest - counter.least for counter in self.counters)
 
     def greatest(self, sizes: Sequence[int]) -> int:
-        """The last cell in a work-group of a size."""
+        """Return the last cell in a work-group of a size."""
         return self.least + self.counted + sum(sizes[dimension] - 1 for dimension in self.ids)
 
 
@@ -91,7 +91,7 @@ class Footprint:
 
     @property
     def cells(self) -> int:
-        """How many it has."""
+        """Return their number."""
         return math.prod(axis.extent for axis in self.axes)
 
 
@@ -239,7 +239,7 @@ class _Footprints:
         return symbol in _LOCAL or symbol.removeprefix("%") in self._counters
 
     def _symbol(self, read: Instruction, symbol: str) -> Polynomial:
-        """What a symbol of a form is made of, refused unless it is an id, a counter or the same for all."""
+        """Return what a symbol of a form is made of, refused unless it is an id, a counter or the same for all."""
         extension = self._forms.extension(symbol)
         if extension is not None:
             return self._extended(read, symbol)
