@@ -81,7 +81,7 @@ class Bounds:
         return None if found == _every(index.type.width) else found
 
     def _bounded(self, value: Operand, block: str, steps: int) -> Interval:
-        """Return what a value is between that is used in a block; what a phi merges is used where it comes from."""
+        """Return the bounds of a value that is used in a block; what a phi merges is used where it comes from."""
         assert isinstance(value.type, IntegerType)
         width = value.type.width
         if isinstance(value, Constant):
