@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _on_other_devices(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Of tests that need one device, by turns another one, those for further devices."""
+    """Return what is left out of tests that need one device, by turns another one: those for further devices."""
     by_test: dict[str, list[pytest.Item]] = {}
     for item in items:
         has_device = isinstance(_parameters_of(item).get("device"), DeviceDescription)

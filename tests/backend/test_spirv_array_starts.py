@@ -58,7 +58,7 @@ kernel void k(global const uint *data, global uint *to, uint b)
 
 
 def left(queue: cl.CommandQueue, code: str | bytes) -> NDArray[np.uint32]:
-    """What a kernel leaves in `to`."""
+    """Return what a kernel leaves in `to`."""
     contents = np.random.default_rng(5).integers(1, 2**15, 4 * ITEMS, dtype=np.uint32)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     data, to = (cl.Buffer(queue.context, flags, hostbuf=each) for each in (contents, contents[:ITEMS].copy()))

@@ -42,7 +42,7 @@ class Finding:
 
     @property
     def has_no_box(self) -> bool:
-        """Whether a part of an array was to be copied to local memory and was not."""
+        """Return True if a part of an array was to be copied to local memory and was not."""
         refused = self.verdict.kind == "refused" and self.verdict.detail.startswith("place-")
         return self.has_boxes and (refused or self.verdict.kind == "error")
 

@@ -168,7 +168,7 @@ def attempt(
 
 
 def _is_too_large(kernel: cl.Kernel, device: cl.Device) -> bool:
-    """Whether copies of arrays for each merged work-group are more than a device has room for."""
+    """Return True if copies of arrays for each merged work-group are more than a device has room for."""
     needed = kernel.get_work_group_info(cl.kernel_work_group_info.LOCAL_MEM_SIZE, device)
     return int(needed) > int(device.local_mem_size)
 

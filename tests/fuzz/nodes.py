@@ -337,5 +337,5 @@ class Kernel:
 
     @property
     def stencils(self) -> tuple[Stencil, ...]:
-        """Those in its body, which are never inside of other statements."""
+        """Return the statements in its body, which are never inside of other statements."""
         return tuple(statement for statement in self.body if isinstance(statement, Stencil))

@@ -62,7 +62,7 @@ def forget_the_last_cells(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def copy_for_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a box, only the cells that one of the reads takes are copied, not those around them."""
+    """Copy only the cells of a box that one of the reads takes, not those around them."""
     known = tile._BoxCode.is_taken
 
     def is_taken(self: tile._BoxCode, build: Builder, queries: Queries, cell: Operand) -> Operand:

@@ -65,7 +65,7 @@ def test_random_box(seed: int, device: DeviceDescription, child: Child) -> None:
 
 
 def is_made(trial: Trial) -> bool:
-    """Whether the boxes of a trial are copied."""
+    """Return True if the boxes of a trial are copied."""
     try:
         laid = laid_out(lower(trial.source, NAME), trial.arrays)
     except RefusalError as refusal:

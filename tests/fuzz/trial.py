@@ -34,7 +34,7 @@ _GROUPED = re.compile(r"get_local|get_group|get_num_groups|barrier")
 
 @dataclass(frozen=True)
 class FieldBuffers:
-    """What is passed for a field: so many elements, and of the windows' weights, and the width."""
+    """How many elements are passed for a field and for the windows' weights, and the width."""
 
     element: str
     elements: int
@@ -69,7 +69,7 @@ class Trial:
 
     @property
     def has_boxes(self) -> bool:
-        """Whether boxes are to be copied to local memory."""
+        """Return True if boxes are to be copied to local memory."""
         return any(plan.place is Place.LOCAL and plan.shape is None for plan in self.arrays)
 
     @property
@@ -79,7 +79,7 @@ class Trial:
 
     @property
     def field(self) -> FieldBuffers | None:
-        """What is passed for the array that boxes are read of; None where there is none."""
+        """Return what is passed for the array that boxes are read of; None where there is none."""
         stencils = self.kernel.stencils
         if not stencils:
             return None

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.layout import size_of
@@ -27,7 +27,6 @@ from coarsen.transform.names import own
 from coarsen.variant.data_layout import Arrangement, Kind
 from coarsen.variant.records import Field
 
-_INDEX = IntegerType(64)
 _BYTE = IntegerType(8)
 
 
@@ -127,12 +126,12 @@ class Addresses:
         pointer = self._field(target, place, piece.field, position)
         for each in place.inner:
             # What is taken off first leaves no address beside the array on the way.
-            index = self._arithmetic.plus(self._arithmetic.wide(each.value), number(_INDEX, -each.least))
+            index = self._arithmetic.plus(self._arithmetic.wide(each.value), self._arithmetic.number(-each.least))
             distance = self._arithmetic.times(index, each.scale)
             if piece.is_one_of:
                 distance = self._arithmetic.computed(Opcode.MUL, distance, self._lanes(target))
             pointer = self._bytes_on(pointer, distance)
-        return self._bytes_on(pointer, number(_INDEX, piece.start - piece.field.offset))
+        return self._bytes_on(pointer, self._arithmetic.number(piece.start - piece.field.offset))
 
     def _field(self, target: Target, place: Place, each: Field, position: Operand) -> Operand:
         """The address of a field of the element at a position."""
@@ -140,8 +139,8 @@ class Addresses:
         start: Operand = place.array
         if arrangement.layout.kind is Kind.AOS:
             pointer = self._elements_on(start, target.element.type, position)
-            return self._bytes_on(pointer, number(_INDEX, each.offset))
-        width: Operand = number(_INDEX, arrangement.layout.width)
+            return self._bytes_on(pointer, self._arithmetic.number(each.offset))
+        width: Operand = self._arithmetic.number(arrangement.layout.width)
         if arrangement.layout.kind is Kind.AOSOA:
             tile = self._arithmetic.times(
                 self._arithmetic.computed(Opcode.UDIV, position, width), arrangement.tile_bytes
@@ -157,7 +156,7 @@ class Addresses:
         """Return how many elements' values of one field stand side by side."""
         layout = target.arrangement.layout
         if layout.kind is Kind.AOSOA:
-            return number(_INDEX, layout.width)
+            return self._arithmetic.number(layout.width)
         return self._arithmetic.product(target.extents)
 
     def _elements_on(self, pointer: Operand, type_: Type, index: Operand) -> Operand:
