@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.opencl_bench.measure.comparison import compare, is_same
-from coarsen.opencl_bench.measure.laid_out import LaidOutExecutor, arrangements_of
+from coarsen.opencl_bench.measure.laid_out import Arrangements, LaidOutExecutor, arrangements_of
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.measure.placement import Oracle, Placement
 from coarsen.opencl_bench.measure.timing import Timed, TimedRun, interleaved
@@ -59,6 +59,15 @@ class _Loaded:
     job: Job
 
 
+@dataclass(frozen=True, slots=True)
+class _LaidOut:
+    """The workload whose arrays were packed last, on the machine."""
+
+    workload: Workload
+    arrangements: Arrangements
+    executor: Executor
+
+
 # Bytes of workloads that are kept although neither kernel needs them just now, unless another number is asked for.
 KEPT_BYTES = 2 << 30
 
@@ -101,6 +110,7 @@ class Session:
         self._placements: dict[tuple[LocalSize, Definitions], Placement] = {}
         self._checked: set[Code] = set()
         self._loaded: dict[Slot, _Loaded] = {}
+        self._laid_out: _LaidOut | None = None
         self._first_outputs: dict[Slot, Mapping[str, Array]] = {}
 
     @property
@@ -227,12 +237,22 @@ class Session:
         return self._placements[key]
 
     def _executor(self, placement: Placement, code: Code, launches: Sequence[Launch] | None) -> Executor:
-        """The workload for some code: where that wants arrays to lie otherwise, on buffers of its own."""
+        """The workload for some code: where that wants arrays to lie otherwise, on buffers of its own.
+
+        Those that were packed last are kept: packing takes longer than most launches, and variants whose arrays
+        lie alike mostly follow each other.
+        """
         if not code.arrays:
             return placement.executor
         workload = placement.workload
         arrangements = arrangements_of(workload, code, workload.launches if launches is None else launches)
-        return self._tried_twice(lambda: LaidOutExecutor(self._machine, workload, arrangements))
+        kept = self._laid_out
+        if kept is None or kept.workload is not workload or kept.arrangements != arrangements:
+            del kept
+            self._laid_out = None  # before the next is placed: the device may have no room for both
+            executor = self._tried_twice(lambda: LaidOutExecutor(self._machine, workload, arrangements))
+            kept = self._laid_out = _LaidOut(workload, arrangements, executor)
+        return kept.executor
 
     def _placed(self, workload: Workload) -> Executor:
         """A workload on the machine."""
@@ -242,6 +262,7 @@ class Session:
         """Return what is placed; where it doesn't fit beside the workloads that are kept, these are given up."""
         with contextlib.suppress(LaunchError):
             return place()
+        self._laid_out = None
         self._forget_some(0)
         return place()
 

@@ -183,6 +183,24 @@ def probed_runs(probed: ProbedDevice) -> range:
     return range(probed.settings.repetitions)
 
 
+def source_of_reads(element_bytes: int) -> str:
+    """Return the kernel that reads elements of one size."""
+    _, total = ELEMENTS[element_bytes]
+    return f"#define SUM(v) {total}\n{LOCAL_READS}"
+
+
+def macros_of(element_bytes: int, lanes: int, pitch: int) -> dict[str, str | int]:
+    """Return the values of the kernel's macros.
+
+    Args:
+        element_bytes: of an element.
+        lanes: of a sub-group: each reads a row of its own.
+        pitch: the most elements from one row to the next.
+    """
+    name, _ = ELEMENTS[element_bytes]
+    return {"ELEMENT": name, "LANES": lanes, "LENGTH": lanes * pitch}
+
+
 class LocalReads:
     """The kernel that reads elements of one size.
 
@@ -194,10 +212,8 @@ class LocalReads:
     """
 
     def __init__(self, probed: ProbedDevice, lanes: int, element_bytes: int, pitch: int) -> None:
-        name, total = ELEMENTS[element_bytes]
-        macros = {"ELEMENT": name, "LANES": lanes, "LENGTH": lanes * pitch}
-        options = [f"-D{macro}={value}" for macro, value in macros.items()]
-        program = probed.build(f"#define SUM(v) {total}\n{LOCAL_READS}", *options)
+        options = [f"-D{macro}={value}" for macro, value in macros_of(element_bytes, lanes, pitch).items()]
+        program = probed.build(source_of_reads(element_bytes), *options)
         self.probed = probed
         self._kernel = cl.Kernel(program, "rows")
         self._local_size = min(256 if probed.is_gpu else 64, probed.description.max_work_group_size)

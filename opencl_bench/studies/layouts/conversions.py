@@ -24,9 +24,9 @@ from coarsen.opencl_bench.measure.laid_out import Arrangements, arrangements_of
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.studies.input_rows import exit_code_of
 from coarsen.opencl_bench.studies.layouts.entrants import best_of_each
-from coarsen.opencl_bench.studies.layouts.measurements import LARGE_PRESET
-from coarsen.opencl_bench.studies.layouts.spaces import PRESET, RecordSpace, chosen_spaces
-from coarsen.opencl_bench.studies.layouts.times import all_times, read_rows
+from coarsen.opencl_bench.studies.layouts.sizes import Size
+from coarsen.opencl_bench.studies.layouts.spaces import RecordSpace, chosen_spaces
+from coarsen.opencl_bench.studies.layouts.times import all_times, preset_of, read_rows
 from coarsen.opencl_bench.sweep.compile_service import build_options, code_of
 from coarsen.opencl_bench.workloads.benchmark import Workload
 from coarsen.pipeline import carry_out
@@ -34,7 +34,6 @@ from coarsen.runtime.layouts.packing import packed, unpacked
 from coarsen.variant.variant import Variant
 
 REPETITIONS = 7
-PRESETS = (PRESET, LARGE_PRESET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,8 @@ def wanted(rows: Sequence[str], kernels: Sequence[str]) -> Iterator[tuple[Record
         for times in measured:
             for variant in dict.fromkeys(best_of_each(times).values()):
                 if variant.arrays:
-                    yield from ((times.space, preset, variant) for preset in PRESETS)
+                    presets = (preset_of(times.environment, size) for size in Size)
+                    yield from ((times.space, preset, variant) for preset in presets)
 
 
 def main(words: Sequence[str] | None = None) -> int:

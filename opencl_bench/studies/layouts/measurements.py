@@ -2,9 +2,9 @@
 
 python -m coarsen.opencl_bench.studies.layouts.measurements STORE --device intel [KERNEL …] [--stage STAGE …]
 
-    spaces   every variant of each space at the preset `small`, in turns with the launch as it is
+    spaces   every variant of each space at the searched sizes (`sizes.py`), in turns with the launch as it is
     again    the fastest of each, and what is compared, in two new processes; what is compared in a third
-    large    what is compared, at the preset `cpu`, in three new processes
+    large    what is compared, at larger sizes, in three new processes
 
 Stages are done in this order, each for all kernels. What the store has already is not measured again, so what was
 stopped goes on where it was.
@@ -17,6 +17,7 @@ import enum
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from coarsen.devices.discovery import DeviceDescription
@@ -33,13 +34,13 @@ from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.results.store.filters import Filter
 from coarsen.opencl_bench.studies.input_rows import exit_code_of
 from coarsen.opencl_bench.studies.layouts.entrants import best_of_each, finalists, to_time_again
-from coarsen.opencl_bench.studies.layouts.spaces import PRESET, RecordSpace, chosen_spaces
+from coarsen.opencl_bench.studies.layouts.sizes import Size, sizes_for
+from coarsen.opencl_bench.studies.layouts.spaces import RecordSpace, chosen_spaces
 from coarsen.opencl_bench.studies.layouts.times import SpaceTimes, times_by_device
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.variant.transforms import device_kind_of
 
 AGAIN = Method(repetitions=15, minimum_repetitions=9, interval_width=0.05)
-LARGE_PRESET = "cpu"
 # In so many new processes: what a search may find, and what is compared in the end.
 PROCESSES, PROCESSES_COMPARED = 2, 3
 
@@ -59,8 +60,10 @@ def measure_space(
     space: RecordSpace, device: DeviceDescription, store: Store, pool: CompilePool
 ) -> MeasuredVersions:
     """Measure every variant of a space that the store doesn't have. Raises as `measure_versions` does."""
-    variants = space.variants(device_kind_of(device.device_types))
-    plan = VersionsPlan(space.benchmark_name, device.index, (PRESET,), variants, space.default, method=QUICK)
+    kind = device_kind_of(device.device_types)
+    preset, variants = sizes_for(kind).searched, space.variants(kind)
+    method = _method(QUICK, device, Size.SEARCHED)
+    plan = VersionsPlan(space.benchmark_name, device.index, (preset,), variants, space.default, method=method)
     return measure_versions(plan, store, pool=pool)
 
 
@@ -72,15 +75,17 @@ def time_again(space: RecordSpace, device: DeviceDescription, store: Store, pool
         DeviceError: the device can't be opened (any more).
     """
     times = _whole(space, device, store)
-    confirm_versions(_plan(space, device), {PRESET: to_time_again(times)}, store, PROCESSES, pool=pool)
-    chosen = {PRESET: finalists(times)}
-    return confirm_versions(_plan(space, device), chosen, store, PROCESSES_COMPARED, pool=pool)
+    plan = _plan(space, device, Size.SEARCHED)
+    confirm_versions(plan, {times.preset: to_time_again(times)}, store, PROCESSES, pool=pool)
+    return confirm_versions(plan, {times.preset: finalists(times)}, store, PROCESSES_COMPARED, pool=pool)
 
 
 def time_large(space: RecordSpace, device: DeviceDescription, store: Store, pool: CompilePool) -> MeasuredVersions:
     """Time what is compared at larger sizes, in new processes. Raises as `time_again` does."""
     chosen = tuple(dict.fromkeys(best_of_each(_whole(space, device, store)).values()))
-    return confirm_versions(_plan(space, device), {LARGE_PRESET: chosen}, store, PROCESSES_COMPARED, pool=pool)
+    preset = sizes_for(device_kind_of(device.device_types)).large
+    plan = _plan(space, device, Size.LARGE)
+    return confirm_versions(plan, {preset: chosen}, store, PROCESSES_COMPARED, pool=pool)
 
 
 STAGES: Mapping[Stage, Measure] = MappingProxyType(
@@ -88,8 +93,15 @@ STAGES: Mapping[Stage, Measure] = MappingProxyType(
 )
 
 
-def _plan(space: RecordSpace, device: DeviceDescription) -> VersionsPlan:
-    return VersionsPlan(space.benchmark_name, device.index, (), (), space.default, method=AGAIN)
+def _plan(space: RecordSpace, device: DeviceDescription, size: Size) -> VersionsPlan:
+    method = _method(AGAIN, device, size)
+    return VersionsPlan(space.benchmark_name, device.index, (), (), space.default, method=method)
+
+
+def _method(method: Method, device: DeviceDescription, size: Size) -> Method:
+    """Return a method as a part of the study has it on a device."""
+    flushes_caches = sizes_for(device_kind_of(device.device_types)).flushes_caches
+    return replace(method, cold_cache=flushes_caches and size is Size.SEARCHED)
 
 
 def _whole(space: RecordSpace, device: DeviceDescription, store: Store) -> SpaceTimes:

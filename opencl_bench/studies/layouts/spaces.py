@@ -27,7 +27,8 @@ from coarsen.variant.space import ArrayChoices
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 
-PRESET = "small"
+# The launch as it is has the local size of this preset, and the macros of the source.
+_LAUNCHED = "small"
 # No work-group of a space is larger, nor takes local memory from its launch: every device allows this.
 _LIMITS = DeviceLimits(512, (512, 512, 512), 0)
 _SOA = "soa"
@@ -63,7 +64,7 @@ class RecordSpace:
     def default(self) -> Variant:
         """The kernel as its program launches it: what everything is timed against, and searches start from."""
         own = self.benchmark
-        return Variant(own.preset(PRESET).local_size, (), own.own_definitions)
+        return Variant(own.preset(_LAUNCHED).local_size, (), own.own_definitions)
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -76,7 +77,7 @@ class RecordSpace:
         Args:
             kind: of the device, for which coarsened kernels are made.
         """
-        plan = SweepPlan(self.benchmark_name, "", PRESET, space=self.space)
+        plan = SweepPlan(self.benchmark_name, "", _LAUNCHED, space=self.space)
         return search_space(self.benchmark, plan, _LIMITS, kind)
 
     def variants(self, kind: DeviceKind) -> tuple[Variant, ...]:

@@ -16,7 +16,8 @@ from coarsen.opencl_bench.inputs.current_source import CurrentSource
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.exchange.files import read_results
 from coarsen.opencl_bench.results.store.database import open_existing_store
-from coarsen.opencl_bench.studies.layouts.spaces import PRESET, RecordSpace
+from coarsen.opencl_bench.studies.layouts.sizes import Size, sizes_for
+from coarsen.opencl_bench.studies.layouts.spaces import RecordSpace
 from coarsen.opencl_bench.sweep.live_evaluator import relative_time
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant
@@ -30,13 +31,18 @@ class SpaceTimes:
         space: which.
         environment: where.
         rows: of this kernel as it is now, over the launch as it is.
-        preset: at whose sizes.
+        size: of which part of the study.
     """
 
     space: RecordSpace
     environment: Environment
     rows: tuple[Measurement, ...] = field(repr=False)
-    preset: str = PRESET
+    size: Size = Size.SEARCHED
+
+    @property
+    def preset(self) -> str:
+        """Return the preset of the sizes."""
+        return preset_of(self.environment, self.size)
 
     @property
     def device(self) -> str:
@@ -100,6 +106,11 @@ class SpaceTimes:
         return (row for row in self.rows if row.role is role and row.baseline == self.space.default)
 
 
+def preset_of(environment: Environment, size: Size) -> str:
+    """Return the preset of a part of the study on a device."""
+    return sizes_for(device_kind_of(environment.device_types)).preset(size)
+
+
 def geometric_mean(values: Sequence[float]) -> float:
     """Return the geometric mean of positive numbers."""
     return math.exp(sum(map(math.log, values)) / len(values))
@@ -126,16 +137,20 @@ def read_rows(places: Sequence[str]) -> list[Measurement]:
 
 
 def times_by_device(
-    space: RecordSpace, rows: Sequence[Measurement], preset: str = PRESET
+    space: RecordSpace, rows: Sequence[Measurement], size: Size = Size.SEARCHED
 ) -> tuple[SpaceTimes, ...]:
     """Return what rows tell of a space, for each device; of several environments of one, that with most rows.
 
     Args:
         space: which.
         rows: any; those of another source or other sizes are left out.
-        preset: at whose sizes.
+        size: of which part of the study.
     """
-    own = [row for row in rows if row.subject.benchmark == space.benchmark_name and row.subject.preset == preset]
+    own = [
+        row
+        for row in rows
+        if row.subject.benchmark == space.benchmark_name and row.subject.preset == preset_of(row.environment, size)
+    ]
     source = CurrentSource(space.benchmark)
     groups: dict[Environment, list[Measurement]] = {}
     for row in own:
@@ -145,19 +160,19 @@ def times_by_device(
     for environment, of_it in groups.items():
         device = environment.platform, environment.device
         if device not in by_device or len(of_it) > len(by_device[device].rows):
-            by_device[device] = SpaceTimes(space, environment, tuple(of_it), preset)
+            by_device[device] = SpaceTimes(space, environment, tuple(of_it), size)
     return tuple(by_device.values())
 
 
 def all_times(
-    spaces: Iterable[RecordSpace], rows: Sequence[Measurement], preset: str = PRESET
+    spaces: Iterable[RecordSpace], rows: Sequence[Measurement], size: Size = Size.SEARCHED
 ) -> dict[str, list[SpaceTimes]]:
     """Return what rows tell of several spaces, by device. Raises InvalidInputError where that is nothing."""
     found: dict[str, list[SpaceTimes]] = {}
     for space in spaces:
-        for times in times_by_device(space, rows, preset):
+        for times in times_by_device(space, rows, size):
             if any(row.invalidity is Invalidity.CORRECT for row in times.rows):
                 found.setdefault(times.device, []).append(times)
     if not found:
-        raise InvalidInputError(f"there are no rows of these kernels at the preset {preset}")
+        raise InvalidInputError(f"there are no rows of these kernels at the {size} sizes")
     return found

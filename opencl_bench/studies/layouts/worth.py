@@ -1,6 +1,6 @@
 """What other layouts are worth, conversion included: the best of several kinds over the kernel as written.
 
-python -m coarsen.opencl_bench.studies.layouts.worth STORE|FILE … --conversions conversions.json [--preset cpu]
+python -m coarsen.opencl_bench.studies.layouts.worth STORE|FILE … --conversions conversions.json [--sizes large]
 
 Speed-ups are over the kernel as written at its best local size, in the same new process each, with Student's 95 %
 interval over the processes. Conversion is by the host, of every array that lies otherwise, before and after.
@@ -23,12 +23,13 @@ from coarsen.opencl_bench.studies.input_rows import exit_code_of
 from coarsen.opencl_bench.studies.input_tables import table as table_lines
 from coarsen.opencl_bench.studies.layouts.conversions import Conversion, key_of, read_conversions
 from coarsen.opencl_bench.studies.layouts.entrants import Entrant, best_of_each
-from coarsen.opencl_bench.studies.layouts.measurements import LARGE_PRESET
-from coarsen.opencl_bench.studies.layouts.spaces import NOT_LAID_OUT, PRESET, chosen_spaces
+from coarsen.opencl_bench.studies.layouts.sizes import Size
+from coarsen.opencl_bench.studies.layouts.spaces import NOT_LAID_OUT, chosen_spaces
 from coarsen.opencl_bench.studies.layouts.times import (
     SpaceTimes,
     all_times,
     geometric_mean,
+    preset_of,
     read_rows,
     times_by_device,
 )
@@ -172,7 +173,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--conversions", type=Path, required=True, metavar="FILE", help="as `conversions` wrote it"
     )
-    parser.add_argument("--preset", choices=[PRESET, LARGE_PRESET], default=PRESET, help="at whose sizes")
+    parser.add_argument("--sizes", type=Size, choices=[*Size], default=Size.SEARCHED, help="which are told")
     parser.add_argument("--kernels", nargs="*", default=[], metavar="NAME", help="without records-; else all")
     asked = parser.parse_args(words)
     if not asked.conversions.exists():
@@ -181,8 +182,9 @@ def main(words: Sequence[str] | None = None) -> int:
     spaces = chosen_spaces(asked.kernels)
     by_device = all_times(spaces, rows)
     for device, measured in by_device.items():
-        print(f"\n{device}, preset {asked.preset}\n")
-        found = [worth for times in measured if (worth := _told(times, rows, asked.preset, conversions))]
+        preset = preset_of(measured[0].environment, asked.sizes)
+        print(f"\n{device}, preset {preset}\n")
+        found = [worth for times in measured if (worth := _told(times, rows, asked.sizes, conversions))]
         lines = worth_lines(found) if found else ("nothing was timed in new processes",)
         for line in lines:
             print(line)
@@ -193,9 +195,9 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _told(
-    times: SpaceTimes, rows: Sequence[Measurement], preset: str, conversions: Mapping[str, Conversion]
+    times: SpaceTimes, rows: Sequence[Measurement], size: Size, conversions: Mapping[str, Conversion]
 ) -> Worth | None:
-    for timed in times_by_device(times.space, rows, preset):
+    for timed in times_by_device(times.space, rows, size):
         if timed.device == times.device:
             return worth_of(times, timed, conversions)
     return None

@@ -12,7 +12,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.laid_out import arrangements_of, laid_out, shape_in_elements
-from coarsen.opencl_bench.measure.machine import LaunchError
+from coarsen.opencl_bench.measure.machine import Executor, LaunchError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.measure.session import Session, Slot
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument, code_from_json
@@ -54,6 +54,33 @@ def test_results_are_compared_as_the_host_has_them(variant: Variant, device: Dev
     # The same code on arrays that nobody packed must show.
     session.load(Slot.CANDIDATE, variant, replace(code, arrays=(replace(code.arrays[0], layout="aos"),)))
     assert session.try_out(Slot.CANDIDATE).wrong != ()
+
+
+class CountingMachine(OpenClMachine):
+    """Counts the workloads that are placed on it."""
+
+    placed = 0
+
+    def place(self, workload: Workload) -> Executor:
+        self.placed += 1
+        return super().place(workload)
+
+
+@pytest.mark.compiled_devices
+def test_arrays_that_lie_as_those_before_are_not_packed_again(device: DeviceDescription) -> None:
+    machine = CountingMachine(device)
+    session = Session(machine, OPTIONS, "test", 0, default=Variant((64,)))
+    original = original_code(OPTIONS, (), OPTIONS.source)
+    other = replace(LAID, arrays=LAID.arrays[:1])
+    placed = []
+    alike = (LAID, replace(LAID, local_size=(32,)), replace(LAID, coarsenings=(Coarsening(4),)))
+    for variant in (*alike, other, LAID):
+        session.load(Slot.CANDIDATE, variant, coded(variant))
+        session.expect(Slot.CANDIDATE, original)
+        # What the variant before left in the buffers must not pass for this one's results.
+        assert session.try_out(Slot.CANDIDATE).wrong == ()
+        placed.append(machine.placed)
+    assert [now - placed[0] for now in placed] == [0, 0, 0, 1, 2]
 
 
 @pytest.mark.parametrize("form", ["opencl_c", "spirv"])

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.studies.layouts.spaces import PRESET, RecordSpace
+from coarsen.opencl_bench.studies.layouts.sizes import Size, sizes_for
+from coarsen.opencl_bench.studies.layouts.spaces import RecordSpace
 from coarsen.opencl_bench.studies.layouts.times import SpaceTimes, times_by_device
 from coarsen.opencl_bench.sweep.compile_service import build_options, ir_hash_of
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
@@ -36,7 +37,8 @@ def rows_of(
     law: Law = additive,
     role: Role = Role.COMPARISON,
     invocation: int = 0,
-    preset: str = PRESET,
+    size: Size = Size.SEARCHED,
+    kind: DeviceKind = DeviceKind.CPU,
 ) -> Iterator[Measurement]:
     """Yield a row for each variant of a space; confirmations of those that have a time alone.
 
@@ -45,7 +47,8 @@ def rows_of(
         law: the times.
         role: of the rows.
         invocation: of confirmations.
-        preset: the sizes.
+        size: the part of the study.
+        kind: of the device.
     """
     benchmark = space.benchmark
     hashes: dict[Definitions, str] = {}
@@ -59,14 +62,16 @@ def rows_of(
             hashes[definitions] = ir_hash_of(kernel, benchmark, others)
         return hashes[definitions]
 
-    subjects = CompiledSubjects(benchmark, preset, 0, ir_hash)
+    subjects = CompiledSubjects(benchmark, sizes_for(kind).preset(size), 0, ir_hash)
     launched = law(space.default) or LAUNCHED
-    for variant in space.variants(DeviceKind.CPU):
+    for variant in space.variants(kind):
         time = law(variant)
         if time is None and role is Role.CONFIRMATION:
             continue
         yield some_measurement(
             subject=subjects.of(variant.definitions),
+            device=f"a {kind}",
+            device_types=(kind.value,),
             candidate=variant,
             baseline=space.default,
             role=role,

@@ -25,6 +25,7 @@ from coarsen.opencl_bench.studies.layouts.conversions import (
 from coarsen.opencl_bench.studies.layouts.entrants import Entrant, best_of_each, finalists, to_time_again
 from coarsen.opencl_bench.studies.layouts.law import law_over
 from coarsen.opencl_bench.studies.layouts.searches import REPLAYED, layout_lines, results_of, search_lines
+from coarsen.opencl_bench.studies.layouts.sizes import Size, sizes_for
 from coarsen.opencl_bench.studies.layouts.spaces import SPACES, RecordSpace, chosen_spaces
 from coarsen.opencl_bench.studies.layouts.tables import slices, table_of_times
 from coarsen.opencl_bench.studies.layouts.times import all_times, times_by_device
@@ -172,6 +173,23 @@ def test_programs_read_stores_and_compact_files(tmp_path: Path, capsys: pytest.C
         told.append(capsys.readouterr().out)
     assert told[0] == told[1]
     assert "mv_rows" in told[0] and "layout-same-buffer" in told[0]
+
+
+def test_gpus_have_larger_sizes() -> None:
+    kinds = (DeviceKind.CPU, DeviceKind.GPU)
+    rows = [
+        row
+        for size, kind in itertools.product(Size, kinds)
+        for row in rows_of(ROWS, additive, Role.CONFIRMATION, size=size, kind=kind)
+    ]
+    found = {size: times_by_device(ROWS, rows, size) for size in Size}
+    presets = {size: {times.environment.device: times.preset for times in found[size]} for size in Size}
+    assert presets == {
+        Size.SEARCHED: {"a cpu": "small", "a gpu": "cpu"},
+        Size.LARGE: {"a cpu": "cpu", "a gpu": "gpu"},
+    }
+    assert [len(times.again) for size in Size for times in found[size]] == [len(ROWS.variants(DeviceKind.CPU))] * 4
+    assert [sizes_for(kind).flushes_caches for kind in kinds] == [False, True]
 
 
 def test_a_space_with_missing_rows_is_not_timed_again(tmp_path: Path) -> None:
