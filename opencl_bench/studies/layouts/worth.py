@@ -12,7 +12,7 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
@@ -161,9 +161,21 @@ def _shares(sources: Sequence[SpaceTimes], targets: Mapping[str, SpaceTimes]) ->
         chosen = source.best(source.first)
         target = targets.get(source.space.name)
         best = target.best(target.first) if target is not None else None
-        if target is not None and best is not None and chosen is not None and chosen in target.first:
-            shares.append(min(1.0, target.time(best) / target.time(chosen)))
+        if target is None or best is None or chosen is None:
+            continue
+        there = _as_made_for(target, chosen)
+        if there is not None:
+            shares.append(min(1.0, target.time(best) / target.time(there)))
     return shares
+
+
+def _as_made_for(times: SpaceTimes, chosen: Variant) -> Variant | None:
+    """Return a variant of another device as it is made for a device; None where it did not run there.
+
+    The kind of device is a part of the transforms, and decides over loops in lock-step.
+    """
+    alike = {replace(variant, transforms=chosen.transforms): variant for variant in times.first}
+    return alike.get(chosen)
 
 
 def main(words: Sequence[str] | None = None) -> int:

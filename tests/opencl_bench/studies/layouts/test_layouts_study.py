@@ -192,6 +192,15 @@ def test_gpus_have_larger_sizes() -> None:
     assert [sizes_for(kind).flushes_caches for kind in kinds] == [False, True]
 
 
+def test_what_is_chosen_on_one_kind_of_device_is_run_on_another() -> None:
+    (on_cpu,) = times_by_device(SHADE, list(rows_of(SHADE)))
+    (on_gpu,) = times_by_device(SHADE, list(rows_of(SHADE, kind=DeviceKind.GPU)))
+    best = on_cpu.best(on_cpu.first)
+    assert best is not None and best.is_coarsened and best not in on_gpu.first
+    lines = list(transfer_lines({"a cpu": [on_cpu], "a gpu": [on_gpu]}))
+    assert "| a cpu | 1.00; 1.00 (1) | 1.00; 1.00 (1) |" in lines
+
+
 def test_a_space_with_missing_rows_is_not_timed_again(tmp_path: Path) -> None:
     some = list(rows_of(ROWS))[:-1]
     (times,) = times_by_device(ROWS, some)
