@@ -10,6 +10,7 @@ from typing import Any
 
 from coarsen.cli.bench_progress import duration
 from coarsen.cli.bench_search_report import search_as_data, search_lines
+from coarsen.cli.best_row_json import best_row_as_data
 from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
 from coarsen.cli.source_file import source_file
 from coarsen.errors import CoarsenError
@@ -23,7 +24,6 @@ from coarsen.opencl_bench.results.best import (
 )
 from coarsen.opencl_bench.results.paste import Paste, paste_of
 from coarsen.opencl_bench.sweep.several import SweepResult
-from coarsen.variant.variant_json import variant_to_json
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 LISTED_FAILURES = 20
@@ -219,16 +219,8 @@ def _as_data(result: SweepResult) -> dict[str, Any]:
 
 def _best_as_data(best: BestRow, paste: Paste) -> dict[str, Any]:
     return {
-        "key": best.key,
-        "configuration": variant_to_json(best.candidate),
-        "baseline": variant_to_json(best.baseline),
-        "speedup": best.speedup.ratio,
-        "interval": [best.speedup.low, best.speedup.high],
-        "significant": best.is_coarsened,
-        "confirmed": best.is_confirmed,
-        "processes": best.processes,
+        **best_row_as_data(best),
         "verified_against": best.row.oracle.value if best.row else None,
-        "notes": list(best.notes),
         "python": paste.python,
         "command": paste.command,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,26 +13,24 @@ from coarsen.opencl_bench.inputs.coverage import coverage_of, numbers_of
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import listed_presets
+from coarsen.opencl_bench.workloads.benchmark import Size
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
+from coarsen.opencl_bench.workloads.input_space import InputSpace
 
 _REASONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ListedInputs:
-    """Inputs to tune over.
+class CoveredInputs:
+    """What inputs to tune over cover.
 
     Args:
-        path: of the description that lists them.
-        count: how many of those that it lists; None for all.
         places: the numbers of each, by name.
         lines: what else is to be said of them.
     """
 
-    path: Path
-    count: int | None
     places: tuple[Mapping[str, float], ...]
     lines: tuple[str, ...] = ()
 
@@ -55,6 +53,21 @@ class ListedInputs:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ListedInputs:
+    """Inputs to tune over.
+
+    Args:
+        path: of the description that lists them.
+        count: how many of those that it lists; None for all.
+        covered: what they cover.
+    """
+
+    path: Path
+    count: int | None
+    covered: CoveredInputs
+
+
 def listed_inputs(path: Path, count: int | None, recording: Path | None) -> ListedInputs:
     """List the inputs of a kernel beside its description, unless they are listed.
 
@@ -69,16 +82,27 @@ def listed_inputs(path: Path, count: int | None, recording: Path | None) -> List
     if recording is not None:
         found = inputs_from(path, recording, count or DEFAULT_COUNT)
         note(f"listed the inputs in {found.path}")
-        return ListedInputs(found.path, None, found.places, tuple(_recorded_lines(found, path.name)))
+        covered = CoveredInputs(found.places, tuple(_recorded_lines(found, path.name)))
+        return ListedInputs(found.path, None, covered)
     if not read_table(path).has(RECORDED):
         listed, is_new = list_inputs(path)
         if is_new:
             note(f"listed the inputs in {listed}")
     description = read_description(path)
-    places = [description.sizes[name] for name in listed_presets(description, count)]
-    if description.recorded:
-        return ListedInputs(path, count, tuple({**each} for each in places))
-    return ListedInputs(path, count, tuple({**each} for each in places), tuple(_drawn_lines(path, count)))
+    sizes = [description.sizes[name] for name in listed_presets(description, count)]
+    space = None if description.recorded else description.inputs
+    return ListedInputs(path, count, covered_inputs(sizes, space))
+
+
+def covered_inputs(sizes: Sequence[Size], space: InputSpace | None) -> CoveredInputs:
+    """Return what inputs cover.
+
+    Args:
+        sizes: of each.
+        space: that they were drawn from; None for others.
+    """
+    lines = () if space is None else tuple(_drawn_lines(space, sizes))
+    return CoveredInputs(tuple({**each} for each in sizes), lines)
 
 
 def _number(value: float) -> str:
@@ -86,13 +110,8 @@ def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else f"{value:g}"
 
 
-def _drawn_lines(path: Path, count: int | None) -> Iterator[str]:
-    description = read_description(path)
-    if description.inputs is None:
-        return
-    covered = coverage_of(
-        description.inputs, [description.sizes[name] for name in listed_presets(description, count)]
-    )
+def _drawn_lines(space: InputSpace, sizes: Sequence[Size]) -> Iterator[str]:
+    covered = coverage_of(space, sizes)
     yield f"{counted(covered.inputs, 'input')} of {counted(covered.groups, 'different size')}"
     if len(covered.ranges) > 1:
         first, second, *_ = covered.ranges

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from coarsen.cli.best_row_json import best_row_as_data
 from coarsen.cli.output import counted, print_line, print_table
 from coarsen.cli.source_file import source_file
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
-from coarsen.opencl_bench.results.best import BestRow, Case, best_words, verified_against
+from coarsen.opencl_bench.results.best import Case, best_words, verified_against
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.results.summaries import Summary
-from coarsen.variant.variant_json import variant_to_json
 
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12
@@ -101,22 +101,8 @@ def _summary_as_data(summary: Summary) -> dict[str, Any]:
         "preset": case.preset,
         "rows": summary.rows,
         "failures": {ending.value: count for ending, count in summary.failures.items()},
-        "best": _best_as_data(summary.best) if summary.best else None,
+        "best": best_row_as_data(summary.best) if summary.best else None,
         "newest": summary.newest,
-    }
-
-
-def _best_as_data(best: BestRow) -> dict[str, Any]:
-    return {
-        "key": best.key,
-        "configuration": variant_to_json(best.candidate),
-        "baseline": variant_to_json(best.baseline),
-        "speedup": best.speedup.ratio,
-        "interval": [best.speedup.low, best.speedup.high],
-        "significant": best.is_coarsened,
-        "confirmed": best.is_confirmed,
-        "processes": best.processes,
-        "notes": list(best.notes),
     }
 
 

@@ -1,47 +1,57 @@
-"""`coarsen tune` over the inputs that a description declares, and the tuned file that comes of it."""
+"""`coarsen tune` over the inputs that a description declares, or those of a kernel of the package that adapts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
-from coarsen.cli.output import Format, print_json
+from coarsen.cli.messages import note
+from coarsen.cli.output import Format, counted
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.cli.tune_inputs_options import InputsRequest
     from coarsen.devices.discovery import DeviceDescription
-    from coarsen.opencl_bench.results.store.database import Store
 
 TUNED_SUFFIX = ".tuned.json"
+_PACKAGES = (*STORE_PACKAGES, "scipy", "sklearn")
 
 
-def description_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
-    """Return the description to tune over its inputs; None where the kernel is to be tuned at a preset.
+def subject_over_inputs(kernel: str, request: InputsRequest, is_of_preset: bool) -> Path | str | None:
+    """Return what to tune over its inputs: a description, or the name of a kernel of the package that adapts.
+
+    Args:
+        kernel: as a person names it.
+        request: what is asked for.
+        is_of_preset: whether a preset is named.
+
+    Returns:
+        None where the kernel is to be tuned at a preset.
 
     Raises:
-        InvalidInputError: inputs are asked for, and there is no description.
+        InvalidInputError: inputs are asked for, and there are none; an option is for another kind of kernel.
     """
     # Imported late: they load NumPy.
     from coarsen.cli.bench_inputs import described_name
+    from coarsen.opencl_bench.workloads.adaptive_driver import ADAPTIVE_PREFIX
     from coarsen.opencl_bench.workloads.described.inputs import KEY
     from coarsen.opencl_bench.workloads.described.read import read_table
     from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
 
     name = described_name(kernel)
-    if not isinstance(name, Path):
-        if request.is_asked_for:
-            raise InvalidInputError(f"{kernel} has no inputs to tune over: name a description, KERNEL.toml")
-        return None
-    table = read_table(name)
-    return name if request.is_asked_for or table.has(KEY) or table.has(RECORDED) else None
+    if isinstance(name, Path):
+        request.refuse_for_description()
+        table = read_table(name)
+        return name if request.is_asked_for or table.has(KEY) or table.has(RECORDED) else None
+    if name.startswith(ADAPTIVE_PREFIX):
+        return name if request.is_asked_for or not is_of_preset else None
+    if request.is_asked_for:
+        raise InvalidInputError(
+            f"{kernel} has no inputs to tune over: name a description, KERNEL.toml, or adaptive-NAME"
+        )
+    return None
 
 
 def tune_inputs(
@@ -62,15 +72,12 @@ def tune_inputs(
     """
     output = request.output or beside(path)
     check_output(output)
-    check_packages((*STORE_PACKAGES, "scipy", "sklearn"))
+    check_packages(_PACKAGES)
     # Imported late: they load the store's packages, SciPy and scikit-learn.
     from coarsen.cli.coverage_text import listed_inputs
-    from coarsen.cli.tune_progress import InputsProgress
-    from coarsen.cli.tuned_text import print_summary
-    from coarsen.opencl_bench.inputs.cold_changes import cold_changes
+    from coarsen.cli.tuned_inputs_end import keep_and_tell, measured_rows
     from coarsen.opencl_bench.inputs.described_check import check_described
     from coarsen.opencl_bench.inputs.over_inputs import tune_over_inputs
-    from coarsen.opencl_bench.inputs.worth import worth_of_choice
 
     request.stage_one()  # a mistake in it is said before anything is written
     listed = listed_inputs(path, request.inputs, request.recording)
@@ -78,28 +85,54 @@ def tune_inputs(
         note(line)
     device = find_device()
     if output_format is Format.TABLE:
-        listed.show()
+        listed.covered.show()
     settings = request.settings(listed.count)
-    progress = InputsProgress()
-    with _opened(request.store) as store:
-        try:
-            tuned = tune_over_inputs(listed.path, device, store, settings, progress)
-        except KeyboardInterrupt:
-            say_interrupted(progress.measured, store.location)
-            raise typer.Exit(INTERRUPTED) from None
-    for name, reason in tuned.left_out.items():
-        note(f"{name} is left out, for the default version does not run there: {reason}")
-    for version, reason in tuned.wrong.items():
-        note(f"{version} is left out, for its results are wrong at {reason}")
-    tuned.file.write(output)
-    choice, caches = worth_of_choice(tuned.file), cold_changes(tuned.file)
-    if output_format is Format.JSON:
-        rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}
-        made = {"tuned_file": str(output), "description": str(listed.path), "versions": len(tuned.file.versions)}
-        found = {"choice": asdict(choice), "cold_check": [asdict(each) for each in caches]}
-        print_json({**made, **rows, **found, "coverage": listed.as_data()})
-    else:
-        print_summary(tuned.file, len(tuned.times.inputs), str(output), choice, caches)
+    tuned = measured_rows(
+        request.store,
+        lambda store, progress: tune_over_inputs(listed.path, device, store, settings, progress),
+    )
+    keep_and_tell(tuned, output, str(listed.path), listed.covered, output_format)
+
+
+def tune_adaptive_kernel(
+    name: str, find_device: Callable[[], DeviceDescription], request: InputsRequest, output_format: Format
+) -> None:
+    """Tune a kernel of the package that adapts over its inputs, and write its tuned file.
+
+    Args:
+        name: the kernel's, `adaptive-NAME`.
+        find_device: returns where, asked once the kernel is known.
+        request: what is asked for.
+        output_format: of what is printed.
+
+    Raises:
+        InvalidInputError: no such kernel, an option that only descriptions have, or a package is missing.
+        VerificationError: the default version has wrong results at an input.
+        DeviceError: the device can't be opened (any more).
+    """
+    output = request.output or Path(f"{name}{TUNED_SUFFIX}")
+    check_output(output)
+    check_packages(_PACKAGES)
+    # Imported late: they load the store's packages, SciPy and scikit-learn.
+    from coarsen.cli.coverage_text import covered_inputs
+    from coarsen.cli.tuned_inputs_end import keep_and_tell, measured_rows
+    from coarsen.opencl_bench.inputs.adaptive_tuning import sampled_inputs, sampled_versions, tune_adaptive
+    from coarsen.opencl_bench.workloads.lookup import adaptive_kernel
+
+    kernel, sample = adaptive_kernel(name), request.sample(name)
+    inputs, versions = (
+        sampled_inputs(kernel, sample.inputs),
+        sampled_versions(kernel, sample.versions, sample.seed),
+    )
+    device = find_device()
+    covered = covered_inputs([kernel.listed[each] for each in inputs], kernel.inputs)
+    if output_format is Format.TABLE:
+        covered.show()
+    note(f"measuring {counted(len(versions), 'version')} at {counted(len(inputs), 'input')}")
+    tuned = measured_rows(
+        request.store, lambda store, progress: tune_adaptive(kernel, device, store, sample, progress)
+    )
+    keep_and_tell(tuned, output, None, covered, output_format)
 
 
 def beside(description: Path) -> Path:
@@ -111,11 +144,3 @@ def check_output(output: Path | None) -> None:
     """Raise InvalidInputError for the name of a tuned file that doesn't end with .json."""
     if output is not None and not output.name.endswith(".json"):
         raise InvalidInputError(f"{output}: the tuned file's name must end with .json, {TUNED_SUFFIX} for one")
-
-
-@contextmanager
-def _opened(url: str | None) -> Iterator[Store]:
-    from coarsen.opencl_bench.results.store.database import open_store
-
-    with open_store(url) as store:
-        yield store

@@ -38,12 +38,11 @@ from coarsen.ir.graph.operands import Callee, Operand
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel, Value, ValueKind
 from coarsen.ir.layout import content_bytes
-from coarsen.ir.types import IntegerType, VectorType, VoidType
+from coarsen.ir.types import VectorType, VoidType
 from coarsen.transform.adjacent_accesses import AdjacentAccesses, Member, Run
+from coarsen.transform.index_type import INDEX
 from coarsen.transform.names import NameSupply, like, own
 from coarsen.transform.vector_builtins import LOADING, STORING, VectorBuiltins
-
-_INDEX = IntegerType(64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +199,7 @@ class _Merger:
                 return wide
         vector: Operand = poison(VectorType(len(parts), run.element))
         for index, part in enumerate(parts):
-            vector = build.insert_element(vector, part, number(_INDEX, index), self._names.free(own("wide")))
+            vector = build.insert_element(vector, part, number(INDEX, index), self._names.free(own("wide")))
         return vector
 
     def _joined_vectors(self, build: Builder, parts: list[Operand], run: Run) -> Operand:
@@ -231,13 +230,13 @@ def _taken_out(build: Builder, wide: Instruction, run: Run, member: Member, name
     """Return what a member loads, out of the whole."""
     index = _distance(member, run)
     if run.parts == 1:
-        return build.extract_element(wide, number(_INDEX, index), name)
+        return build.extract_element(wide, number(INDEX, index), name)
     return build.shuffle(wide, poison(wide.type), range(index, index + run.parts), name)
 
 
 def _before(build: Builder, pointer: Operand, member: Member, run: Run, name: NewName) -> Instruction:
     """The start of a run, from the address of a member after it."""
-    return build.element(run.element, pointer, [number(_INDEX, -_distance(member, run))], name)
+    return build.element(run.element, pointer, [number(INDEX, -_distance(member, run))], name)
 
 
 def _distance(member: Member, run: Run) -> int:

@@ -13,16 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.models.default.inputs import POINT_NAMES, Array, Rows
+from coarsen.models.neighbours import Neighbour, nearest_kernels
 
 PERCENTILE = 99.0
-
-
-@dataclass(frozen=True)
-class Neighbour:
-    """A training kernel and its distance."""
-
-    kernel: str
-    distance: float
 
 
 @dataclass(frozen=True)
@@ -50,12 +43,7 @@ class Neighbourhood:
     def nearest(self, point: Array, count: int = 3) -> tuple[Neighbour, ...]:
         """Return the training kernels that are nearest to a kernel's inputs at factor 1, each kernel once."""
         distances = _distances(self.standardised(point), self.points.astype(np.float64))
-        by_kernel: dict[str, float] = {}
-        for index in np.argsort(distances, kind="stable"):
-            by_kernel.setdefault(self.kernels[index], float(distances[index]))
-            if len(by_kernel) == count:
-                break
-        return tuple(Neighbour(kernel, distance) for kernel, distance in by_kernel.items())
+        return nearest_kernels(self.kernels, distances, count)
 
     def strangest(self, point: Array, count: int = 3) -> tuple[str, ...]:
         """Return the inputs in which a kernel differs most from its nearest training kernel."""

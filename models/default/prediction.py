@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.models.default.joint import AVERSION
-from coarsen.models.default.novelty import Neighbour
+from coarsen.models.neighbours import Neighbour
 
 
 @dataclass(frozen=True, slots=True)

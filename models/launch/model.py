@@ -16,8 +16,9 @@ from coarsen.models.launch.decision import Decision, Risk, Rule, decide
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.errors import ErrorTable, places_of
 from coarsen.models.launch.explanation import Influence, influences
-from coarsen.models.launch.novelty import Neighbour, Neighbourhood
+from coarsen.models.launch.novelty import Neighbourhood
 from coarsen.models.launch.parts import Parts
+from coarsen.models.neighbours import Neighbour
 from coarsen.models.trees.arrays import Array, Rows
 
 

@@ -10,15 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coarsen.models.neighbours import Neighbour, nearest_kernels
 from coarsen.models.trees.arrays import Array
-
-
-@dataclass(frozen=True)
-class Neighbour:
-    """A training kernel and its distance."""
-
-    kernel: str
-    distance: float
 
 
 @dataclass(frozen=True)
@@ -32,13 +25,7 @@ class Neighbourhood:
 
     def nearest(self, place: Array, count: int = 3) -> tuple[Neighbour, ...]:
         """Return the kernels that are nearest to a place, (d,), each once."""
-        distances = self._distances(place)
-        found: dict[str, float] = {}
-        for number in np.argsort(distances, kind="stable"):
-            found.setdefault(self.kernels[number], float(distances[number]))
-            if len(found) == count:
-                break
-        return tuple(Neighbour(kernel, distance) for kernel, distance in found.items())
+        return nearest_kernels(self.kernels, self._distances(place), count)
 
     def distance(self, place: Array) -> float:
         """Return the distance to the nearest kernel."""

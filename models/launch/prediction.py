@@ -12,7 +12,7 @@ from coarsen.models.launch.errors import LEVELS
 from coarsen.models.launch.explanation import Influence
 from coarsen.models.launch.grid import Candidate
 from coarsen.models.launch.model import Expected
-from coarsen.models.launch.novelty import Neighbour
+from coarsen.models.neighbours import Neighbour
 from coarsen.models.trees.arrays import Array
 from coarsen.variant.variant import Variant
 

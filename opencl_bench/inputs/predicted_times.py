@@ -7,7 +7,7 @@ input ─▶ the version's launches: sizes and scalars ────────�
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from coarsen.models.trees.arrays import Array
 from coarsen.opencl_bench.measure.machine import UndividedError
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
 from coarsen.opencl_bench.sweep.compile_service import build_options
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, Launch, ScalarArgument
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, Launch, LocalSize, ScalarArgument
 from coarsen.pipeline import carry_out
 from coarsen.variant.variant import Variant
 
@@ -83,12 +83,12 @@ def _of_launches(estimates: Sequence[Estimate], machine: DeviceProfile) -> tuple
 
 
 class _Works:
-    """The work of launches; each code is counted once."""
+    """The work of launches: each code is counted once, and the launches of one local size are made once."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         self._benchmark = benchmark
         self._functions: dict[tuple[str, Variant], WorkFunctions] = {}
-        self._launches: dict[str, tuple[Launch, ...]] = {}
+        self._launches: dict[tuple[str, LocalSize, Definitions], tuple[Launch, ...]] = {}
         self._units: dict[Definitions, TranslationUnit] = {}
         self._kernels: dict[tuple[str, Definitions], Kernel] = {}
 
@@ -101,13 +101,10 @@ class _Works:
 
     def _originals(self, preset: str, version: Variant) -> tuple[Launch, ...]:
         """The launches before anything is merged, at the version's local size and with its macros."""
-        benchmark = self._benchmark
-        if benchmark.make_launches is not None:
-            return benchmark.launches(preset, version.local_size, version.definitions)
-        if preset not in self._launches:
-            self._launches[preset] = benchmark.workload(preset).launches
-        # Drivers without launches of their own have the same for every local size.
-        return tuple(replace(each, local_size=version.local_size) for each in self._launches[preset])
+        key = preset, version.local_size, version.definitions
+        if key not in self._launches:
+            self._launches[key] = self._benchmark.real_launches(*key)
+        return self._launches[key]
 
     def _of_launch(self, launch: Launch, version: Variant) -> tuple[WorkCounts, LaunchSizes]:
         is_other = launch.kernel in self._benchmark.other_kernels

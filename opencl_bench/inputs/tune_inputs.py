@@ -63,7 +63,7 @@ def tune_inputs(
         with open_store(url) as opened:
             if not is_described:
                 sample = AdaptiveSample(inputs, versions, method or Method())
-                return tune_adaptive(adaptive_kernel(str(kernel)), place, opened, sample)
+                return tune_adaptive(adaptive_kernel(str(kernel)), place, opened, sample).file
             path = Path(kernel).resolve()
             list_inputs(path)
             usual = OverInputs()

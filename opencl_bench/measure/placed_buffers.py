@@ -1,4 +1,8 @@
-"""What a workload's launches pass for arrays that a variant reads from constant or local memory."""
+"""What a workload's launches pass for arrays that a variant reads from constant or local memory.
+
+A kernel is given a buffer without its guard zones, as a sub-buffer (`run.py`), so that the buffer's own size is
+what constant memory has to hold. A driver that counted the zones would refuse the launch: a row without a time.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.cli.coverage_text import ListedInputs
+from coarsen.cli.coverage_text import CoveredInputs
 from coarsen.cli.messages import logging_to_stderr
 from coarsen.cli.tune_inputs_options import InputsRequest
 from coarsen.cli.tune_progress import InputsProgress
@@ -242,7 +242,7 @@ def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[str]) -> None:
-    ListedInputs(Path("x.toml"), None, ({"n": 1048576.0, "skew": 0.25},)).show()
+    CoveredInputs(({"n": 1048576.0, "skew": 0.25},)).show()
     shown = capsys.readouterr().out
     assert "1048576" in shown and "0.25" in shown and "e+" not in shown
 

@@ -1,4 +1,4 @@
-"""Buffers, stores and searches of programs that tune."""
+"""Programs that are run, and buffers, stores and searches of those that tune."""
 
 from __future__ import annotations
 
@@ -10,18 +10,43 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
+from coarsen.drop_in.mode import Otherwise
+from coarsen.drop_in.running import Recording, RunResult, run_program
+from coarsen.drop_in.script import Script
+from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
-from tests.drop_in.tuned_programs import (
-    Buffers,
-    found,
-)
+from tests.drop_in.scripts import compiled, written
+from tests.drop_in.tuned_programs import Buffers, found
 
 
 @pytest.fixture
 def buffers(context: cl.Context) -> Buffers:
     return Buffers(context)
+
+
+@pytest.fixture
+def index(working_devices: tuple[DeviceDescription, ...]) -> str:
+    return compiled(working_devices).index
+
+
+@pytest.fixture
+def run_text(tmp_path: Path, index: str) -> Callable[..., RunResult]:
+    """`run_text(text, Otherwise.TUNE, …)` runs a program of that text; what it finds is remembered in a file."""
+
+    def run_here(
+        text: str,
+        otherwise: Otherwise = Otherwise.PREDICT,
+        settings: Tune | None = None,
+        recording: Recording | None = None,
+    ) -> RunResult:
+        chosen = settings or Tune(store=str(tmp_path / "store.sqlite"))
+        script = Script(str(written(tmp_path, text)), (index, "--steps", "3"))
+        return run_program(script, otherwise, chosen, recording)
+
+    return run_here
 
 
 @pytest.fixture

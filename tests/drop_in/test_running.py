@@ -14,39 +14,20 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.building import PlainProgram, build_for_launches
-from coarsen.devices.discovery import DeviceDescription
-from coarsen.dispatch.tuned_file import source_hash_of
 from coarsen.drop_in.launch_table import LaunchTable
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.named_program import programs_are_coarsened
-from coarsen.drop_in.recorder import Contents
-from coarsen.drop_in.running import Recording, RunResult, run_program
+from coarsen.drop_in.running import RunResult, run_program
 from coarsen.drop_in.script import Script
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.workloads.described.launch_list import PassedBuffer, read_launch_list
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
-    PassedLocal,
-    PassedNull,
-    PassedScalar,
-    PassedShared,
-)
 from coarsen.runtime.advice import Advice, AdviceRequest
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.program import Program as RuntimeProgram
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
-from tests.drop_in.scripts import COUNT, HEAD, SCALE, SOURCE, compiled, written
+from tests.drop_in.scripts import COUNT, HEAD, SCALE, SOURCE, written
 
-SHARED = """\
-kernel void both(global float *out, global const float *in, local float *tile, global const float *more)
-{
-    int item = get_global_id(0) - 2;
-    if (!more)
-        out[item] = in[item] + 1;
-}
-"""
-Files = tuple[tuple[int, str], ...]
 NAMES = ("Program", "Kernel", "enqueue_nd_range_kernel")
 
 
@@ -60,28 +41,6 @@ class Factor4:
     def advise(self, request: AdviceRequest) -> Advice:
         self.asked.append(request)
         return Advice(Variant(coarsenings=(Coarsening(4),)), "somebody measured it")
-
-
-@pytest.fixture
-def index(working_devices: tuple[DeviceDescription, ...]) -> str:
-    return compiled(working_devices).index
-
-
-@pytest.fixture
-def run_text(tmp_path: Path, index: str) -> Callable[..., RunResult]:
-    """`run_text(text, Otherwise.TUNE, …)` runs a program of that text; what it finds is remembered in a file."""
-
-    def run_here(
-        text: str,
-        otherwise: Otherwise = Otherwise.PREDICT,
-        settings: Tune | None = None,
-        recording: Recording | None = None,
-    ) -> RunResult:
-        chosen = settings or Tune(store=str(tmp_path / "store.sqlite"))
-        script = Script(str(written(tmp_path, text)), (index, "--steps", "3"))
-        return run_program(script, otherwise, chosen, recording)
-
-    return run_here
 
 
 def test_launches_are_counted_by_kernel_and_class_of_sizes(
@@ -302,132 +261,6 @@ def test_the_reason_for_which_a_kernel_stays_as_it_is(run_text: Callable[..., Ru
     whys = {row.kernel: row.why for row in result.rows}
     assert whys["number"].endswith("inline assembly can't be replicated [inline-assembly]")
     assert whys["scale"].startswith("predicted")
-
-
-def test_the_first_launch_of_each_kind_is_recorded(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
-    folder = tmp_path / "recorded"
-    kept = written(folder, "kept", "scale-1024.toml")
-    result = run_text(SCALE, recording=Recording(folder))
-    assert result.exit_code == 0
-    names = [each.path.name for each in result.recorded]
-    assert names == ["number-1024.toml", "scale-1024-2.toml", "scale-512.toml"]
-    # What a kernel only writes is not read.
-    assert [each.byte_count for each in result.recorded] == [0, 4 * COUNT, 4 * COUNT]
-    assert all(each.path.is_file() for each in result.recorded)
-    assert kept.read_text() == "kept"
-    # Before the launch, not after it.
-    np.testing.assert_array_equal(np.load(folder / "scale-1024-2.values.npy"), np.arange(COUNT))
-
-
-def test_what_is_not_recorded_is_said(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
-    text = f"{SCALE}\nkernel(queue, (1,), None, values, np.float32(2))\n"
-    result = run_text(text, recording=Recording(tmp_path / "recorded", most_bytes=4 * COUNT + 1))
-    assert [each.path.name for each in result.recorded] == ["number-1024.toml", "scale-1024.toml"]
-    start = "a launch is not recorded: the kernel 'scale': "
-    small, single = (message.removeprefix(start) for message in result.not_recorded)
-    assert small == "its buffers and images have 0.0 MiB, and at most 0.0 MiB may be captured"
-    assert single == "it has no more than one work-item"
-
-
-def test_a_launch_whose_arguments_are_not_known_is_not_recorded(
-    run_text: Callable[..., RunResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("coarsen.runtime.choosing_kernel.are_over", lambda *_: False)
-    result = run_text(SCALE, recording=Recording(tmp_path / "recorded"))
-    assert (result.exit_code, result.recorded) == (0, ())
-    assert len(result.not_recorded) == 3
-    assert all("did not end in time" in message for message in result.not_recorded)
-
-
-def launches_of(folder: Path, kernel: str) -> list[tuple[tuple[int, ...], str, int, Files]]:
-    """The listed launches of a kernel: global size, the last argument, count, files."""
-    return [
-        (each.global_size, str(each.arguments[-1]), each.count, each.contents)
-        for listed in read_launch_list(folder)
-        if listed.kernel == kernel
-        for each in listed.launches
-    ]
-
-
-@pytest.mark.parametrize(
-    ("contents", "files"),
-    [
-        (Contents.CLASS, [((0, "scale-1024.values.npy"),), ((0, "scale-512.values.npy"),)]),
-        (Contents.EACH, [((0, "scale-1024.values.npy"),), ((0, "scale-512.values.npy"),)]),
-        (Contents.NONE, [(), ()]),
-    ],
-)
-def test_what_launches_pass_is_listed(
-    run_text: Callable[..., RunResult],
-    tmp_path: Path,
-    contents: Contents,
-    files: list[Files],
-) -> None:
-    folder = tmp_path / "recorded"
-    result = run_text(SCALE, recording=Recording(folder, contents=contents))
-    assert (result.exit_code, result.launch_list) == (0, folder / "launches.json")
-    two, half = str(PassedScalar(np.float32(2).tobytes())), str(PassedScalar(np.float32(0.5).tobytes()))
-    assert launches_of(folder, "scale") == [((1024,), two, 3, files[0]), ((512,), half, 1, files[1])]
-    (listed,) = (each for each in read_launch_list(folder) if each.kernel == "number")
-    assert [each.arguments for each in listed.launches] == [(PassedBuffer(4 * COUNT),)]
-    assert (listed.options, listed.further) == ((), 0)
-    assert listed.source_hash == source_hash_of(SOURCE) and (folder / listed.source_file).read_text() == SOURCE
-    assert bool(list(folder.glob("*.npy"))) == (contents is not Contents.NONE)
-
-
-def test_each_launch_that_passes_something_else_is_captured(
-    run_text: Callable[..., RunResult], tmp_path: Path
-) -> None:
-    more = "for factor in (3, 4, 3):\n    kernel(queue, (COUNT,), (64,), values, np.float32(factor))\n"
-    folder = tmp_path / "recorded"
-    run_text(f"{SCALE}{more}", recording=Recording(folder, contents=Contents.EACH))
-    names = [dict(files)[0] for _, _, _, files in launches_of(folder, "scale")]
-    assert names[2:] == ["scale-1024-2.values.npy", "scale-1024-3.values.npy"]
-    # Before the launch: 3 times as much in the second.
-    second, third = (np.load(folder / name) for name in names[2:])
-    np.testing.assert_array_equal(third, 3 * second)
-
-
-def test_of_launches_that_all_differ_only_some_are_captured_and_listed(
-    run_text: Callable[..., RunResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("coarsen.drop_in.recorder.MOST_EACH", 2)
-    monkeypatch.setattr("coarsen.drop_in.passed_launches.MOST_LAUNCHES", 5)
-    more = "for factor in range(10, 20):\n    kernel(queue, (COUNT,), (64,), values, np.float32(factor))\n"
-    folder = tmp_path / "recorded"
-    result = run_text(f"{SCALE}{more}", recording=Recording(folder, contents=Contents.EACH))
-    assert [each.kernel for each in result.recorded] == ["number", "scale", "scale"]
-    (listed,) = (each for each in read_launch_list(folder) if each.kernel == "scale")
-    assert (len(listed.launches), listed.further) == (5, 7)
-
-
-def test_another_run_counts_on(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
-    folder = tmp_path / "recorded"
-    run_text(SCALE, recording=Recording(folder))
-    run_text(SCALE, recording=Recording(folder, contents=Contents.NONE))
-    assert [(count, bool(files)) for _, _, count, files in launches_of(folder, "scale")] == [(6, True), (2, True)]
-
-
-def test_a_list_that_can_not_be_read_ends_it_before_the_program_runs(
-    run_text: Callable[..., RunResult], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = written(tmp_path / "recorded", "{}", "launches.json").parent
-    with pytest.raises(InvalidInputError, match="it is no list of launches"):
-        run_text(SCALE, recording=Recording(folder))
-    assert "right" not in capsys.readouterr().out
-
-
-def test_arguments_that_are_set_before_are_listed_too(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
-    text = f"{HEAD}SOURCE = {SHARED!r}\n" + (
-        "program = Program(context, SOURCE).build()\n"
-        "values = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * COUNT)\n"
-        "program.both(queue, (COUNT,), None, values, values, cl.LocalMemory(64), None, global_offset=(2,))\n"
-    )
-    folder = tmp_path / "recorded"
-    run_text(text, recording=Recording(folder, contents=Contents.NONE))
-    ((listed,),) = (each.launches for each in read_launch_list(folder))
-    assert listed.arguments == (PassedBuffer(4 * COUNT), PassedShared(0), PassedLocal(64), PassedNull())
-    assert (listed.local_size, listed.global_offset) == (None, (2,))
 
 
 def test_a_bug_does_not_end_the_program(

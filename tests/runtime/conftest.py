@@ -7,6 +7,13 @@ from collections.abc import Callable, Iterator
 import pyopencl as cl
 import pytest
 
+from tests.runtime.launch_routes import Buffers
+
+
+@pytest.fixture
+def buffers(context: cl.Context) -> Buffers:
+    return Buffers(context)
+
 
 @pytest.fixture
 def no_builds(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:

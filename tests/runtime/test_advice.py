@@ -4,91 +4,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
-import pyopencl.array as cl_array
 import pytest
-from numpy.typing import NDArray
-from pyopencl.tools import VectorArg
 
-from coarsen import api
-from coarsen.api import coarsen
-from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError
-from coarsen.runtime.advice import Advice, AdviceRequest
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.advice import Advice
 from coarsen.runtime.program import Program
-from coarsen.runtime.toolchain import Toolchain, package_toolchain
-from coarsen.variant.coarsening import Coarsening, Level
-from coarsen.variant.transforms import DEFAULT, Transforms, Use
+from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
+from tests.runtime.advisors import WIDE, advice, advised, with_arguments
 from tests.runtime.hand_coarsened import SOURCE, HandPredicted, HandToolchain
-from tests.runtime.test_drop_in import ROUTES, SIZE, Buffers, program_of
+from tests.runtime.launch_routes import (
+    ROUTES,
+    SIZE,
+    Anything,
+    Buffers,
+)
 
 pytestmark = pytest.mark.compiled_devices
-
-# What PyOpenCL's annotations leave out, wrong types included.
-Anything: TypeAlias = Any
-FLAGS = cl.mem_flags
-WIDE = Transforms(wide_accesses=True)
-KINDS = """
-kernel void free(global int *out) { out[get_global_id(0)] = 3 * (int)get_global_id(0); }
-kernel void grouped(global int *out) {
-    out[get_global_id(0)] = 1000 * (int)get_local_size(0) + (int)get_local_id(0);
-}
-kernel __attribute__((reqd_work_group_size(16, 1, 1))) void required(global int *out) {
-    out[get_global_id(0)] = (int)get_global_id(0);
-}
-"""
-
-
-@dataclass
-class FakeAdvisor:
-    """Gives the same answer always, or raises it; remembers the questions."""
-
-    answer: Advice | Exception | None
-    asked: list[AdviceRequest] = field(default_factory=list)
-    looks_at_arguments: bool = True
-
-    def advise(self, request: AdviceRequest) -> Advice | None:
-        self.asked.append(request)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-
-@dataclass
-class Recorder:
-    """Remembers the launches."""
-
-    seen: list[tuple[str, OriginalLaunch, DividedLaunch]] = field(default_factory=list)
-
-    def launched(self, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
-        self.seen.append((kernel, original, divided))
-
-
-def advice(factor: int = 1, local_size: tuple[int, ...] = (), transforms: Transforms = DEFAULT) -> Advice:
-    return Advice(Variant(local_size, (Coarsening(factor),), transforms=transforms), "somebody measured it")
-
-
-def advised(
-    context: cl.Context, answer: Advice | Exception | None, hand: HandToolchain | None = None, **options: Anything
-) -> tuple[Program, FakeAdvisor]:
-    advisor = FakeAdvisor(answer)
-    toolchain = (hand or HandToolchain()).toolchain
-    chosen: dict[str, Anything] = {"kernels": ["record"], "toolchain": toolchain, **options}
-    return Program(context, SOURCE, advisor=advisor, **chosen).build(), advisor
-
-
-@pytest.fixture
-def buffers(context: cl.Context) -> Buffers:
-    return Buffers(context)
 
 
 @pytest.mark.parametrize("launch", ROUTES, ids=lambda route: route.__name__)
@@ -116,15 +51,9 @@ def test_the_advisor_is_asked_once_for_each_launch_that_differs(
     program, advisor = advised(context, advice(4))
     for local_size in (16, 8, 16, 8):
         program.record(queue, (SIZE,), (local_size,), *buffers.all)
-        cl.enqueue_nd_range_kernel(queue, _set(program, buffers), (SIZE,), (local_size,))
+        cl.enqueue_nd_range_kernel(queue, with_arguments(program, buffers), (SIZE,), (local_size,))
     program.record.divided(queue.device, (SIZE,), (16,))
     assert [request.launch.local_size for request in advisor.asked] == [(16,), (8,)]
-
-
-def _set(program: Program, buffers: Buffers) -> cl.Kernel:
-    kernel = program.record
-    kernel.set_args(*buffers.all)
-    return kernel
 
 
 def test_a_launch_that_was_only_looked_at_is_asked_about_again(
@@ -227,106 +156,6 @@ def test_offsets_and_sizes_in_groups_are_those_of_the_caller(
         assert merged.tolist() == [-1] * 16 + [factor] * 32 + [-1] * (SIZE - 48)
 
 
-def filled(context: cl.Context) -> cl.Buffer:
-    return cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=np.full(SIZE, -1, np.int32))
-
-
-def read(queue: cl.CommandQueue, buffer: Anything) -> NDArray[np.int32]:
-    values = np.empty(SIZE, np.int32)
-    cl.enqueue_copy(queue, values, buffer)
-    return values
-
-
-@pytest.mark.parametrize(("factor", "wanted"), [(1, 48), (2, 24), (1, 5), (1, 1 << 20)])
-def test_another_local_size_is_for_kernels_that_do_not_care(
-    context: cl.Context, queue: cl.CommandQueue, factor: int, wanted: int
-) -> None:
-    recorder = Recorder()
-    advisor = FakeAdvisor(advice(factor, (wanted,)))
-    program = Program(context, KINDS, advisor=advisor, observer=recorder).build()
-    expected = cl.Program(context, KINDS).build()
-    for name in ("free", "grouped", "required"):
-        outputs = [filled(context) for _ in range(2)]
-        cl.Kernel(expected, name)(queue, (SIZE,), (16,), outputs[0])
-        cl.Kernel(program, name)(queue, (SIZE,), (16,), outputs[1])
-        np.testing.assert_array_equal(read(queue, outputs[1]), read(queue, outputs[0]))
-    sizes = [divided.local_size for _, _, divided in recorder.seen]
-    free = wanted if SIZE % wanted == 0 else 16
-    assert sizes == [(free // factor,), (16 // factor,), (16 // factor,)]
-
-
-def test_a_kernel_with_typed_arguments_has_the_local_size_that_is_advised(
-    context: cl.Context, queue: cl.CommandQueue
-) -> None:
-    recorder = Recorder()
-    program = Program(context, KINDS, advisor=FakeAdvisor(advice(1, (48,))), observer=recorder).build()
-    kernel: Anything = program.free
-    kernel.set_arg_types([VectorArg(np.int32, "out")])
-    values = cl_array.zeros(queue, SIZE, np.int32)
-    kernel(queue, (SIZE // 16,), (16,), values, g_times_l=True)
-    np.testing.assert_array_equal(values.get(), 3 * np.arange(SIZE))
-    assert recorder.seen[0][2].local_size == (48,)
-
-
-def test_transforms_are_those_of_the_advice(context: cl.Context, queue: cl.CommandQueue) -> None:
-    transforms = Transforms(Use.NEVER, Use.ALWAYS, wide_accesses=True, clean_up=False)
-    program = Program(context, KINDS, advisor=FakeAdvisor(advice(2, (), transforms))).build()
-    output = filled(context)
-    program.free(queue, (SIZE,), (16,), output)
-    np.testing.assert_array_equal(read(queue, output), 3 * np.arange(SIZE))
-    (launched,) = program._launches["free"]._variants.values()
-    used = launched.variant.transforms
-    assert used == Transforms(Use.NEVER, Use.ALWAYS, True, False, used.device_kind)
-
-
-@pytest.mark.parametrize("limit", [4 * SIZE, 4 * SIZE + 1])
-def test_wide_accesses_are_for_small_buffers(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, limit: int
-) -> None:
-    hand = HandToolchain(objects_below=limit)
-    program, advisor = advised(context, advice(4, (), WIDE), hand)
-    for route in ROUTES:
-        fresh = Buffers(context)
-        route(queue, program, fresh)
-        assert fresh.factor(queue) == (104 if limit > 4 * SIZE else 4)
-    launches = [request.launch for request in advisor.asked]
-    assert len(launches) == len(set(launches))
-    assert hand.coarsened == [("record", (4,))] * (1 if limit > 4 * SIZE else 2), "made when it is needed"
-
-
-def test_buffers_may_change_between_launches(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
-) -> None:
-    program, _ = advised(context, advice(4, (), WIDE), HandToolchain(objects_below=4 * SIZE + 1))
-    large = cl.Buffer(context, FLAGS.READ_WRITE, 8 * SIZE)
-    part = large.get_sub_region(0, 4 * SIZE)
-    called, kernel = program.record, program.record
-    kernel.set_args(*buffers.all)
-    source, output, _, number = buffers.all
-    for merged, factor in ((buffers.merged, 104), (large, 4), (buffers.merged, 104), (part, 4)):
-        kernel.set_arg(2, merged)
-        for is_called in (False, True):
-            cl.enqueue_copy(queue, merged, np.full(SIZE, -1, np.int32))
-            if is_called:
-                called(queue, (SIZE,), (16,), source, output, merged, number)
-            else:
-                cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
-            assert (read(queue, merged) == factor).all()
-            np.testing.assert_array_equal(read(queue, output), buffers.input + 11)
-
-
-def test_shared_virtual_memory_may_be_of_any_size(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, device: DeviceDescription
-) -> None:
-    if not context.devices[0].svm_capabilities & cl.device_svm_capabilities.COARSE_GRAIN_BUFFER:
-        return
-    untyped: Anything = cl
-    shared = untyped.SVM(untyped.csvm_empty(context, SIZE, np.int32, alignment=64))
-    program, _ = advised(context, advice(4, (), WIDE), HandToolchain(objects_below=1 << 34))
-    program.record(queue, (SIZE,), (16,), buffers.source, shared, buffers.merged, np.int32(1))
-    assert (read(queue, buffers.merged) == 4).all()
-
-
 def test_what_a_launch_waits_for_is_over_before_the_advisor_is_asked(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
 ) -> None:
@@ -367,150 +196,3 @@ def test_the_reason_is_that_of_the_advice(
         "kernel record runs with factor 6 along dimension 0: as near to what is advised (factor 8 along "
     )
     assert "does not divide" in lines[2]
-
-
-@pytest.mark.parametrize("launch", ROUTES, ids=lambda route: route.__name__)
-def test_an_observer_sees_each_launch(
-    context: cl.Context,
-    queue: cl.CommandQueue,
-    buffers: Buffers,
-    launch: Callable[[cl.CommandQueue, Program, Buffers], None],
-) -> None:
-    recorder = Recorder()
-    launch(queue, program_of(context, observer=recorder), buffers)
-    name, original, divided = recorder.seen[-1]
-    assert (name, original) == ("record", OriginalLaunch(queue.device, (SIZE,), (16,), 0))
-    assert (divided.global_size, divided.coarsenings) == ((SIZE // 4,), (Coarsening(4),))
-
-
-def test_an_observer_sees_launches_of_the_original(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
-) -> None:
-    recorder = Recorder()
-    program = program_of(context, observer=recorder)
-    program.record(queue, (SIZE,), (1,), *buffers.all)
-    kernel = _set(program, buffers)
-    assert kernel.int_ptr, "others may set arguments by it"
-    cl.enqueue_nd_range_kernel(queue, kernel, (6,), (16,), g_times_l=True)
-    with pytest.raises(cl.LogicError):
-        program.record(queue, (SIZE,), (36,), *buffers.all)
-    assert [(divided.global_size, divided.local_size, divided.coarsenings) for _, _, divided in recorder.seen] == [
-        ((SIZE,), (1,), ()),
-        ((SIZE,), (16,), ()),
-    ]
-
-
-def test_a_local_size_that_is_too_large_for_the_original_alone(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
-) -> None:
-    hand = HandToolchain(groups_matter=False)
-    for answer, factor, local_size in ((advice(4, (48,)), 4, (12,)), (advice(1, (48,)), 1, (16,))):
-        program, _ = advised(context, answer, hand)
-        original = program.record._launches._chooser._original
-        _feign_limit(original, context.devices[0], 32)
-        program.record(queue, (SIZE,), (16,), *buffers.all)
-        assert buffers.factor(queue) == factor
-        divided = program.record.divided(queue.device, (SIZE,), (16,))
-        assert divided.local_size == local_size
-        assert (divided.reason == "somebody measured it") == (factor == 4)
-
-
-def test_a_local_size_that_is_too_large_for_the_variant_leaves_the_own(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
-) -> None:
-    program, _ = advised(context, advice(4, (48,)), HandToolchain(groups_matter=False))
-    launches = program.record._launches
-    variant = launches._chooser._variants.get(launches.plan.variant_of((Coarsening(4),)))
-    assert variant is not None
-    _feign_limit(variant, context.devices[0], 8)
-    program.record(queue, (SIZE,), (16,), *buffers.all)
-    assert buffers.factor(queue) == 4
-    divided = program.record.divided(queue.device, (SIZE,), (16,))
-    assert (divided.local_size, divided.regrouped) == ((4,), False)
-    assert "(factor 4 along dimension 0, local size 48)" in str(divided.reason)
-
-
-def _feign_limit(kernel: cl.Kernel, device: cl.Device, items: int) -> None:
-    """Let a device say that a kernel takes work-groups up to so many work-items."""
-    limit = cl.kernel_work_group_info.WORK_GROUP_SIZE
-    # PyOpenCL keeps what a kernel said about itself.
-    kernel.get_work_group_info(limit, device)
-    cached: dict[Anything, int] = vars(kernel)["_wg_info_cache"]
-    cached[(limit, device.int_ptr)] = items
-
-
-# All work-groups fill it alike: merged, they have one between them.
-SHARED = """
-kernel void shared(global const int *in, global int *out) {
-    local int table[COUNT];
-    for (int i = get_local_id(0); i < COUNT; i += get_local_size(0))
-        table[i] = in[i];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[get_global_id(0)] = table[COUNT - 1 - get_local_id(0)];
-}
-"""
-
-
-def test_local_memory_that_merged_groups_share_counts_once(context: cl.Context, queue: cl.CommandQueue) -> None:
-    count = queue.device.local_mem_size // 4 // 4 * 3
-    chosen = Advice(Variant(coarsenings=(Coarsening(4, level=Level.GROUP),)), "somebody measured it")
-    program = Program(context, SHARED, advisor=FakeAdvisor(chosen)).build(f"-DCOUNT={count}")
-    values = np.arange(count, dtype=np.int32)
-    table = cl.Buffer(context, FLAGS.READ_ONLY | FLAGS.COPY_HOST_PTR, hostbuf=values)
-    output = filled(context)
-    program.shared(queue, (SIZE,), (8,), table, output)
-    assert (read(queue, output) == np.tile(values[-1:-9:-1], SIZE // 8)).all()
-    divided = program.shared.divided(queue.device, (SIZE,), (8,))
-    assert (divided.reason, divided.global_size) == ("somebody measured it", (SIZE // 4,))
-
-
-ROWS = """
-kernel void rows(global const int *in, global int *out, int count) {
-    int row = get_global_id(0), sum = 0;
-    for (int i = 0; i < count; ++i)
-        sum += in[4 * row + i] * in[4 * row + 1 + i];
-    out[row] = sum;
-}
-"""
-
-
-def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
-    context: cl.Context, queue: cl.CommandQueue
-) -> None:
-    asked: list[bool] = []
-
-    def limited(source: str, **request: Anything) -> CoarsenedKernel:
-        asked.append(request["wide_accesses"])
-        made = coarsen(source, **request)
-        assert made.objects_below is None or made.objects_below >= 1 << 32
-        few = None if made.wide_accesses is None else replace(made.wide_accesses, objects_below=32 * SIZE)
-        return replace(made, wide_accesses=few)
-
-    toolchain = Toolchain(limited, package_toolchain().predict)
-    advisor = FakeAdvisor(advice(4, (), WIDE))
-    program = Program(context, ROWS, advisor=advisor, toolchain=toolchain).build()
-    values = np.arange(8 * SIZE, dtype=np.int32) % 37
-    sums = [sum(values[4 * row + i] * values[4 * row + 1 + i] for i in range(5)) for row in range(SIZE)]
-    flags, output = FLAGS.READ_ONLY | FLAGS.COPY_HOST_PTR, filled(context)
-    kernel = program.rows
-    for count, used in ((5 * SIZE, [True]), (8 * SIZE, [True, False]), (5 * SIZE, [True, False])):
-        source = cl.Buffer(context, flags, hostbuf=values[:count])
-        cl.enqueue_copy(queue, output, np.zeros(SIZE, np.int32))
-        kernel(queue, (SIZE,), (16,), source, output, np.int32(5))
-        np.testing.assert_array_equal(read(queue, output), sums)
-        assert asked == used
-
-
-def test_with_a_warm_cache_another_local_size_takes_no_compiler(
-    context: cl.Context, queue: cl.CommandQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("COARSEN_NO_CACHE", raising=False)
-    folder: Anything = str(tmp_path)
-    for _ in range(2):
-        recorder = Recorder()
-        program = Program(context, KINDS, advisor=FakeAdvisor(advice(1, (48,))), observer=recorder)
-        output = filled(context)
-        program.build(cache_dir=folder).free(queue, (SIZE,), (16,), output)
-        np.testing.assert_array_equal(read(queue, output), 3 * np.arange(SIZE))
-        assert recorder.seen[0][2].local_size == (48,)
-        monkeypatch.setattr(api, "coarsen", None)

@@ -1,17 +1,15 @@
-"""The cache of coarsened text: what is found in it and what is not, and that nothing in it can do harm."""
+"""The cache of coarsened text: what is found in it and what is not, by its requests and by programs."""
 
 from __future__ import annotations
 
 import importlib
-import json
-import os
 import pkgutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -19,27 +17,11 @@ import pytest
 
 import coarsen
 from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
-from coarsen.frontend import included
-from coarsen.frontend.compile import files_read
-from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.included import included_files, tells_more_than_text
-from coarsen.frontend.options import parse_options
-from coarsen.ir.kernel import AddedArgument
-from coarsen.runtime.text_cache import store, versions
-from coarsen.runtime.text_cache import toolchain as cached
-from coarsen.runtime.text_cache.entry import Entry, StoredKernel, entry_file, read_entry
-from coarsen.runtime.text_cache.location import text_folder
-from coarsen.runtime.text_cache.request_key import key_of
-from coarsen.runtime.text_cache.store import Store
-from coarsen.runtime.toolchain import CoarsenedKernel, CoarseningRequest
+from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.runtime.text_cache import versions
 from coarsen.variant.transforms import Use
+from tests.runtime.text_cache_requests import KERNEL, SOURCE, Compiler, asked, only_file
 
-SOURCE = """
-kernel void scale(global int *values, int by) {
-    size_t item = get_global_id(0);
-    values[item] = values[item] * by + (int)get_local_id(0);
-}
-"""
 REFUSED = """
 kernel void knot(global int *values, int count) {
     int i = 0;
@@ -51,51 +33,8 @@ inside:
     if (i < count) goto again;
 }
 """
-REQUEST: CoarseningRequest = {
-    "kernel": "scale",
-    "factor": (4,),
-    "dim": (0,),
-    "stride": (1,),
-    "level": ("item",),
-    "any_size": False,
-    "fast_path": "auto",
-    "lock_step": "auto",
-    "wide_accesses": False,
-    "clean_up": True,
-    "device_kind": "cpu",
-    "options": (),
-}
 PLAIN = "kernel void plain(global int *values) { values[get_global_id(0)] *= 2; }"
 ITEMS = 96
-ADDED = (AddedArgument("global-size", 1),)
-KERNEL = StoredKernel("kernel void scale() {}", None, "-cl-std=CL1.2", ADDED, True, False, 1 << 34, 2, ((0, 2),))
-
-
-@dataclass
-class Compiler:
-    """Stands in for the compiler: returns the kernel or raises the refusal, and counts its calls."""
-
-    outcome: StoredKernel | RefusalError | InvalidInputError = KERNEL
-    calls: list[str] = field(default_factory=list)
-
-    def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
-        self.calls.append(request["kernel"])
-        if isinstance(self.outcome, Exception):
-            raise self.outcome
-        return self.outcome
-
-
-def asked(compiler: Compiler, folder: Path, source: str = SOURCE, form: str = "opencl_c", **other: Any) -> Any:  # noqa: ANN401 (values of the request; a kernel)
-    """The answer of a fresh cache in the folder to a request."""
-    macros = other.pop("macros", PORTABLE)
-    function = cached.CachedCoarsening(compiler, macros, form, Store(folder))
-    request: Any = {**REQUEST, **other}
-    return function(source, **request)
-
-
-def only_file(folder: Path) -> Path:
-    (file,) = folder.iterdir()
-    return file
 
 
 def test_the_second_time_nothing_is_coarsened(tmp_path: Path) -> None:
@@ -214,254 +153,6 @@ def test_what_may_be_otherwise_next_time_is_not_kept(
         with pytest.raises(type(error)):
             asked(Compiler(error), tmp_path)
     assert asked(Compiler(), tmp_path) == KERNEL
-
-
-def cut(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
-def changed_inside(content: bytes) -> bytes:
-    return content.replace(b"void scale", b"void other")
-
-
-def of_another_format(content: bytes) -> bytes:
-    return b"\x80\x04pickle"
-
-
-def of_another_kernel(content: bytes) -> bytes:
-    return entry_file(Entry("0" * 64, KERNEL))
-
-
-@pytest.mark.parametrize(
-    "damaged", [cut, changed_inside, of_another_format, of_another_kernel, lambda content: b""]
-)
-def test_damaged_files_are_written_anew(damaged: Any, tmp_path: Path) -> None:  # noqa: ANN401 (bytes to bytes)
-    compiler = Compiler()
-    asked(compiler, tmp_path)
-    file = only_file(tmp_path)
-    whole = file.read_bytes()
-    file.write_bytes(damaged(whole))
-    assert asked(compiler, tmp_path) == KERNEL
-    assert file.read_bytes() == whole
-    assert asked(compiler, tmp_path) == KERNEL
-    assert len(compiler.calls) == 2
-
-
-@pytest.mark.parametrize("content", [{"key": "k"}, {"key": "k", "kernel": None, "refusal": None}, [[]], 7])
-def test_whole_files_without_an_entry_are_none(content: object) -> None:
-    text = json.dumps(content).encode()
-    checksum = entry_file(Entry("k")).partition(b"\n")[0]
-    assert read_entry(b"%s\n%s" % (checksum, text), "k", "opencl_c") is None
-    from coarsen.runtime.text_cache.checked_file import _checksum
-
-    assert read_entry(b"%s\n%s" % (_checksum(text), text), "k", "opencl_c") is None
-
-
-def test_folder_and_files_are_the_users_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "text"
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-    asked(Compiler(), folder)
-    assert folder.stat().st_mode & 0o777 == 0o700
-    assert only_file(folder).stat().st_mode & 0o777 == 0o600
-    only_file(folder).chmod(0o666)
-    compiler = Compiler()
-    asked(compiler, folder)
-    assert compiler.calls, "others could have written to the file"
-
-
-def test_links_are_not_followed(tmp_path: Path) -> None:
-    folder, other = tmp_path / "text", tmp_path / "other"
-    asked(Compiler(), folder)
-    file = only_file(folder)
-    file.rename(other)
-    before = other.read_bytes()
-    file.symlink_to(other)
-    compiler = Compiler()
-    asked(compiler, folder)
-    assert compiler.calls
-    assert not file.is_symlink()
-    assert other.read_bytes() == before
-    folder.rename(tmp_path / "elsewhere")
-    folder.symlink_to(tmp_path / "elsewhere")
-    asked(compiler, folder)
-    assert len(compiler.calls) == 2
-
-
-def test_without_a_folder_everything_works(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    compiler = Compiler()
-    with caplog.at_level("DEBUG", "coarsen"):
-        for _ in range(2):
-            assert asked(compiler, blocked / "text") == KERNEL
-    assert len(compiler.calls) == 2
-    assert {record.levelname for record in caplog.records} == {"DEBUG"}
-
-
-def test_a_disk_that_is_full_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: Any, **options: Any) -> None:  # noqa: ANN401 (those of os.rename)
-        raise OSError(28, "no space left")
-
-    monkeypatch.setattr(os, "rename", full)
-    assert asked(Compiler(), tmp_path) == KERNEL
-    assert not any(tmp_path.iterdir())
-
-
-def test_what_was_not_used_for_longest_gives_way(tmp_path: Path) -> None:
-    kept = Store(tmp_path, most_bytes=40 * 4096)
-    for number in range(40):
-        kept.write(f"{number:02}", b"x")
-        os.utime(tmp_path / f"{number:02}", (1e9 + number, 1e9 + number))
-    kept.read("00")  # used again just now
-    Store(tmp_path, most_bytes=40 * 4096).write("new", b"x")
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["00", *(f"{number:02}" for number in range(12, 40)), "new"]
-
-
-def test_large_texts_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "LARGEST_FILE", 10)
-    asked(Compiler(), tmp_path)
-    assert not any(tmp_path.iterdir())
-
-
-def test_two_processes_at_once(tmp_path: Path) -> None:
-    code = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from coarsen.runtime.text_cache.store import Store\n"
-        f"store = Store(Path({str(tmp_path)!r}), most_bytes=1 << 16)\n"
-        "for number in range(400):\n"
-        "    content = sys.argv[1].encode() * 20000\n"
-        "    store.write(f'{number % 4}', content)\n"
-        "    found = store.read(f'{(number + 1) % 4}')\n"
-        "    assert found is None or len(found) == 20000 and len(set(found)) == 1, found[:10]\n"
-    )
-    both = [subprocess.Popen([sys.executable, "-c", code, letter]) for letter in "ab"]
-    assert [process.wait(60) for process in both] == [0, 0]
-    assert {path.name for path in tmp_path.iterdir()} <= set("0123")
-
-
-HEADER = "#define BY 3\n"
-INCLUDING = '#include "by.h"\n' + SOURCE
-
-
-def options_of(*folders: Path) -> tuple[str, ...]:
-    return tuple(word for folder in folders for word in ("-I", str(folder)))
-
-
-def test_options_that_tell_the_time_are_not_cached() -> None:
-    assert tells_more_than_text("-DSTAMP=__TIME__") and not tells_more_than_text("-DSTAMP=12")
-
-
-def test_headers_count(tmp_path: Path) -> None:
-    near, far, text = tmp_path / "near", tmp_path / "far", tmp_path / "text"
-    for folder in (near, far):
-        folder.mkdir()
-    (far / "by.h").write_text('#include "deep.h"\n')
-    (far / "deep.h").write_text(HEADER)
-    compiler = Compiler()
-
-    def calls() -> int:
-        for _ in range(2):
-            asked(compiler, text, INCLUDING, options=options_of(near, far))
-        return len(compiler.calls)
-
-    assert calls() == 1
-    (far / "deep.h").write_text("#define BY 4\n")
-    assert calls() == 2
-    (near / "by.h").write_text(HEADER)  # is found first from now on
-    assert calls() == 3
-
-
-def test_a_header_that_changes_meanwhile_is_not_kept(tmp_path: Path) -> None:
-    header = tmp_path / "by.h"
-    header.write_text(HEADER)
-
-    class Slow(Compiler):
-        def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
-            header.write_text(HEADER + "#define MORE\n")
-            return super().__call__(source, **request)
-
-    asked(Slow(), tmp_path / "text", INCLUDING, options=options_of(tmp_path))
-    assert not (tmp_path / "text").exists()
-
-
-UNTOLD = (
-    "#define WHICH <by.h>\n#include WHICH\n",
-    "#if __has_include(<by.h>)\n#endif\n",
-    '#em\\\nbed "by.h"\n',
-    "#include_next <by.h>\n",
-    "constant char built[] = __TIME__;\n",
-    "constant char built[] = __TI\\\nME__;\n",
-)
-
-
-@pytest.mark.parametrize("line", UNTOLD)
-def test_what_text_does_not_tell_is_not_cached(line: str, tmp_path: Path) -> None:
-    (tmp_path / "by.h").write_text(HEADER)
-    assert key_of(line + SOURCE, {**REQUEST, "options": options_of(tmp_path)}, PORTABLE, "opencl_c") is None
-    (tmp_path / "by.h").write_text(line)
-    assert key_of(INCLUDING, {**REQUEST, "options": options_of(tmp_path)}, PORTABLE, "opencl_c") is None
-
-
-def test_a_file_among_the_folders_is_not_cached(tmp_path: Path) -> None:
-    (tmp_path / "map").write_text("")
-    request: CoarseningRequest = {**REQUEST, "options": options_of(tmp_path / "map")}
-    assert key_of(SOURCE, request, PORTABLE, "opencl_c") is None
-
-
-def test_headers_of_other_languages_do_not_matter(tmp_path: Path) -> None:
-    (tmp_path / "by.h").write_text(f"#ifdef __cplusplus\n#include <iterator>\n#endif\n{HEADER}")
-    compiler = Compiler()
-    for _ in range(2):
-        asked(compiler, tmp_path / "text", INCLUDING, options=options_of(tmp_path))
-    assert len(compiler.calls) == 1
-
-
-def test_headers_from_elsewhere_are_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clang finds a header in a folder that no option names: a change there would not be seen."""
-    (tmp_path / "by.h").write_text(HEADER)
-    monkeypatch.setenv("CPATH", str(tmp_path))
-    compiler = Compiler()
-    for _ in range(2):
-        asked(compiler, tmp_path / "text", "#include <by.h>\n" + SOURCE)
-    assert len(compiler.calls) == 2
-
-
-def test_many_headers_are_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(included, "_MOST_FILES", 1)
-    (tmp_path / "by.h").write_text('#include "deep.h"\n')
-    assert included_files(INCLUDING, [tmp_path]) is not None
-    (tmp_path / "deep.h").write_text("")
-    assert included_files(INCLUDING, [tmp_path]) is None
-
-
-def test_clang_says_what_it_reads(tmp_path: Path) -> None:
-    folder = tmp_path / "a b$c"
-    folder.mkdir()
-    (folder / "by #1.h").write_text(HEADER)
-    options = parse_options(options_of(folder))
-    assert files_read('#include "by #1.h"\n' + SOURCE, options) == frozenset({(folder / "by #1.h").resolve()})
-    assert files_read(SOURCE, options) == frozenset()
-    assert files_read("#include <nowhere.h>\n", options) is None
-
-
-def test_the_folder_and_its_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("COARSEN_NO_CACHE", "PYOPENCL_NO_CACHE", "COARSEN_CACHE_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    assert text_folder(None) == tmp_path / "user" / "coarsen" / "coarsened-text"
-    monkeypatch.setenv("COARSEN_CACHE_DIR", str(tmp_path / "chosen"))
-    assert text_folder(None) == tmp_path / "chosen" / "coarsened-text"
-    assert text_folder(str(tmp_path / "named")) == tmp_path / "named" / "coarsened-text"
-    assert text_folder(False) is None
-    for name in ("COARSEN_NO_CACHE", "PYOPENCL_NO_CACHE"):
-        monkeypatch.setenv(name, "false")
-        assert text_folder(None) is not None
-        monkeypatch.setenv(name, "1")
-        assert text_folder(None) is None
-        monkeypatch.delenv(name)
 
 
 @pytest.fixture

@@ -17,13 +17,12 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Kernel, Value
-from coarsen.ir.types import IntegerType
 from coarsen.transform.accumulators.invariants import Invariants
+from coarsen.transform.index_type import INDEX
 
 # Beyond, addresses of 32 bits might come round.
 _FURTHEST = 2**31
 _ADDRESSES = 2**64
-_INDEX = IntegerType(64)
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class Distances:
 def _without_constant(index: Operand) -> tuple[Operand, int]:
     """Return what an index of 64 bits is the sum of: a value, and a constant if it is one's last operand."""
     total = 0
-    while isinstance(index, Instruction) and index.opcode is Opcode.ADD and index.type == _INDEX:
+    while isinstance(index, Instruction) and index.opcode is Opcode.ADD and index.type == INDEX:
         value, last = index.operands
         number = _view(last).number
         if number is None:

@@ -3,7 +3,6 @@
 elements.py        all uses of the argument: which element, which bytes of it; or why that can't be said
 bounds.py          between which numbers an index is
 element_types.py   the record that an element is
-index_arithmetic.py  indices of 64 bits
 operand_arithmetic.py  arithmetic on operands
 digits.py          an element's coordinates, taken out of its index and proved
 extent_tests.py    what such a proof demands of extents, tested once at the kernel's start

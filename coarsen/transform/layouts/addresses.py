@@ -97,20 +97,6 @@ def _chosen_of(target: Target, place: Place, start: int, size: int) -> Piece | N
     return Piece(first, start, size, is_one_of=True)
 
 
-def element_index(arithmetic: OperandArithmetic, place: Place, record_size: int) -> Operand:
-    """Build the index of the element in which a place is, in the array as written.
-
-    Args:
-        arithmetic: of 64 bits, where it is needed.
-        place: in an array.
-        record_size: of its elements, in bytes.
-    """
-    index = arithmetic.number(place.constant // record_size)
-    for value, scale in place.steps:
-        index = arithmetic.plus(arithmetic.times(arithmetic.wide(value), scale // record_size), index)
-    return index
-
-
 class Addresses:
     """Builds addresses at one place of a function."""
 
@@ -122,7 +108,8 @@ class Addresses:
         """Return the address of a piece's first byte."""
         position = place.position
         if position is None:
-            position = element_index(self._arithmetic, place, target.arrangement.record.size)
+            size = target.arrangement.record.size
+            position = self._arithmetic.sum_of(place.steps, size, place.constant // size)
         pointer = self._field(target, place, piece.field, position)
         for each in place.inner:
             # What is taken off first leaves no address beside the array on the way.

@@ -30,8 +30,8 @@ from coarsen.analysis.held_comparisons import Below, held_at
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
 from coarsen.ir.types import IntegerType
+from coarsen.transform.index_type import INDEX
 
-_INDEX_BITS = 64
 # Deeper expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
 _DEEPEST = 24
 # Followed from a value to what it is made of, to see that it is not negative.
@@ -139,13 +139,13 @@ class DigitsOfIndices:
         extension = self._extension(index)
         core = extension.operands[0] if extension is not None else index
         bits = width_of(core.type) if isinstance(core.type, IntegerType) else 0
-        if not 8 <= bits <= _INDEX_BITS:
+        if not 8 <= bits <= INDEX.width:
             return None
         form = self._form(core)
-        if form is None or (extension is not None and extension.type != IntegerType(_INDEX_BITS)):
+        if form is None or (extension is not None and extension.type != INDEX):
             return None
         found = self._digits(form, dimensions - 1, block)
-        if found is None or bits == _INDEX_BITS:
+        if found is None or bits == INDEX.width:
             return found
         is_signed = extension is None or extension.opcode == "sext"
         return Digits(found.coordinates, (*found.demands, AreElementsAtMost(bits - 1 if is_signed else bits)))
@@ -213,7 +213,7 @@ class DigitsOfIndices:
         number = form.number
         if number is not None:
             if number >= 0:
-                constant = Value(ValueKind.CONSTANT, IntegerType(_INDEX_BITS), str(number))
+                constant = Value(ValueKind.CONSTANT, INDEX, str(number))
                 yield Coordinate(constant, (IsNumberBelow(number, dimension),)), None
             return
         for held in self._held_at(block):
@@ -325,7 +325,7 @@ class DigitsOfIndices:
         instruction = self._symbol(form)
         if instruction is None or instruction.opcode not in _EXTENSIONS:
             return None
-        return instruction if instruction.type == IntegerType(_INDEX_BITS) else None
+        return instruction if instruction.type == INDEX else None
 
     def _global_id(self, value: Value) -> int | None:
         """The dimension along which a value is the global id, or its low bits."""

@@ -118,8 +118,8 @@ class ExtentTests:
         operand = self._named[value.text]
         if isinstance(operand, Instruction):
             widened = self._build.cast(operand.opcode, operand.operands[0], operand.type, own("extent"))
-            return self._arithmetic.extended(Opcode.ZEXT, widened)
-        return self._arithmetic.extended(Opcode.ZEXT, operand)
+            return self._arithmetic.resized(Opcode.ZEXT, widened)
+        return self._arithmetic.resized(Opcode.ZEXT, operand)
 
     def _ids_end(self, along: int) -> Operand:
         """Return what all global ids along a dimension are less than."""

@@ -13,12 +13,10 @@ from coarsen.ir.graph.builder import number
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import AddedArgument, Argument, Kernel
-from coarsen.ir.types import IntegerType
 from coarsen.transform.added_arguments import add_arguments, extent_argument
+from coarsen.transform.index_type import INDEX
 from coarsen.transform.names import NameSupply
 from coarsen.variant.data_layout import Arrangement
-
-_INDEX = IntegerType(64)
 
 
 class Extents:
@@ -48,7 +46,7 @@ class Extents:
         if not arrangement.needs_shape:
             return ()
         if arrangement.shape is not None:
-            return tuple(number(_INDEX, extent) for extent in arrangement.shape)
+            return tuple(number(INDEX, extent) for extent in arrangement.shape)
         count = len(arrangement.order.permutation) if arrangement.order else 1
         dimensions: Sequence[int | None] = range(count) if count > 1 else (None,)
         added = [extent_argument(argument.name, dimension, self._names) for dimension in dimensions]

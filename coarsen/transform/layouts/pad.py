@@ -41,16 +41,16 @@ from coarsen.ir.kernel import Kernel
 from coarsen.ir.layout import alignment_of, content_bytes, size_of
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import IntegerType, Type, VectorType
+from coarsen.transform.index_type import INDEX
 from coarsen.transform.layouts.constant_addresses import expand_addresses
 from coarsen.transform.layouts.elements import Place, is_copy, is_fill, is_vector_access, resolved_uses, stepped_by
-from coarsen.transform.layouts.index_arithmetic import IndexArithmetic
+from coarsen.transform.layouts.operand_arithmetic import OperandArithmetic, is_zero
 from coarsen.transform.layouts.rows import Rows, is_padded, rows_of
 from coarsen.transform.value_numbering.known_bits import known_bits
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import PadKind, RowPermutation
 
 _BYTE = IntegerType(8)
-_INDEX = IntegerType(64)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Padded:
         RefusalError: `layout-pointer-escapes`, `layout-mixed-types`, `layout-shape-unknown`.
     """
     module = kernel.editable_graph()
-    if module.size_type != _INDEX:
+    if module.size_type != INDEX:
         raise InvalidInputError("pads are for kernels with addresses of 64 bits")
     padded: list[PaddedArray] = []
     for plan in plans:
@@ -184,7 +184,8 @@ class _Rewriting:
     def __init__(self, rows: Rows, use: _Use, permutation: RowPermutation | None) -> None:
         self._rows, self._use, self._permutation = rows, use, permutation
         self._build = Builder.replacing(use.instruction)
-        self._index = IndexArithmetic(self._build)
+        # Nameless for a reader: indices stand inside of an access.
+        self._index = OperandArithmetic(self._build, name=NewName)
         steps = [scale // rows.element_bytes * _divisor(value) for value, scale in use.place.steps]
         # What the number of elements from the start is a multiple of, and the length of a row.
         self._grain = math.gcd(rows.length, use.place.constant // rows.element_bytes, *steps)
@@ -241,14 +242,14 @@ class _Rewriting:
         row, column = self._row_and_column()
         if self._permutation is not None:
             column = self._permuted(row, column, self._permutation)
-        indices = [number(_INDEX, 0), row, column]
+        indices = [self._index.number(0), row, column]
         address: Operand = self._build.element(rows.laid_type, rows.variable, indices, NewName("laid"))
         for each in place.inner:
-            index = self._index.plus(self._index.wide(each.value), number(_INDEX, -each.least))
+            index = self._index.plus(self._index.wide(each.value), self._index.number(-each.least))
             distance = self._index.times(index, each.scale)
             address = self._build.element(_BYTE, address, [distance], NewName("laid"))
-        inner = place.constant % rows.element_bytes
-        return self._build.element(_BYTE, address, [number(_INDEX, inner)], NewName("laid")) if inner else address
+        inner = self._index.number(place.constant % rows.element_bytes)
+        return address if is_zero(inner) else self._build.element(_BYTE, address, [inner], NewName("laid"))
 
     def _row_and_column(self) -> tuple[Operand, Operand]:
         rows, place, index = self._rows, self._use.place, self._index

@@ -30,11 +30,12 @@ from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.types import IntegerType
-from coarsen.transform.layouts.addresses import Target, element_index
+from coarsen.transform.index_type import INDEX
+from coarsen.transform.layouts.addresses import Target
 from coarsen.transform.layouts.digits import AreElementsAtMost, Digits, DigitsOfIndices
 from coarsen.transform.layouts.elements import Place, Places
 from coarsen.transform.layouts.extent_tests import ExtentTests
-from coarsen.transform.layouts.operand_arithmetic import INDEX, OperandArithmetic
+from coarsen.transform.layouts.operand_arithmetic import OperandArithmetic
 from coarsen.transform.names import own
 
 # So many elements, and with them extents, positions and sums of these, have 32 bits.
@@ -152,7 +153,7 @@ class _Positions:
     def _coordinate(self, arithmetic: OperandArithmetic, value: Value) -> Operand:
         if not value.is_local:
             return arithmetic.number(int(value.text))
-        return arithmetic.extended(Opcode.ZEXT, self._named[value.text])
+        return arithmetic.resized(Opcode.ZEXT, self._named[value.text])
 
     def _chosen(self, access: Instruction, test: Operand | bool, true: _Made, false: _Made) -> Operand:
         """Build one of two values before an access, by a test that is known or carried out."""
@@ -178,7 +179,8 @@ def _values(function: Function) -> Iterator[tuple[str, Operand]]:
 def _divided(build: Builder, element: _Element, type_: IntegerType) -> Operand:
     """The position of an element whose coordinates are found by divisions, of a type."""
     target = element.target
-    index = element_index(OperandArithmetic(build), element.place, target.arrangement.record.size)
+    place, size = element.place, target.arrangement.record.size
+    index = OperandArithmetic(build).sum_of(place.steps, size, place.constant // size)
     arithmetic = OperandArithmetic(build, type_)
     extents = [arithmetic.truncated(extent) for extent in target.extents]
     rest, coordinates = arithmetic.truncated(index), list[Operand]()
@@ -187,7 +189,7 @@ def _divided(build: Builder, element: _Element, type_: IntegerType) -> Operand:
         coordinates.insert(0, _remainder(arithmetic, rest, quotient, extent))
         rest = quotient
     position = _joined(arithmetic, [rest, *coordinates], extents, target)
-    return OperandArithmetic(build).extended(Opcode.ZEXT, position)
+    return OperandArithmetic(build).resized(Opcode.ZEXT, position)
 
 
 def _remainder(arithmetic: OperandArithmetic, value: Operand, quotient: Operand, extent: Operand) -> Operand:

@@ -22,6 +22,7 @@ from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.layout import alignment_of, content_bytes
 from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
+from coarsen.transform.index_type import INDEX
 from coarsen.transform.layouts.addresses import Addresses, Piece, Target, pieces_of
 from coarsen.transform.layouts.elements import Place
 from coarsen.transform.names import own
@@ -31,7 +32,6 @@ _LONGEST_WORD = 8
 # A copy of more words than that would be a loop.
 _MOST_WORDS = 256
 _BITS = 8
-_INDEX = IntegerType(64)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class PlainSide:
         """Build the address of a byte."""
         if not first:
             return self.pointer
-        return build.element(IntegerType(_BITS), self.pointer, [number(_INDEX, first)], own("laid"))
+        return build.element(IntegerType(_BITS), self.pointer, [number(INDEX, first)], own("laid"))
 
 
 Side = LaidSide | PlainSide

@@ -9,10 +9,10 @@ from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.free_launch.frame import EXTENTS, IDS, Frame, Guard
 from coarsen.opencl_bench.workloads.free_launch.mechanisms import Mechanism
 from coarsen.opencl_bench.workloads.free_launch.parts import Buffer, Scalar, Scratch, Sketch
+from coarsen.opencl_bench.workloads.signature import signature_lines
 from coarsen.opencl_bench.workloads.synthetic.text import indented
 
 PREFIX = "launch"
-WIDTH = 110
 Parameter = Buffer | Scalar | Scratch
 
 
@@ -59,7 +59,7 @@ class DrawnKernel:
             f"/* {self.name}: {self.mechanism.value} ({self.sketch.variant}), guard {self.frame.guard.value}. */",
             "",
             *self.sketch.before,
-            *self._head(),
+            *signature_lines(self.kernel, (parameter.declaration for parameter in self.parameters)),
             "{",
             *indented(self._statements()),
             "}",
@@ -98,19 +98,6 @@ class DrawnKernel:
                 declared.insert(0, f"uint {name} = {value};")
                 text = f"{value}\n{text}"
         return declared
-
-    def _head(self) -> list[str]:
-        start = f"kernel void {self.kernel}("
-        lines = [start]
-        for number, parameter in enumerate(self.parameters):
-            separator = "" if number == 0 else ", "
-            if len(lines[-1]) + len(separator) + len(parameter.declaration) > WIDTH:
-                lines[-1] += separator.rstrip()
-                lines.append(" " * len(start) + parameter.declaration)
-            else:
-                lines[-1] += separator + parameter.declaration
-        lines[-1] += ")"
-        return lines
 
 
 def _names(name: str, text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from coarsen.opencl_bench.workloads.signature import signature_lines
 from coarsen.opencl_bench.workloads.synthetic.arithmetic import transform_function
 from coarsen.opencl_bench.workloads.synthetic.axes import ELEMENT_LOOPS, LEVELS, Guard, LocalMemory, Loop
 from coarsen.opencl_bench.workloads.synthetic.elements import (
@@ -20,8 +21,6 @@ from coarsen.opencl_bench.workloads.synthetic.loops import grid_stride_loop, loc
 from coarsen.opencl_bench.workloads.synthetic.parameters import parameters
 from coarsen.opencl_bench.workloads.synthetic.specification import Specification
 from coarsen.opencl_bench.workloads.synthetic.text import block, indented
-
-WIDTH = 110
 
 
 def kernel_source(specification: Specification) -> str:
@@ -188,17 +187,8 @@ def _scratch(specification: Specification) -> list[str]:
 
 def _head(specification: Specification, body: list[str]) -> list[str]:
     """The kernel's signature: the parameters that its body names."""
-    start = f"kernel void {specification.kernel}("
-    lines = [start]
-    for number, parameter in enumerate(parameters(specification, body)):
-        separator = "" if number == 0 else ", "
-        if len(lines[-1]) + len(separator) + len(parameter.declaration) > WIDTH:
-            lines[-1] += separator.rstrip()
-            lines.append(" " * len(start) + parameter.declaration)
-        else:
-            lines[-1] += separator + parameter.declaration
-    lines[-1] += ")"
-    return lines
+    declarations = (parameter.declaration for parameter in parameters(specification, body))
+    return signature_lines(specification.kernel, declarations)
 
 
 def _description(specification: Specification) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from coarsen.models.analytic.machine import DeviceProfile, Quantity
 from coarsen.models.analytic.profile_json import read_profile
 from coarsen.models.analytic.profiles import SHIPPED
 from coarsen.opencl_bench.inputs.predicted_times import NOT_PREDICTED, predicted_times
+from coarsen.opencl_bench.workloads.benchmark import Launch, LocalSize, Size
 from coarsen.opencl_bench.workloads.lookup import adaptive_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -45,3 +47,17 @@ def test_a_coarsened_version_has_its_own_work_and_what_can_not_be_launched_has_n
     found = predicted_times(HAAR.benchmark, [next(iter(HAAR.listed))], (own, merged, undivided), INTEL)
     assert np.isfinite(found.seconds[0, :2]).all() and found.seconds[0, 0] != found.seconds[0, 1]
     assert np.isnan(found.seconds[0, 2]) and found.bounds[0][2] == NOT_PREDICTED
+
+
+def test_launches_are_those_of_the_local_size() -> None:
+    """There is a work-group for each row, so that more work-items in one are more in all."""
+    rows = adaptive_kernel("adaptive-mvCoal")
+    benchmark, versions = rows.benchmark, [Variant(each) for each in rows.local_sizes]
+
+    def made(size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
+        return benchmark.make_workload(size, local_size, np.random.default_rng(0)).launches
+
+    smallest = min(rows.listed, key=lambda name: math.prod(rows.listed[name].values()))
+    found = predicted_times(benchmark, [smallest], versions, INTEL)
+    expected = predicted_times(replace(benchmark, make_launches=made), [smallest], versions, INTEL)
+    assert np.isfinite(found.seconds).all() and (found.seconds == expected.seconds).all()

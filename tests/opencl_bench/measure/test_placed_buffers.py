@@ -9,6 +9,7 @@ import pytest
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.files import MEBIBYTE
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.machine import UndividedError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
@@ -17,7 +18,15 @@ from coarsen.opencl_bench.measure.session import Session, Slot
 from coarsen.opencl_bench.records.code import Code, code_from_json
 from coarsen.opencl_bench.sweep.compile_service import code_of, original_code
 from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, keys_of
-from coarsen.opencl_bench.workloads.benchmark import Argument, BufferArgument, Launch, NullArgument, Workload
+from coarsen.opencl_bench.workloads.benchmark import (
+    Argument,
+    BufferArgument,
+    Launch,
+    NullArgument,
+    ScalarArgument,
+    Workload,
+)
+from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening
@@ -47,6 +56,27 @@ def test_results_are_those_of_global_memory(place: Place, device: DeviceDescript
     short = replace(code, placed=(PlacedArgument(0, Place.LOCAL, (), 1),))
     with pytest.raises(UndividedError, match="not the 1 that are copied"):
         session.load(Slot.CANDIDATE, variant, short)
+
+
+LAST = """kernel void last(constant uchar *a, global uchar *out, ulong size)
+{
+    out[get_global_id(0)] = a[size - 1 - get_global_id(0)];
+}
+"""
+
+
+def test_guard_zones_take_no_constant_memory(device: DeviceDescription) -> None:
+    """A buffer may be as large as constant memory, though zones stand on both sides of it."""
+    machine = OpenClMachine(device)
+    size, items = min(int(machine.device.max_constant_buffer_size), MEBIBYTE), 16
+    values = np.arange(size, dtype=np.uint64).astype(np.uint8)
+    arguments = (BufferArgument("a"), BufferArgument("out"), ScalarArgument(np.uint64(size)))
+    launches = (Launch("last", (items,), (items,), arguments),)
+    buffers = {"a": values, "out": np.zeros(items, np.uint8)}
+    code = Code("opencl_c", "last", LAST, placed=(PlacedArgument(0, Place.CONSTANT),))
+    executor = machine.place(Workload(buffers, launches, ("out",), None))
+    executor.load(code, Variant((items,)))(Clock.SUM)
+    assert np.array_equal(executor.outputs()["out"], values[::-1][:items]) and executor.violated() == ()
 
 
 def test_a_pack_keeps_what_launches_need() -> None:

@@ -30,7 +30,9 @@ from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.variant import Variant
 from tests.selection import Turn
 from tests.transform.harness import build_coarsened, form_by_turns, turns_of, workaround
-from tests.transform.layouts.record_kernels import DEEP_KERNELS, HARD_KERNELS, KERNELS, MATRIX, RecordKernel
+from tests.transform.layouts.deep_record_kernels import DEEP_KERNELS
+from tests.transform.layouts.hard_record_kernels import HARD_KERNELS
+from tests.transform.layouts.record_kernels import KERNELS, MATRIX, RecordKernel
 
 LOCAL_SIZE = 32
 COUNTS = (1, 31, 33, 1000)

@@ -29,12 +29,12 @@ from coarsen.ir.kernel import Kernel, Value, ValueKind
 from coarsen.ir.layout import alignment_of, size_of
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, query_named
 from coarsen.ir.types import IntegerType, Type
+from coarsen.transform.index_type import INDEX
 from coarsen.transform.placement.boxes.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
 from coarsen.transform.placement.local_copy import share_at_start, tile_of
 from coarsen.transform.placement.uses import ArrayUses, allow_changes
 from coarsen.transform.queries import Queries
 
-_ADDRESS = IntegerType(64)
 _EXTENSIONS = frozenset({Opcode.SEXT, Opcode.ZEXT})
 _DIMENSIONS = frozenset(map(str, range(DIMENSIONS)))
 
@@ -66,7 +66,7 @@ def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type)
     address = read.operands[0]
     is_whole = read.opcode is Opcode.LOAD and size_of(read.type) == size_of(element)
     if is_whole and address is argument:
-        return Value(ValueKind.CONSTANT, _ADDRESS, "0")
+        return Value(ValueKind.CONSTANT, INDEX, "0")
     if (
         is_whole
         and isinstance(address, Instruction)
@@ -152,7 +152,7 @@ class _BoxCode:
         phi = self._phis[name]
         if phi.type == self._module.size_type:
             return phi
-        is_wider = isinstance(phi.type, IntegerType) and phi.type.width > _ADDRESS.width
+        is_wider = isinstance(phi.type, IntegerType) and phi.type.width > INDEX.width
         return build.cast(Opcode.TRUNC if is_wider else Opcode.SEXT, phi, self._module.size_type, "counter")
 
     def is_taken(self, build: Builder, queries: Queries, cell: Operand) -> Operand:

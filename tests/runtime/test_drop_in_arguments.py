@@ -1,0 +1,178 @@
+"""Arguments that are set in any of PyOpenCL's ways are those that a coarsened launch takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import pytest
+from pyopencl.tools import ImmediateAllocator, MemoryPool, VectorArg
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.runtime.program import Program
+from coarsen.variant.coarsening import Coarsening, Level
+from tests.runtime.launch_routes import (
+    FLAGS,
+    SIZE,
+    Anything,
+    Buffers,
+    filled,
+    program_of,
+    read_values,
+)
+
+pytestmark = pytest.mark.compiled_devices
+
+TURN = """
+kernel void turn(global int *values, long start, local int *tile) {
+    global int *own = (global int *)((global char *)values + start);
+    tile[get_local_id(0)] = own[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    own[get_global_id(0)] = tile[get_local_size(0) - 1 - get_local_id(0)];
+}
+"""
+
+
+def test_a_variant_never_runs_with_old_arguments(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    kernel: Anything = program_of(context).record
+    kernel(queue, (SIZE,), (16,), *buffers.all)
+    second = Buffers(context)
+    kernel._set_arg_multi((1, second.output, 2, second.merged))
+    kernel._set_arg_buf_pack_multi((3, b"i", 7))
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    assert buffers.factor(queue) == 4 and second.factor(queue, add=7) == 4
+
+
+def by_the_class(kernel: Anything, output: cl.Buffer) -> None:
+    cl.Kernel.set_arg(kernel, 1, output)
+
+
+def by_address(kernel: Anything, output: cl.Buffer) -> None:
+    cl.Kernel.from_int_ptr(kernel.int_ptr).set_arg(1, output)
+
+
+def by_the_address_of_its_class(kernel: Anything, output: cl.Buffer) -> None:
+    type(kernel).from_int_ptr(kernel.int_ptr).set_arg(1, output)
+
+
+def by_names_of_parameters(kernel: Anything, output: cl.Buffer) -> None:
+    kernel.set_arg(arg_index=1, arg=output)
+
+
+@pytest.mark.parametrize(
+    ("way", "factor"),
+    [(by_the_class, 4), (by_address, 1), (by_the_address_of_its_class, 1), (by_names_of_parameters, 4)],
+)
+def test_an_argument_that_is_set_in_another_way_counts(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, way: Callable[..., None], factor: int
+) -> None:
+    kernel: Anything = program_of(context).record
+    kernel(queue, (SIZE,), (16,), *buffers.all)
+    second = filled(context)
+    way(kernel, second)
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    np.testing.assert_array_equal(read_values(queue, second), buffers.input + 11)
+    assert set(read_values(queue, buffers.merged).tolist()) == {factor}
+
+
+def test_after_a_setter_that_failed_the_original_runs(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    kernel: Anything = program_of(context).record
+    kernel(queue, (SIZE,), (16,), *buffers.all)
+    with pytest.raises(cl.LogicError, match="arg#4"):
+        kernel.set_args(*buffers.all[:3], 11)
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    assert buffers.factor(queue) == 1
+    kernel.set_args(*buffers.all)
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    assert buffers.factor(queue) == 4
+
+
+def test_arguments_that_are_missing_are_pyopencls_error(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    kernel: Anything = program_of(context).record
+    with pytest.raises(TypeError):
+        kernel(queue, (SIZE,), (16,), *buffers.all[:3])
+    with pytest.raises(TypeError):
+        kernel(queue, (SIZE,), (16,), *buffers.all, colour="red")
+    fresh = program_of(context).record
+    fresh.set_arg(0, buffers.source)
+    with pytest.raises(cl.LogicError, match="INVALID_KERNEL_ARGS"):
+        cl.enqueue_nd_range_kernel(queue, fresh, (SIZE,), (16,))
+
+
+@pytest.mark.parametrize("local_size", [16, 1])
+def test_a_kernel_keeps_no_argument_alive(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, local_size: int
+) -> None:
+    pool = MemoryPool(ImmediateAllocator(queue))
+    kernel = program_of(context).record
+    pooled: Anything = pool.allocate(4 * SIZE)
+    kernel(queue, (SIZE,), (local_size,), buffers.source, pooled, buffers.merged, np.int32(1))
+    queue.finish()
+    del pooled
+    assert pool.active_blocks == 0
+    again: Anything = pool.allocate(4 * SIZE)
+    kernel.set_args(buffers.source, again, buffers.merged, np.int32(1))
+    del again
+    assert pool.active_blocks == 0
+
+
+@pytest.mark.parametrize("make", [np.array, lambda value: np.array([value])])
+def test_a_value_is_taken_when_it_is_set(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, make: Callable[[Anything], Anything]
+) -> None:
+    kernel = program_of(context).record
+    addend = make(np.int32(11))
+    kernel.set_args(*buffers.all[:3], addend)
+    addend[...] = 5
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    assert buffers.factor(queue) == 4
+
+
+def test_parts_of_buffers(context: cl.Context, queue: cl.CommandQueue, buffers: Buffers) -> None:
+    start = 1024
+    whole = cl.Buffer(context, FLAGS.READ_WRITE, start + 4 * SIZE)
+    part = whole.get_sub_region(start, 4 * SIZE)
+    kernel = program_of(context).record
+    kernel.set_args(buffers.source, part, buffers.merged, np.int32(11))
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    np.testing.assert_array_equal(read_values(queue, part), buffers.input + 11)
+
+
+def test_shared_virtual_memory(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, device: DeviceDescription
+) -> None:
+    if not context.devices[0].svm_capabilities & cl.device_svm_capabilities.COARSE_GRAIN_BUFFER:
+        return
+    # PyOpenCL's annotations want other types of arrays than its code does.
+    untyped: Anything = cl
+    shared = untyped.SVM(untyped.csvm_empty(context, SIZE, np.int32, alignment=64))
+    kernel = program_of(context).record
+    # The tag need not live until the launch, only the memory.
+    kernel.set_args(buffers.source, untyped.SVM(shared.mem), buffers.merged, np.int32(11))
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    with shared.map_ro(queue) as values:
+        np.testing.assert_array_equal(values, buffers.input + 11)
+    assert (read_values(queue, buffers.merged) == 4).all()
+
+
+def test_an_array_with_an_offset_before_local_memory(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = Program(context, TURN, factor=2, level="group").build()
+    kernel = program.turn
+    kernel.set_arg_types([VectorArg(np.int32, "values", with_offset=True), None])
+    values = cl_array.arange(queue, SIZE, dtype=np.int32)
+    tile: Anything = cl.LocalMemory(4 * 16)
+    kernel(queue, (SIZE - 32,), (16,), values[32:], tile)
+    expected = np.arange(SIZE).reshape(-1, 16)
+    expected[2:] = expected[2:, ::-1]
+    np.testing.assert_array_equal(values.get(), expected.ravel())
+    launch = kernel.divided(context.devices[0], (SIZE - 32,), (16,))
+    assert launch.coarsenings == (Coarsening(2, 0, 1, Level.GROUP),)
+    assert kernel._launches.variant_of(launch) in kernel._variants.kernels, "it ran"
