@@ -2,6 +2,7 @@
 
     soa, N = 1000    getelementptr double, (getelementptr i8, %bodies, N·p), position
     aosoa:32         getelementptr double, (getelementptr i8, %bodies, (position / 32)·T + 32·p), position mod 32
+    aosoa:5          getelementptr double, (getelementptr i8, %bodies, (position / 5)·(T - 5·8) + 5·p), position
     deep-soa         an index k into an array inside of the record: the address of its first element + k·N·b
     order            the position is built before (`positions.py`); without one it is the element's index
 
@@ -127,17 +128,32 @@ class Addresses:
         if arrangement.layout.kind is Kind.AOS:
             pointer = self._elements_on(start, target.element.type, position)
             return self._bytes_on(pointer, self._arithmetic.number(each.offset))
-        width: Operand = self._arithmetic.number(arrangement.layout.width)
+        part = target.element.parts[each]
         if arrangement.layout.kind is Kind.AOSOA:
-            tile = self._arithmetic.times(
-                self._arithmetic.computed(Opcode.UDIV, position, width), arrangement.tile_bytes
-            )
-            start = self._bytes_on(start, tile)
-            position = self._arithmetic.computed(Opcode.UREM, position, width)
+            start, position = self._tile(arrangement, place.array, part, position)
         if arrangement.record.packed_offset[each]:
             lanes = self._lanes(target)
             start = self._bytes_on(start, self._arithmetic.times(lanes, arrangement.record.packed_offset[each]))
-        return self._elements_on(start, target.element.parts[each], position)
+        return self._elements_on(start, part, position)
+
+    def _tile(
+        self, arrangement: Arrangement, array: Operand, part: Type, position: Operand
+    ) -> tuple[Operand, Operand]:
+        """Return an address and how many parts after it that of a position is, in the tile's first field.
+
+        Remainders of a power of two are its low bits. Others aren't built: they take another multiplication, and
+        NVIDIA's compiler (driver 580) gets addresses wrong that have `i / 5` and `i % 5` of an `i` in an unrolled
+        loop: it takes the 1 out of `(i + 1) - 5 * ((i + 1) / 5)`, leaves -1 where that was 0, and widens it
+        without a sign.
+        """
+        width = arrangement.layout.width
+        tile = self._arithmetic.divided(position, width)
+        if width.bit_count() == 1:
+            start = self._bytes_on(array, self._arithmetic.times(tile, arrangement.tile_bytes))
+            return start, self._arithmetic.remainder(position, width)
+        others = arrangement.tile_bytes - width * size_of(part)
+        start = self._bytes_on(array, self._arithmetic.times(tile, others)) if others else array
+        return start, position
 
     def _lanes(self, target: Target) -> Operand:
         """Return how many elements' values of one field stand side by side."""
