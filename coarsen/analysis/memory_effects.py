@@ -133,29 +133,27 @@ class EffectsOfKernel:
         return together
 
     def _of_call(self, call: InstructionLike[P]) -> MemoryEffects[P]:
-        builtin = self.builtin(call)
-        is_everything = builtin.reads is Reach.EVERYTHING, builtin.writes is Reach.EVERYTHING
-        shows = builtin.role in (Role.PER_ITEM, Role.REFUSED) or call.is_volatile
-        return MemoryEffects(
-            _reached(call, builtin.reads),
-            _reached(call, builtin.writes),
-            *is_everything,
-            orders=builtin.orders or call.is_volatile,
-            is_counted=shows,
-        )
+        builtin, is_volatile = self.builtin(call), call.is_volatile
+        reads, writes, orders = builtin.reads, builtin.writes, builtin.orders or is_volatile
+        shows = is_volatile or builtin.role in (Role.PER_ITEM, Role.REFUSED)
+        if reads is Reach.NOTHING and writes is Reach.NOTHING and not orders and not shows:
+            return NO_EFFECTS
+        is_everything = reads is Reach.EVERYTHING, writes is Reach.EVERYTHING
+        return MemoryEffects(_reached(call, reads), _reached(call, writes), *is_everything, orders, shows)
 
     def may_change_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if a load may give something else after an instruction, whatever its operands are."""
         if instruction.opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
             return True
-        return self.of(instruction).changes_memory
+        effects = self.of(instruction)
+        return effects is not NO_EFFECTS and effects.changes_memory
 
     def has_effect(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
         if instruction.opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
             return True
         effects = self.of(instruction)
-        return effects.changes_memory or effects.is_counted
+        return effects is not NO_EFFECTS and (effects.changes_memory or effects.is_counted)
 
     def is_ignored(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True for a call that does nothing at run time."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 from coarsen.errors import SourcePosition
@@ -234,6 +235,5 @@ class Kernel:
         return sum(len(block.instructions) for block in self.blocks)
 
     def instructions(self) -> Iterator[Instruction]:
-        """Yield all instructions, block by block."""
-        for block in self.blocks:
-            yield from block.instructions
+        """Return an iterator over all instructions, block by block."""
+        return chain.from_iterable(block.instructions for block in self.blocks)

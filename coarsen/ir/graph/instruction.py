@@ -7,6 +7,7 @@ function that is sealed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 from coarsen.errors import InternalError, SourcePosition
@@ -17,6 +18,8 @@ from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.types import LabelType, Type
 
 _LABEL = LabelType()
+# As `Use` itself makes one, without a function of Python's in between: there is one for nearly each operand.
+_use = partial(tuple.__new__, Use)
 
 Attachment = tuple[str, str]
 """Metadata on an instruction: its kind, such as tbaa, and the node, such as `!12`."""
@@ -139,16 +142,17 @@ class Instruction(Named):
     def set_operand(self, index: int, operand: Operand) -> None:
         """Put another value in an operand's place. Raises InternalError in a sealed function."""
         self._check_owned()
-        self._forget(Use(self, index), self._operands[index])
+        self._forget(index)
         self._operands[index] = operand
-        self._note(Use(self, index), operand)
+        self._note(index, operand)
 
     def set_block(self, index: int, block: Block) -> None:
         """Put another source or target in one's place. Raises InternalError in a sealed function."""
         self._check_owned()
-        self._blocks[index].uses.pop(Use(self, index, True), None)
+        use = _use((self, index, True))
+        self._blocks[index].uses.pop(use, None)
         self._blocks[index] = block
-        block.uses[Use(self, index, True)] = None
+        block.uses[use] = None
 
     def set_operands(self, operands: Iterable[Operand], blocks: Iterable[Block] = ()) -> None:
         """Give it other operands and blocks. Raises InternalError in a sealed function."""
@@ -174,10 +178,10 @@ class Instruction(Named):
     def drop_references(self) -> None:
         """Forget all operands and blocks. Raises InternalError in a sealed function."""
         self._check_owned()
-        for index, operand in enumerate(self._operands):
-            self._forget(Use(self, index), operand)
+        for index in range(len(self._operands)):
+            self._forget(index)
         for index, block in enumerate(self._blocks):
-            block.uses.pop(Use(self, index, True), None)
+            block.uses.pop(_use((self, index, True)), None)
         self._operands, self._blocks = [], []
 
     def erase(self) -> None:
@@ -190,23 +194,20 @@ class Instruction(Named):
             self.block.check_owned()
 
     def _append(self, operand: Operand) -> None:
-        for named in operand.referenced():
-            named.uses[Use(self, len(self._operands))] = None
+        self._note(len(self._operands), operand)
         self._operands.append(operand)
 
     def _append_edge(self, block: Block) -> None:
+        block.uses[_use((self, len(self._blocks), True))] = None
         self._blocks.append(block)
-        block.uses[Use(self, len(self._blocks) - 1, True)] = None
 
-    @staticmethod
-    def _note(use: Use, operand: Operand) -> None:
+    def _note(self, index: int, operand: Operand) -> None:
         for named in operand.referenced():
-            named.uses[use] = None
+            named.uses[_use((self, index, False))] = None
 
-    @staticmethod
-    def _forget(use: Use, operand: Operand) -> None:
-        for named in operand.referenced():
-            named.uses.pop(use, None)
+    def _forget(self, index: int) -> None:
+        for named in self._operands[index].referenced():
+            named.uses.pop(_use((self, index, False)), None)
 
 
 def users(named: Named) -> list[Instruction]:

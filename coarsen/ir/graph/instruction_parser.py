@@ -18,7 +18,7 @@ from coarsen.ir.graph.parsed_parts import FAST_MATH, FLAGS, Parts, typed_operand
 from coarsen.ir.graph.result_types import compared, element_of, shuffled, within
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.value_parser import WORDS_OF_CONSTANTS, ValueParser
-from coarsen.ir.types import PointerType, StructType
+from coarsen.ir.types import PointerType, StructType, VoidType
 
 _TAILS = frozenset({"tail", "musttail", "notail"})
 _CONVENTIONS = frozenset({"spir_func", "spir_kernel", "fastcc", "coldcc"})
@@ -29,10 +29,34 @@ _TAG = re.compile(r'"[^"]*"')
 
 def split_attachments(line: str) -> tuple[str, list[Attachment]]:
     """Return a line, of an instruction or a variable, without the metadata at its end, and that."""
-    end = _ATTACHMENTS.search(line) if line.find(", !") > 0 else None
+    first = line.find(", !")
+    # Mostly they begin with the first thing that looks like one; what else does stands in an operand.
+    end = (_ATTACHMENTS.match(line, first) or _ATTACHMENTS.search(line, first)) if first > 0 else None
     if end is None:
         return line, []
     return line[: end.start()], _ATTACHMENT.findall(end.group())
+
+
+def unchanged(known: Instruction, values: ValueParser) -> Instruction:
+    """Return what `parse_instruction` makes of the text of an instruction that is known, without its metadata.
+
+    Args:
+        known: of the same function as it was before; it stays as it is.
+        values: of the function; it is told of the instruction's result.
+    """
+    has_result = not isinstance(known.type, VoidType)
+    instruction = Instruction(
+        known.opcode,
+        known.type,
+        map(values.same, known.operands),
+        known.name if has_result else "",
+        blocks=map(values.same_block, known.blocks),
+        flags=known.flags,
+        detail=known.detail,
+    )
+    if has_result:
+        values.define(instruction)
+    return instruction
 
 
 def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:

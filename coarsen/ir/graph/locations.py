@@ -10,15 +10,16 @@ if they have one in common; all else what its location says. So nothing is guess
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
 from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.module_parser import parse_module
+from coarsen.ir.graph.module_parser import Lines, parse_module
 from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.names_from_llvm import display_names, name_after
 from coarsen.ir.graph.opcode import Opcode
@@ -38,46 +39,60 @@ class Origins:
 
     Attributes:
         numbered: by the line that stands for each.
-        named: by function and name.
-        names: how each function's values are called for a reader.
+        before: the functions that LLVM was given, which stay as they are until it gives them back.
+        lines: the text of each of their instructions.
         adds_version: whether the module had no version of debug information of its own.
     """
 
     numbered: Mapping[int, Origin]
-    named: Mapping[tuple[str, str], Origin]
-    names: Mapping[str, Mapping[str, DisplayName]]
+    before: Mapping[str, Function]
+    lines: Mapping[str, Lines]
     adds_version: bool
 
     def parse(self, text: str) -> Module:
         """Return the module that LLVM gives back, each instruction and block with its origin."""
         lines = {node: int(line) for node, line in _LOCATION.findall(text)}
-        module = parse_module(text, lambda node: self.numbered.get(lines.get(node, 0), UNKNOWN))
-        for function in module.functions.values():
+        numbered = self.numbered
+        module = parse_module(text, lambda node: numbered.get(lines.get(node, 0), UNKNOWN), self.lines)
+        for name, function in module.functions.items():
+            before = _Before(self.before[name])
             for named in named_in(function):
-                self._restore(function, named)
+                before.restore(named)
         if self.adds_version:
             _drop_version(module.metadata)
         without_debug_information(module)
         number_anew(module)
         return module
 
-    def _restore(self, function: Function, named: Named) -> None:
+
+class _Before:
+    """A function as LLVM was given it."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._origins = {
+            named.name: named.origin for named in named_in(function) if isinstance(named, Block | Instruction)
+        }
+
+    def restore(self, named: Named) -> None:
+        """Give a value or block of the function that LLVM gives back its origin."""
         if not isinstance(named, Block | Instruction):
             return
-        known = self.named.get((function.name, named.name))
+        known = self._origins.get(named.name)
         if known is not None:
             named.origin = known
-            return
-        if isinstance(named, Instruction) and named.opcode is Opcode.PHI:
-            named.origin = self._common(function, named) or named.origin
-        if isinstance(named, Instruction):
-            named.origin = named.origin.called(name_after(named.name, self.names[function.name]))
+        elif isinstance(named, Instruction):
+            common = self._common(named) if named.opcode is Opcode.PHI else None
+            named.origin = (common or named.origin).called(name_after(named.name, self._names))
 
-    def _common(self, function: Function, phi: Instruction) -> Origin | None:
+    def _common(self, phi: Instruction) -> Origin | None:
         """Return the origin that all values of a phi have, LLVM's own apart."""
-        values = (operand for operand in phi.operands if isinstance(operand, Instruction))
-        known = {self.named.get((function.name, value.name)) for value in values}
+        known = {self._origins.get(value.name) for value in phi.operands if isinstance(value, Instruction)}
         return known.pop() if len(known) == 1 else None
+
+    @cached_property
+    def _names(self) -> Mapping[str, DisplayName]:
+        return display_names(self._function)
 
 
 def _drop_version(metadata: dict[str, str]) -> None:
@@ -96,7 +111,8 @@ class _Writer:
     module: Module
     _numbers: dict[Origin, int] = field(default_factory=dict)
     _nodes: list[str] = field(default_factory=list)
-    _locations: dict[tuple[str, Origin], int] = field(default_factory=dict)
+    _locations: dict[tuple[str, Origin], str] = field(default_factory=dict)
+    _lines: dict[str, dict[str, Instruction]] = field(default_factory=dict)
     _scopes: dict[str, int] = field(default_factory=dict)
     _adds_version: bool = False
 
@@ -113,6 +129,7 @@ class _Writer:
         for name in self.module.functions:
             details = f'name: "kernel", file: !{file}, type: !{type_}, unit: !{unit}'
             self._scopes[name] = self._node(f"distinct !DISubprogram({details}, spFlags: DISPFlagDefinition)")
+            self._lines[name] = {}
         metadata = {**self.module.metadata, _UNITS: f"!{{!{unit}}}"}
         self._set_version(metadata)
         located = replace(self.module, metadata=metadata)
@@ -130,24 +147,20 @@ class _Writer:
     def origins(self) -> Origins:
         """Return what each number and each name stands for."""
         numbered = {number: origin for origin, number in self._numbers.items()}
-        names = {name: display_names(function) for name, function in self.module.functions.items()}
-        return Origins(numbered, dict(self._named()), names, self._adds_version)
+        return Origins(numbered, self.module.functions, self._lines, self._adds_version)
 
-    def _named(self) -> Iterator[tuple[tuple[str, str], Origin]]:
-        for function in self.module.functions.values():
-            for named in named_in(function):
-                if isinstance(named, Block | Instruction):
-                    yield (function.name, named.name), named.origin
-
-    def _location(self, instruction: Instruction) -> str:
+    def _location(self, instruction: Instruction, text: str) -> str:
         assert instruction.block is not None
         assert instruction.block.function is not None
-        key = instruction.block.function.name, instruction.origin
-        if key not in self._locations:
+        name = instruction.block.function.name
+        self._lines[name][text] = instruction
+        key = name, instruction.origin
+        known = self._locations.get(key)
+        if known is None:
             number = self._numbers.setdefault(instruction.origin, len(self._numbers) + 1)
-            scope = self._scopes[key[0]]
-            self._locations[key] = self._node(f"!DILocation(line: {number}, column: 0, scope: !{scope})")
-        return f", !dbg !{self._locations[key]}"
+            node = self._node(f"!DILocation(line: {number}, column: 0, scope: !{self._scopes[name]})")
+            known = self._locations[key] = f", !dbg !{node}"
+        return known
 
     def _node(self, body: str) -> int:
         self._nodes.append(body)

@@ -11,12 +11,13 @@ instruction a line and names that need no quotes. Debug information is handed to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from coarsen.errors import InternalError, RefusalError
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction
-from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments
+from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments, unchanged
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.operands import Argument, Callee, Variable
@@ -29,6 +30,10 @@ from coarsen.ir.types import StructType, parse_type
 OriginOf = Callable[[str], Origin]
 """The origin that a debug location stands for, by the number of its node; empty where an instruction has none."""
 
+Lines = Mapping[str, Instruction]
+"""Instructions by their text, without metadata, in a module as it was before; its owner leaves it as it is."""
+
+_NO_LINES: Lines = MappingProxyType({})
 _HEADER = re.compile(r'target (datalayout|triple) = "([^"]*)"')
 _STRUCTURE = re.compile(r"%([-a-zA-Z$._0-9]+) = type (.*)")
 _INNER = re.compile(r"%([-a-zA-Z$._0-9]+)")
@@ -42,17 +47,20 @@ _ATTACHED = re.compile(r" !([\w.]+) (!\d+)")
 _ARGUMENT_NAME = re.compile(r"%([-a-zA-Z$._0-9]+)")
 
 
-def parse_module(text: str, origin_of: OriginOf = lambda _node: UNKNOWN) -> Module:
+def parse_module(
+    text: str, origin_of: OriginOf = lambda _node: UNKNOWN, known: Mapping[str, Lines] = MappingProxyType({})
+) -> Module:
     """Parse a module.
 
     Args:
         text: as LLVM prints it.
         origin_of: gives the origin of an instruction with a debug location.
+        known: each function's lines before LLVM changed some of them: what is still there need not be read again.
 
     Raises:
         RefusalError: `unsupported-instruction`, for what no kernel in normal form has.
     """
-    return _ModuleParser(text.split("\n"), origin_of).parse()
+    return _ModuleParser(text.split("\n"), origin_of).parse(known)
 
 
 def open_module(text: str) -> Module:
@@ -89,12 +97,13 @@ class _ModuleParser:
         self._structures: dict[str, StructType] = {}
         self._program_scope: dict[str, Variable | Callee] = {}
 
-    def parse(self) -> Module:
-        """Return the module."""
+    def parse(self, known: Mapping[str, Lines]) -> Module:
+        """Return the module; `known` has each function's lines that need not be read again."""
         bodies = list(self._sort())
         self._module.structures = self._structures
         for definition, body in bodies:
-            function = _FunctionParser(self._structures, self._program_scope, self._origin_of)
+            lines = known.get(definition["name"] or definition["quoted"], _NO_LINES)
+            function = _FunctionParser(self._structures, self._program_scope, self._origin_of, lines)
             self._add(function.parse(definition, body))
         return self._module
 
@@ -203,10 +212,12 @@ class _FunctionParser:
         structures: dict[str, StructType],
         program_scope: dict[str, Variable | Callee],
         origin_of: OriginOf | None,
+        known: Lines = _NO_LINES,
     ) -> None:
         self._structures = structures
         self._keeps_debug = origin_of is None
         self._origin_of = origin_of or (lambda _node: UNKNOWN)
+        self._known = known
         self._values = ValueParser(program_scope)
 
     def parse(self, definition: re.Match[str], body: Sequence[str]) -> Function:
@@ -237,13 +248,20 @@ class _FunctionParser:
         text, attached = split_attachments(line)
         location = next((node.removeprefix("!") for kind, node in attached if kind == "dbg"), "")
         origin = self._origin_of(location)
-        try:
-            instruction = parse_instruction(text, self._values, self._structures)
-        except RefusalError as refusal:
-            raise RefusalError(refusal.code, refusal.reason, origin.position) from None
-        instruction.attachments = tuple(a for a in attached if a[0] != "dbg")
+        instruction = self._without_metadata(text, origin)
+        if attached:
+            instruction.attachments = tuple(a for a in attached if a[0] != "dbg")
         instruction.origin = origin
         return instruction
+
+    def _without_metadata(self, text: str, origin: Origin) -> Instruction:
+        known = self._known.get(text)
+        if known is not None:
+            return unchanged(known, self._values)
+        try:
+            return parse_instruction(text, self._values, self._structures)
+        except RefusalError as refusal:
+            raise RefusalError(refusal.code, refusal.reason, origin.position) from None
 
     def signature(self, definition: re.Match[str]) -> Function:
         """Return the function of a `define` line, without blocks."""

@@ -11,13 +11,13 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument
 from coarsen.ir.types import StructType, VoidType, quoted
 
-Suffix = Callable[[Instruction], str]
-"""What to write after an instruction: a debug location, or nothing."""
+Suffix = Callable[[Instruction, str], str]
+"""What to write after an instruction, by it and its text without attachments: a debug location, or nothing."""
 FunctionSuffix = Callable[[Function], str]
 """What to write before a function's body: its debug information, or nothing."""
 
 
-def no_suffix(_instruction: Instruction) -> str:
+def no_suffix(_instruction: Instruction, _text: str) -> str:
     """Write nothing after an instruction."""
     return ""
 
@@ -106,14 +106,23 @@ def block_lines(block: Block, suffix: Suffix = no_suffix) -> Iterator[str]:
     """Yield the lines of a block, its name first."""
     yield f"{block.name}:"
     for instruction in block.instructions:
-        yield f"  {instruction_text(instruction)}{suffix(instruction)}"
+        text = _without_attachments(instruction)
+        yield f"  {text}{_attachments_of(instruction)}{suffix(instruction, text)}"
 
 
 def instruction_text(instruction: Instruction) -> str:
     """Return LLVM's line of an instruction, without indentation."""
-    assignment = f"%{instruction.name} = " if not isinstance(instruction.type, VoidType) else ""
-    attached = "".join(f", !{kind} {node}" for kind, node in instruction.attachments)
-    return f"{assignment}{WRITERS[instruction.opcode](instruction)}{attached}"
+    return _without_attachments(instruction) + _attachments_of(instruction)
+
+
+def _without_attachments(instruction: Instruction) -> str:
+    text = WRITERS[instruction.opcode](instruction)
+    return text if isinstance(instruction.type, VoidType) else f"%{instruction.name} = {text}"
+
+
+def _attachments_of(instruction: Instruction) -> str:
+    attachments = instruction.attachments
+    return "".join([f", !{kind} {node}" for kind, node in attachments]) if attachments else ""
 
 
 def _body_of(structure: StructType, module: Module) -> str:
