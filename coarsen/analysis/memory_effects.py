@@ -85,10 +85,14 @@ class EffectsOfKernel:
 
     Args:
         attributes: of each function that the module declares, in LLVM's words.
+        kernel: the one whose instructions are judged, where these never change: each is judged once.
     """
 
-    def __init__(self, attributes: Mapping[str, str]) -> None:
+    def __init__(self, attributes: Mapping[str, str], kernel: Kernel | None = None) -> None:
         self._attributes = attributes
+        # By identity, as long as the kernel is there: to hash an instruction is to read all of it.
+        self._kernel = kernel
+        self._known = {id(each): self._judged(each) for each in kernel.instructions()} if kernel else {}
 
     @classmethod
     def of_module(cls, module: Module) -> Self:
@@ -98,14 +102,19 @@ class EffectsOfKernel:
     @classmethod
     def of_kernel(cls, kernel: Kernel) -> Self:
         """Return the judge of a kernel's instructions."""
-        return cls(kernel.function_attributes)
+        return cls(kernel.function_attributes, kernel)
 
     def builtin(self, call: InstructionLike[OperandLike]) -> Builtin:
         """Return what is known of the function that a call calls."""
-        return builtin_named(call.callee, self._attributes.get(call.callee, ""))
+        callee = call.callee
+        return builtin_named(callee, self._attributes.get(callee, ""))
 
     def of(self, instruction: InstructionLike[P]) -> MemoryEffects[P]:
         """Return what an instruction may do."""
+        known: MemoryEffects[Any] | None = self._known.get(id(instruction))
+        return self._judged(instruction) if known is None else known
+
+    def _judged(self, instruction: InstructionLike[P]) -> MemoryEffects[P]:
         opcode, operands = instruction.opcode, instruction.operands
         if opcode in _WITHOUT_MEMORY:
             return NO_EFFECTS

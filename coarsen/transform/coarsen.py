@@ -73,7 +73,7 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
         copies = add_local_copies(kernel, module, own, coarsening.factor, supply)
     else:
         divide_required_size(module, function, coarsening)
-    ids = IdRewriter(kernel, coarsening, supply, module)
+    ids = IdRewriter(kernel, coarsening, supply, module, analysed.divergence.uses)
     own_memory = [copies.of_replica(k, template.value) for k in range(coarsening.factor)]
     Replicator(template, plan, ids, supply, own_memory).replicate()
     make_names_unique(function, module.structures)

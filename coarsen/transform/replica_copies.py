@@ -74,8 +74,9 @@ class ReplicaCopies:
 
     def _each(self, original: Named, is_copied: bool) -> Iterator[tuple[ValueMap, NewName, OriginMap]]:
         """For each copy of a value or block: the map that has it, its name and its origin."""
+        name = like(original)
         if not is_copied:
-            yield self.shared, like(original), same_origin
+            yield self.shared, name, same_origin
             return
         for k, values in enumerate(self.values):
-            yield values, self._supply.replica(like(original), k), for_replica(k)
+            yield values, self._supply.replica(name, k), for_replica(k)

@@ -43,14 +43,18 @@ def _calls_newer(kernel: Kernel) -> bool:
 
 
 def _has_generic_pointers(kernel: Kernel) -> bool:
-    types: set[Type] = set()
+    # By identity: most values have one of few types, and to hash one takes longer than to look at it.
+    types: dict[int, Type] = {}
     for instruction in kernel.instructions():
-        types.update((instruction.type, *(operand.type for operand in instruction.operands)))
+        types[id(instruction.type)] = instruction.type
         if isinstance(instruction.detail, Allocation | ElementAddress):
-            types.add(source_element_type(instruction))
-        if any(_names_generic(operand) for operand in instruction.operands):
-            return True
-    return any(_GENERIC in str(type_) for type_ in types)
+            source = source_element_type(instruction)
+            types[id(source)] = source
+        for operand in instruction.operands:
+            if _names_generic(operand):
+                return True
+            types[id(operand.type)] = operand.type
+    return any(_GENERIC in str(type_) for type_ in types.values())
 
 
 def _names_generic(operand: Value) -> bool:

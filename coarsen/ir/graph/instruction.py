@@ -270,16 +270,17 @@ class Block(Named):
 
     def insert(self, index: int, instruction: Instruction) -> Instruction:
         """Put an instruction that stands nowhere before the one at an index, and give it back."""
-        self.check_owned()
-        if instruction.block is not None:
-            raise InternalError(f"'{instruction.name or instruction.opcode}' stands in a block already")
+        self._check_stands_nowhere(instruction)
         self._instructions.insert(index, instruction)
         instruction.block = self
         return instruction
 
     def append(self, instruction: Instruction) -> Instruction:
         """Put an instruction that stands nowhere at the end, and give it back."""
-        return self.insert(len(self._instructions), instruction)
+        self._check_stands_nowhere(instruction)
+        self._instructions.append(instruction)
+        instruction.block = self
+        return instruction
 
     def take_from(self, index: int) -> list[Instruction]:
         """Take out the instructions from an index on, with their operands, to put them elsewhere."""
@@ -319,6 +320,11 @@ class Block(Named):
         for instruction in instructions:
             instruction.block = self
         self._instructions = list(instructions)
+
+    def _check_stands_nowhere(self, instruction: Instruction) -> None:
+        self.check_owned()
+        if instruction.block is not None:
+            raise InternalError(f"'{instruction.name or instruction.opcode}' stands in a block already")
 
     def check_owned(self) -> None:
         """Raise InternalError if the block's function is sealed."""

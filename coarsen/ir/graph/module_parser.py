@@ -146,7 +146,9 @@ class _ModuleParser:
 
     def _take(self, line: str) -> None:
         module = self._module
-        if match := _HEADER.match(line):
+        if line.startswith("!") and (match := _NODE.match(line)):  # most lines are of this kind
+            module.metadata[match[1]] = match[2]
+        elif match := _HEADER.match(line):
             if match[1] == "triple":
                 module.triple = match[2]
             else:
@@ -162,8 +164,6 @@ class _ModuleParser:
             self._callee(match[1] or match[2], line if self._is_kept("dbg") else re.sub(r" !dbg !\d+", "", line))
         elif match := _GROUP.match(line):
             module.attribute_groups[match[1]] = match[2]
-        elif match := _NODE.match(line):
-            module.metadata[match[1]] = match[2]
         elif line.startswith(("$", "module asm ")):
             module.preamble = (*module.preamble, line)
         elif line.startswith("source_filename"):

@@ -209,8 +209,8 @@ def _live_values(kernel: Kernel, dataflow: Dataflow, effects: EffectsOfKernel) -
     pending = [i for i in pending if not effects.is_ignored(i)]
     while pending:
         instruction = pending.pop()
-        values = instruction.operands if instruction.opcode == "phi" else dataflow.operands(instruction)
-        for value in map(dataflow.origin, values):
+        is_phi = instruction.opcode == "phi"
+        for value in map(dataflow.origin, instruction.operands) if is_phi else dataflow.operands(instruction):
             if value.kind is ValueKind.INSTRUCTION and value.text not in live:
                 live.add(value.text)
                 pending.append(kernel.definition[value.text])
