@@ -143,7 +143,7 @@ class Divergence:
         return len(self._values) > known
 
     def _has_divergent_operand(self, instruction: Instruction) -> bool:
-        return any(name in self._values for operand in instruction.operands for name in names_in(operand))
+        return not all(map(self._values.isdisjoint, map(names_in, instruction.operands)))
 
     def _group_uniform_branches(self) -> frozenset[str]:
         with_barriers = [

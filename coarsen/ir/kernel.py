@@ -222,6 +222,11 @@ class Kernel:
         return types
 
     @cached_property
+    def callees(self) -> frozenset[str]:
+        """The names of the functions that are called."""
+        return frozenset(i.callee for i in self.instructions() if i.opcode == "call") - {""}
+
+    @cached_property
     def _place(self) -> Mapping[str, int]:
         return {block.name: place for place, block in enumerate(self.blocks)}
 

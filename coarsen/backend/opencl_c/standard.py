@@ -38,8 +38,7 @@ def standard_of(kernel: Kernel, *, is_newer: bool = False) -> str:
 
 
 def _calls_newer(kernel: Kernel) -> bool:
-    callees = {instruction.callee for instruction in kernel.instructions()}
-    return any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in callees)
+    return any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in kernel.callees)
 
 
 def _has_generic_pointers(kernel: Kernel) -> bool:

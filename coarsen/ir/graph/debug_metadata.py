@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
@@ -67,8 +68,7 @@ def number_anew(module: Module) -> None:
 
 
 def _instructions(module: Module) -> Iterator[Instruction]:
-    for function in module.functions.values():
-        yield from function.instructions()
+    return chain.from_iterable(function.instructions() for function in module.functions.values())
 
 
 def _is_kept(kind: str) -> bool:

@@ -62,12 +62,7 @@ class Instruction(Named):
         self.attachments = attachments
         self.origin = origin
         self.block: Block | None = None
-        self._operands: list[Operand] = []
-        self._blocks: list[Block] = []
-        for operand in operands:
-            self._append(operand)
-        for target in blocks:
-            self._append_edge(target)
+        self._take(operands, blocks)
 
     # Reading.
 
@@ -142,7 +137,8 @@ class Instruction(Named):
     def set_operand(self, index: int, operand: Operand) -> None:
         """Put another value in an operand's place. Raises InternalError in a sealed function."""
         self._check_owned()
-        self._forget(index)
+        for named in self._operands[index].referenced():
+            named.uses.pop(_use((self, index, False)), None)
         self._operands[index] = operand
         self._note(index, operand)
 
@@ -157,16 +153,15 @@ class Instruction(Named):
     def set_operands(self, operands: Iterable[Operand], blocks: Iterable[Block] = ()) -> None:
         """Give it other operands and blocks. Raises InternalError in a sealed function."""
         self.drop_references()
-        for operand in operands:
-            self._append(operand)
-        for block in blocks:
-            self._append_edge(block)
+        self._take(operands, blocks)
 
     def add_incoming(self, value: Operand, block: Block) -> None:
         """Let a phi take a value when it is reached from a block. Raises InternalError in a sealed function."""
         self._check_owned()
-        self._append(value)
-        self._append_edge(block)
+        self._note(len(self._operands), value)
+        self._operands.append(value)
+        block.uses[_use((self, len(self._blocks), True))] = None
+        self._blocks.append(block)
 
     def remove_incoming(self, block: Block) -> None:
         """Forget what a phi takes from a block. Raises InternalError in a sealed function."""
@@ -178,8 +173,9 @@ class Instruction(Named):
     def drop_references(self) -> None:
         """Forget all operands and blocks. Raises InternalError in a sealed function."""
         self._check_owned()
-        for index in range(len(self._operands)):
-            self._forget(index)
+        for index, operand in enumerate(self._operands):
+            for named in operand.referenced():
+                named.uses.pop(_use((self, index, False)), None)
         for index, block in enumerate(self._blocks):
             block.uses.pop(_use((self, index, True)), None)
         self._operands, self._blocks = [], []
@@ -193,21 +189,19 @@ class Instruction(Named):
         if self.block is not None:
             self.block.check_owned()
 
-    def _append(self, operand: Operand) -> None:
-        self._note(len(self._operands), operand)
-        self._operands.append(operand)
-
-    def _append_edge(self, block: Block) -> None:
-        block.uses[_use((self, len(self._blocks), True))] = None
-        self._blocks.append(block)
+    def _take(self, operands: Iterable[Operand], blocks: Iterable[Block]) -> None:
+        """Take operands and blocks, where there are none."""
+        self._operands: list[Operand] = [*operands]
+        self._blocks: list[Block] = [*blocks]
+        for index, operand in enumerate(self._operands):
+            for named in operand.referenced():
+                named.uses[_use((self, index, False))] = None
+        for index, block in enumerate(self._blocks):
+            block.uses[_use((self, index, True))] = None
 
     def _note(self, index: int, operand: Operand) -> None:
         for named in operand.referenced():
             named.uses[_use((self, index, False))] = None
-
-    def _forget(self, index: int) -> None:
-        for named in self._operands[index].referenced():
-            named.uses.pop(_use((self, index, False)), None)
 
 
 def users(named: Named) -> list[Instruction]:
@@ -277,7 +271,8 @@ class Block(Named):
 
     def append(self, instruction: Instruction) -> Instruction:
         """Put an instruction that stands nowhere at the end, and give it back."""
-        self._check_stands_nowhere(instruction)
+        if self.function is not None or instruction.block is not None:
+            self._check_stands_nowhere(instruction)
         self._instructions.append(instruction)
         instruction.block = self
         return instruction

@@ -246,12 +246,15 @@ class _FunctionParser:
 
     def _instruction(self, line: str) -> Instruction:
         text, attached = split_attachments(line)
-        location = next((node.removeprefix("!") for kind, node in attached if kind == "dbg"), "")
+        location, kept = "", []
+        for attachment in attached:
+            if attachment[0] == "dbg":
+                location = attachment[1].removeprefix("!")
+            else:
+                kept.append(attachment)
         origin = self._origin_of(location)
         instruction = self._without_metadata(text, origin)
-        if attached:
-            instruction.attachments = tuple(a for a in attached if a[0] != "dbg")
-        instruction.origin = origin
+        instruction.attachments, instruction.origin = tuple(kept), origin
         return instruction
 
     def _without_metadata(self, text: str, origin: Origin) -> Instruction:

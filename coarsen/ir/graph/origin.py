@@ -56,7 +56,7 @@ class Origin:
 
     def called(self, name: DisplayName) -> Origin:
         """Return the same place and role of a value of another name."""
-        if name == self.name:
+        if name is self.name or name == self.name:
             return self
         return Origin(self.position, self.call_position, name, self.role, self.replica)
 

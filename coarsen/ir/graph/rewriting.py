@@ -36,10 +36,13 @@ class ValueMap:
 
     def find(self, original: Named) -> Operand:
         """Return what stands for something with a name: itself if nothing else does."""
-        found = self._own.get(original)
-        if found is not None:
-            return found
-        return original if self._under is None else self._under.find(original)
+        values: ValueMap | None = self
+        while values is not None:
+            found = values._own.get(original)
+            if found is not None:
+                return found
+            values = values._under
+        return original
 
     def operand(self, original: Operand) -> Operand:
         """Return what stands for an operand, also for a constant that names variables."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.transform.value_numbering.dominance import Dominance
@@ -13,8 +13,7 @@ from coarsen.transform.value_numbering.surely_defined import SurelyDefined
 _MAXIMUM_LEADERS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Leader:
+class Leader(NamedTuple):
     """A value that may stand for later ones: its block's name, and whether overflow makes it poison."""
 
     value: Instruction
