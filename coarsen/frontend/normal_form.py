@@ -88,7 +88,8 @@ def normalised(module: Module) -> Module:
     """Return a module in normal form, verified, that the caller owns; origins go with it.
 
     Args:
-        module: whose names are unique (`ir/graph/names.py`).
+        module: owned, with names that are unique (`ir/graph/names.py`). It is taken apart, since most of it comes
+            back as it was.
     """
     text, origins = located_text(module)
     with renormalised(text) as in_normal_form:

@@ -18,7 +18,7 @@ from coarsen.ir.graph.parsed_parts import FAST_MATH, FLAGS, Parts, typed_operand
 from coarsen.ir.graph.result_types import compared, element_of, shuffled, within
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.value_parser import WORDS_OF_CONSTANTS, ValueParser
-from coarsen.ir.types import PointerType, StructType, VoidType
+from coarsen.ir.types import PointerType, StructType
 
 _TAILS = frozenset({"tail", "musttail", "notail"})
 _CONVENTIONS = frozenset({"spir_func", "spir_kernel", "fastcc", "coldcc"})
@@ -35,28 +35,6 @@ def split_attachments(line: str) -> tuple[str, list[Attachment]]:
     if end is None:
         return line, []
     return line[: end.start()], _ATTACHMENT.findall(end.group())
-
-
-def unchanged(known: Instruction, values: ValueParser) -> Instruction:
-    """Return what `parse_instruction` makes of the text of an instruction that is known, without its metadata.
-
-    Args:
-        known: of the same function as it was before; it stays as it is.
-        values: of the function; it is told of the instruction's result.
-    """
-    has_result = not isinstance(known.type, VoidType)
-    instruction = Instruction(
-        known.opcode,
-        known.type,
-        map(values.same, known.operands),
-        known.name if has_result else "",
-        blocks=map(values.same_block, known.blocks),
-        flags=known.flags,
-        detail=known.detail,
-    )
-    if has_result:
-        values.define(instruction)
-    return instruction
 
 
 def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:

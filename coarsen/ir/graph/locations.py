@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
-from coarsen.ir.graph.display_name import DisplayName
+from coarsen.ir.graph.former import FormerModule, Lines
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.module_parser import Lines, parse_module
+from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.names_from_llvm import display_names, name_after
 from coarsen.ir.graph.opcode import Opcode
@@ -38,26 +37,27 @@ class Origins:
     """The origins of a module that is with LLVM.
 
     Attributes:
+        module: which is taken apart when LLVM gives it back.
+        lines: the text of its functions' instructions.
         numbered: by the line that stands for each.
-        before: the functions that LLVM was given, which stay as they are until it gives them back.
-        lines: the text of each of their instructions.
         adds_version: whether the module had no version of debug information of its own.
     """
 
-    numbered: Mapping[int, Origin]
-    before: Mapping[str, Function]
+    module: Module
     lines: Mapping[str, Lines]
+    numbered: Mapping[int, Origin]
     adds_version: bool
 
     def parse(self, text: str) -> Module:
-        """Return the module that LLVM gives back, each instruction and block with its origin."""
+        """Return the module that LLVM gives back, each instruction and block with its origin; to be done once."""
         lines = {node: int(line) for node, line in _LOCATION.findall(text)}
         numbered = self.numbered
-        module = parse_module(text, lambda node: numbered.get(lines.get(node, 0), UNKNOWN), self.lines)
+        before = {name: _Before(function) for name, function in self.module.functions.items()}
+        former = FormerModule(self.module, self.lines)
+        module = parse_module(text, lambda node: numbered.get(lines.get(node, 0), UNKNOWN), former)
         for name, function in module.functions.items():
-            before = _Before(self.before[name])
             for named in named_in(function):
-                before.restore(named)
+                before[name].restore(named)
         if self.adds_version:
             _drop_version(module.metadata)
         without_debug_information(module)
@@ -69,7 +69,7 @@ class _Before:
     """A function as LLVM was given it."""
 
     def __init__(self, function: Function) -> None:
-        self._function = function
+        self._names = display_names(function)
         self._origins = {
             named.name: named.origin for named in named_in(function) if isinstance(named, Block | Instruction)
         }
@@ -90,10 +90,6 @@ class _Before:
         known = {self._origins.get(value.name) for value in phi.operands if isinstance(value, Instruction)}
         return known.pop() if len(known) == 1 else None
 
-    @cached_property
-    def _names(self) -> Mapping[str, DisplayName]:
-        return display_names(self._function)
-
 
 def _drop_version(metadata: dict[str, str]) -> None:
     """Take the version of debug information out of a module's flags."""
@@ -112,7 +108,7 @@ class _Writer:
     _numbers: dict[Origin, int] = field(default_factory=dict)
     _nodes: list[str] = field(default_factory=list)
     _locations: dict[tuple[str, Origin], str] = field(default_factory=dict)
-    _lines: dict[str, dict[str, Instruction]] = field(default_factory=dict)
+    _lines: dict[str, Lines] = field(default_factory=dict)
     _scopes: dict[str, int] = field(default_factory=dict)
     _adds_version: bool = False
 
@@ -147,7 +143,7 @@ class _Writer:
     def origins(self) -> Origins:
         """Return what each number and each name stands for."""
         numbered = {number: origin for origin, number in self._numbers.items()}
-        return Origins(numbered, self.module.functions, self._lines, self._adds_version)
+        return Origins(self.module, self._lines, numbered, self._adds_version)
 
     def _location(self, instruction: Instruction, text: str) -> str:
         assert instruction.block is not None
@@ -171,7 +167,7 @@ def located_text(module: Module) -> tuple[str, Origins]:
     """Return a module's text with a debug location for each instruction, and what they stand for.
 
     Args:
-        module: without debug information; its names are unique (`names.py`).
+        module: without debug information; its names are unique (`names.py`). `Origins.parse` takes it apart.
     """
     writer = _Writer(module)
     return writer.text(), writer.origins()

@@ -11,13 +11,13 @@ instruction a line and names that need no quotes. Debug information is handed to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Sequence
 
 from coarsen.errors import InternalError, RefusalError
+from coarsen.ir.graph.former import FormerFunction, FormerModule
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Attachment, Block, Instruction
-from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments, unchanged
+from coarsen.ir.graph.instruction import Attachment, Instruction
+from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.operands import Argument, Callee, Variable
@@ -30,10 +30,6 @@ from coarsen.ir.types import StructType, parse_type
 OriginOf = Callable[[str], Origin]
 """The origin that a debug location stands for, by the number of its node; empty where an instruction has none."""
 
-Lines = Mapping[str, Instruction]
-"""Instructions by their text, without metadata, in a module as it was before; its owner leaves it as it is."""
-
-_NO_LINES: Lines = MappingProxyType({})
 _HEADER = re.compile(r'target (datalayout|triple) = "([^"]*)"')
 _STRUCTURE = re.compile(r"%([-a-zA-Z$._0-9]+) = type (.*)")
 _INNER = re.compile(r"%([-a-zA-Z$._0-9]+)")
@@ -48,19 +44,19 @@ _ARGUMENT_NAME = re.compile(r"%([-a-zA-Z$._0-9]+)")
 
 
 def parse_module(
-    text: str, origin_of: OriginOf = lambda _node: UNKNOWN, known: Mapping[str, Lines] = MappingProxyType({})
+    text: str, origin_of: OriginOf = lambda _node: UNKNOWN, former: FormerModule | None = None
 ) -> Module:
     """Parse a module.
 
     Args:
         text: as LLVM prints it.
         origin_of: gives the origin of an instruction with a debug location.
-        known: each function's lines before LLVM changed some of them: what is still there need not be read again.
+        former: the module before LLVM had it: what came back as it was isn't read again.
 
     Raises:
         RefusalError: `unsupported-instruction`, for what no kernel in normal form has.
     """
-    return _ModuleParser(text.split("\n"), origin_of).parse(known)
+    return _ModuleParser(text.split("\n"), origin_of, former).parse()
 
 
 def open_module(text: str) -> Module:
@@ -90,20 +86,23 @@ def parse_signature(function: UnreadFunction) -> Function:
 class _ModuleParser:
     """Sorts a module's lines and reads them; without `origin_of`, functions stay unread, with their locations."""
 
-    def __init__(self, lines: Sequence[str], origin_of: OriginOf | None) -> None:
+    def __init__(
+        self, lines: Sequence[str], origin_of: OriginOf | None, former: FormerModule | None = None
+    ) -> None:
         self._lines = lines
+        self._former = former or FormerModule()
         self._origin_of = origin_of
         self._module = Module()
         self._structures: dict[str, StructType] = {}
         self._program_scope: dict[str, Variable | Callee] = {}
 
-    def parse(self, known: Mapping[str, Lines]) -> Module:
-        """Return the module; `known` has each function's lines that need not be read again."""
+    def parse(self) -> Module:
+        """Return the module."""
         bodies = list(self._sort())
         self._module.structures = self._structures
         for definition, body in bodies:
-            lines = known.get(definition["name"] or definition["quoted"], _NO_LINES)
-            function = _FunctionParser(self._structures, self._program_scope, self._origin_of, lines)
+            former = self._former.function(definition["name"] or definition["quoted"])
+            function = _FunctionParser(self._structures, self._program_scope, self._origin_of, former)
             self._add(function.parse(definition, body))
         return self._module
 
@@ -157,7 +156,8 @@ class _ModuleParser:
             space = _SPACE.search(_before_type(match[3]))
             name, (definition, attached) = match[1] or match[2], split_attachments(match[3])
             definition += "".join(f", !{kind} {node}" for kind, node in attached if self._is_kept(kind))
-            variable = module.variables[name] = Variable(name, int(space[1]) if space else 0, definition)
+            variable = self._former.variable(name, int(space[1]) if space else 0, definition)
+            module.variables[name] = variable
             if not variable.is_alias:
                 self._program_scope[name] = variable
         elif match := _CALLEE.match(line):
@@ -175,7 +175,7 @@ class _ModuleParser:
         return kind != "dbg" or self._origin_of is None
 
     def _callee(self, name: str, declaration: str) -> None:
-        callee = Callee(name, declaration)
+        callee = self._former.callee(name, declaration)
         self._module.callees[name] = self._program_scope[name] = callee
 
     def _define_structures(self, definitions: Sequence[tuple[str, str]]) -> None:
@@ -212,12 +212,12 @@ class _FunctionParser:
         structures: dict[str, StructType],
         program_scope: dict[str, Variable | Callee],
         origin_of: OriginOf | None,
-        known: Lines = _NO_LINES,
+        former: FormerFunction | None = None,
     ) -> None:
         self._structures = structures
         self._keeps_debug = origin_of is None
         self._origin_of = origin_of or (lambda _node: UNKNOWN)
-        self._known = known
+        self._former = former or FormerFunction()
         self._values = ValueParser(program_scope)
 
     def parse(self, definition: re.Match[str], body: Sequence[str]) -> Function:
@@ -226,7 +226,7 @@ class _FunctionParser:
         lines = [line for line in body if line and not line.lstrip().startswith((";", "#dbg_"))]
         for line in lines:
             if not line.startswith(" "):
-                block = function.append(Block(line.partition(":")[0]))
+                block = function.append(self._former.block(line.partition(":")[0]))
                 self._values.add_block(block)
         blocks = iter(function.blocks)
         current = None
@@ -242,6 +242,7 @@ class _FunctionParser:
         for named in named_in(function):
             named.has_unique_name = True
         self._values.check_complete()
+        self._former.forget(self._values.defined)
         return function
 
     def _instruction(self, line: str) -> Instruction:
@@ -258,9 +259,11 @@ class _FunctionParser:
         return instruction
 
     def _without_metadata(self, text: str, origin: Origin) -> Instruction:
-        known = self._known.get(text)
+        known = self._former.instruction(text)
         if known is not None:
-            return unchanged(known, self._values)
+            if known.name:
+                self._values.define(known)
+            return known
         try:
             return parse_instruction(text, self._values, self._structures)
         except RefusalError as refusal:
@@ -272,7 +275,7 @@ class _FunctionParser:
         scanner = Scanner(definition.string, self._structures)
         scanner.position = definition.end() + 1
         while not definition.string.startswith(")", scanner.position):
-            argument = _argument(scanner)
+            argument = self._former.argument(_argument(scanner))
             function.arguments.append(argument)
             self._values.add_argument(argument)
         rest = definition.string[scanner.position + 1 :].removesuffix(" {")

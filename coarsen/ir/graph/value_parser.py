@@ -68,6 +68,11 @@ class ValueParser:
         """Let a block be found."""
         self._blocks[block.name] = block
 
+    @property
+    def defined(self) -> Mapping[str, Named]:
+        """The arguments and the results that were read so far, by name."""
+        return self._local
+
     def check_complete(self) -> None:
         """Raise InternalError if a value was used that no line defined."""
         if self._later:
@@ -79,21 +84,6 @@ class ValueParser:
         if name not in self._blocks:
             raise line.unexpected()
         return self._blocks[name]
-
-    def same(self, operand: Operand) -> Operand:
-        """Return what an operand's text means here; `operand` stands in the module as it was before."""
-        if isinstance(operand, Constant):
-            if not operand.referenced():
-                return operand
-            parts = (p if isinstance(p, str) else self._program_scope[p.name] for p in operand.parts)
-            return Constant(operand.type, *parts)
-        if isinstance(operand, Variable | Callee):
-            return self._program_scope[operand.name]
-        return self._named(operand.text, operand.type)
-
-    def same_block(self, block: Block) -> Block:
-        """Return the block that has a block's name here."""
-        return self._blocks[block.name]
 
     def typed(self, line: Scanner) -> Operand:
         """Read a type and an operand."""
