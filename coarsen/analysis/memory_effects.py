@@ -152,6 +152,8 @@ class EffectsOfKernel:
 
     def may_change_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if a load may give something else after an instruction, whatever its operands are."""
+        if instruction.opcode in _WITHOUT_MEMORY:
+            return False
         if instruction.opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
             return True
         effects = self.of(instruction)
@@ -159,6 +161,8 @@ class EffectsOfKernel:
 
     def has_effect(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
+        if instruction.opcode in _WITHOUT_MEMORY:
+            return False
         if instruction.opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
             return True
         effects = self.of(instruction)
@@ -175,7 +179,7 @@ class EffectsOfKernel:
         builtin = self.builtin(instruction)
         if builtin.reads is not Reach.NOTHING or builtin.writes is not Reach.NOTHING:
             return False  # whether or not an operand is a pointer
-        if self.of(instruction) != NO_EFFECTS or builtin.role is Role.IGNORED:
+        if self.of(instruction) is not NO_EFFECTS or builtin.role is Role.IGNORED:
             return False
         return "memory(none)" in self._attributes.get(instruction.callee, "")
 

@@ -42,7 +42,7 @@ class ReplicaCopies:
         supply: NameSupply,
         own_memory: Sequence[Mapping[Named, Named]],
     ) -> None:
-        self.shared = ValueMap()
+        self.shared = ValueMap(template.values)
         self.values = [ValueMap(self.shared) for _ in own_memory]
         self.at_start: set[Instruction] = set()
         self.copies = Copies(template, ids, self.at_start)

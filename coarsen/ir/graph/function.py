@@ -101,16 +101,6 @@ class Function:
         self._blocks.remove(block)
         block.function = None
 
-    def replace_blocks(self, blocks: Sequence[Block]) -> None:
-        """Throw away all blocks with what they hold, and put others, which stand nowhere, in their place."""
-        self.check_owned()
-        for left_out in self._blocks:
-            left_out.replace_instructions(())
-            left_out.function = None
-        self._blocks = []
-        for block in blocks:
-            self.append(block)
-
     def seal(self) -> None:
         """Let the function never change again."""
         self.is_sealed = True

@@ -152,7 +152,10 @@ class Instruction(Named):
 
     def set_operands(self, operands: Iterable[Operand], blocks: Iterable[Block] = ()) -> None:
         """Give it other operands and blocks. Raises InternalError in a sealed function."""
-        self.drop_references()
+        if self._operands or self._blocks:
+            self.drop_references()
+        else:
+            self._check_owned()
         self._take(operands, blocks)
 
     def add_incoming(self, value: Operand, block: Block) -> None:
