@@ -8,7 +8,7 @@ from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.arguments import declared_type
 from coarsen.ir.details import source_element_type
 from coarsen.ir.graph.details import Allocation, ElementAddress
-from coarsen.ir.kernel import Kernel, Value, ValueKind
+from coarsen.ir.kernel import Kernel, ValueKind
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.opencl.queries import NEWER_QUERIES
 from coarsen.ir.types import Type
@@ -50,15 +50,10 @@ def _has_generic_pointers(kernel: Kernel) -> bool:
             source = source_element_type(instruction)
             types[id(source)] = source
         for operand in instruction.operands:
-            if _names_generic(operand):
-                return True
+            if operand.kind is ValueKind.CONSTANT and _GENERIC in operand.text.replace(_GENERIC_NULL, ""):
+                return True  # a constant that is computed from a generic pointer other than null
             types[id(operand.type)] = operand.type
     return any(_GENERIC in str(type_) for type_ in types.values())
-
-
-def _names_generic(operand: Value) -> bool:
-    """Return True for a constant that is computed from a generic pointer other than null."""
-    return operand.kind is ValueKind.CONSTANT and _GENERIC in operand.text.replace(_GENERIC_NULL, "")
 
 
 def _has_atomic_types(kernel: Kernel) -> bool:

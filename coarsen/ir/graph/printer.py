@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.instruction import Attachment, Block, Instruction
 from coarsen.ir.graph.instruction_writers import WRITERS
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument
@@ -107,12 +107,14 @@ def block_lines(block: Block, suffix: Suffix = no_suffix) -> Iterator[str]:
     yield f"{block.name}:"
     for instruction in block.instructions:
         text = _without_attachments(instruction)
-        yield f"  {text}{_attachments_of(instruction)}{suffix(instruction, text)}"
+        attached = _written(instruction.attachments) if instruction.attachments else ""
+        yield f"  {text}{attached}{suffix(instruction, text)}"
 
 
 def instruction_text(instruction: Instruction) -> str:
     """Return LLVM's line of an instruction, without indentation."""
-    return _without_attachments(instruction) + _attachments_of(instruction)
+    text = _without_attachments(instruction)
+    return text + _written(instruction.attachments) if instruction.attachments else text
 
 
 def _without_attachments(instruction: Instruction) -> str:
@@ -120,9 +122,8 @@ def _without_attachments(instruction: Instruction) -> str:
     return text if isinstance(instruction.type, VoidType) else f"%{instruction.name} = {text}"
 
 
-def _attachments_of(instruction: Instruction) -> str:
-    attachments = instruction.attachments
-    return "".join([f", !{kind} {node}" for kind, node in attachments]) if attachments else ""
+def _written(attachments: tuple[Attachment, ...]) -> str:
+    return "".join([f", !{kind} {node}" for kind, node in attachments])
 
 
 def _body_of(structure: StructType, module: Module) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Named, Operand
@@ -129,4 +130,4 @@ def copy_blocks(blocks: Iterable[Block], values: ValueMap, origin: OriginMap = s
 
 def for_replica(replica: int | None, role: Role | None = None) -> OriginMap:
     """Return the map that gives copies the origin of a replica's, in another role if one is given."""
-    return lambda origin: origin.for_replica(replica, role)
+    return partial(Origin.for_replica, replica=replica, role=role)

@@ -31,7 +31,10 @@ class Leaders:
 
     def find(self, key: Key, block: str) -> Instruction | None:
         """Return the value that is known under a key and that may be used in a block."""
-        for leader in self._leaders.get(key, ())[-_MAXIMUM_LEADERS:]:
+        known = self._leaders.get(key)
+        if known is None:
+            return None
+        for leader in known[-_MAXIMUM_LEADERS:]:
             if self._dominance.may_use(block, leader.block) and (
                 not leader.may_be_poison or self._defined.is_defined(leader.value, block)
             ):
