@@ -83,4 +83,5 @@ def attached(instruction: Instruction, kind: str) -> str:
 
 
 def _detail(instruction: Instruction, kind: type[_Kind]) -> _Kind:
-    return expected(instruction.detail, kind, instruction.text)
+    detail = instruction.detail
+    return detail if isinstance(detail, kind) else expected(detail, kind, instruction.text)

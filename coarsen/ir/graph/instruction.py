@@ -41,6 +41,8 @@ class Instruction(Named):
 
     __slots__ = ("_blocks", "_operands", "attachments", "block", "detail", "flags", "opcode", "origin")
     kind = ValueKind.INSTRUCTION
+    _operands: list[Operand]
+    _blocks: list[Block]
 
     def __init__(
         self,
@@ -194,8 +196,8 @@ class Instruction(Named):
 
     def _take(self, operands: Iterable[Operand], blocks: Iterable[Block]) -> None:
         """Take operands and blocks, where there are none."""
-        self._operands: list[Operand] = [*operands]
-        self._blocks: list[Block] = [*blocks]
+        self._operands = [*operands]
+        self._blocks = [*blocks]
         for index, operand in enumerate(self._operands):
             for named in operand.referenced():
                 named.uses[_use((self, index, False))] = None

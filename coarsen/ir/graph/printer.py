@@ -9,6 +9,7 @@ from coarsen.ir.graph.instruction import Attachment, Block, Instruction
 from coarsen.ir.graph.instruction_writers import WRITERS
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument
+from coarsen.ir.graph.written import Written
 from coarsen.ir.types import StructType, VoidType, quoted
 
 Suffix = Callable[[Instruction, str], str]
@@ -111,13 +112,13 @@ def block_lines(block: Block, suffix: Suffix = no_suffix) -> Iterator[str]:
         yield f"  {text}{attached}{suffix(instruction, text)}"
 
 
-def instruction_text(instruction: Instruction) -> str:
+def instruction_text(instruction: Written) -> str:
     """Return LLVM's line of an instruction, without indentation."""
     text = _without_attachments(instruction)
     return text + _written(instruction.attachments) if instruction.attachments else text
 
 
-def _without_attachments(instruction: Instruction) -> str:
+def _without_attachments(instruction: Written) -> str:
     text = WRITERS[instruction.opcode](instruction)
     return text if isinstance(instruction.type, VoidType) else f"%{instruction.name} = {text}"
 

@@ -17,7 +17,7 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Constant, Operand
-from coarsen.ir.graph.printer import argument_text, instruction_text
+from coarsen.ir.graph.printer import argument_text
 from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.kernel import Argument, Block, Instruction, Kernel, Value
 from coarsen.ir.metadata import Metadata
@@ -106,7 +106,6 @@ class _Views:
             instruction.opcode,
             instruction.type,
             tuple(map(self._value, instruction.operands)),
-            instruction_text(instruction),
             blocks if is_phi else (),
             () if is_phi else blocks,
             instruction.origin,

@@ -32,7 +32,7 @@ class Site(NamedTuple):
     """A place in a block: the number of an instruction there, or past the last one for what leaves the block."""
 
     block: str
-    index: int
+    place: int
 
 
 @dataclass(slots=True)
@@ -208,7 +208,7 @@ class _Planner:
         if target.block != site.block:
             return False
         counts = self.writes[site.block]
-        return counts[min(target.index, len(counts) - 1)] == counts[site.index]
+        return counts[min(target.place, len(counts) - 1)] == counts[site.place]
 
     def _would_contract(self, instruction: Instruction) -> bool:
         """Return True if a product folded into a sum would let C fuse what the source kept apart."""
