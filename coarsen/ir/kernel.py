@@ -137,7 +137,7 @@ class Block:
     @property
     def phis(self) -> tuple[Instruction, ...]:
         """The phi instructions, which stand first."""
-        return tuple(instruction for instruction in self.instructions if instruction.opcode == "phi")
+        return tuple([instruction for instruction in self.instructions if instruction.opcode == "phi"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class Kernel:
     @cached_property
     def callees(self) -> frozenset[str]:
         """The names of the functions that are called."""
-        return frozenset(i.callee for i in self.instructions() if i.opcode == "call") - {""}
+        return frozenset({i.callee for i in self.instructions() if i.opcode == "call"} - {""})
 
     @cached_property
     def _place(self) -> Mapping[str, int]:

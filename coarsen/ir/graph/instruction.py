@@ -259,7 +259,7 @@ class Block(Named):
     @property
     def phis(self) -> tuple[Instruction, ...]:
         """The phi instructions, which stand first."""
-        return tuple(instruction for instruction in self._instructions if instruction.opcode is Opcode.PHI)
+        return tuple([instruction for instruction in self._instructions if instruction.opcode is Opcode.PHI])
 
     @property
     def predecessors(self) -> list[Block]:
@@ -281,6 +281,15 @@ class Block(Named):
         self._instructions.append(instruction)
         instruction.block = self
         return instruction
+
+    def extend(self, instructions: Iterable[Instruction]) -> None:
+        """Put instructions that stand nowhere at the end."""
+        self.check_owned()
+        for instruction in instructions:
+            if instruction.block is not None:
+                self._check_stands_nowhere(instruction)
+            instruction.block = self
+            self._instructions.append(instruction)
 
     def take_from(self, index: int) -> list[Instruction]:
         """Take out the instructions from an index on, with their operands, to put them elsewhere."""

@@ -224,19 +224,14 @@ class _FunctionParser:
         """Return the function of a `define` line and the lines up to the closing brace."""
         function = self.signature(definition)
         lines = [line for line in body if line and not line.lstrip().startswith((";", "#dbg_"))]
-        for line in lines:
-            if not line.startswith(" "):
-                block = function.append(self._former.block(line.partition(":")[0]))
-                self._values.add_block(block)
-        blocks = iter(function.blocks)
-        current = None
-        for line in lines:
-            if not line.startswith(" "):
-                current = next(blocks)
-            elif current is None:
-                raise InternalError(f"the first block of '{function.name}' has no name")
-            else:
-                current.append(self._instruction(line.strip()))
+        starts = [index for index, line in enumerate(lines) if not line.startswith(" ")]
+        if starts[:1] != [0]:
+            raise InternalError(f"the first block of '{function.name}' has no name")
+        for start in starts:
+            block = function.append(self._former.block(lines[start].partition(":")[0]))
+            self._values.add_block(block)
+        for block, start, end in zip(function.blocks, starts, [*starts[1:], len(lines)], strict=True):
+            block.extend([self._instruction(line.strip()) for line in lines[start + 1 : end]])
         for block in function.blocks:
             block.origin = block.terminator.origin
         for named in named_in(function):

@@ -81,14 +81,15 @@ def tail_lines(module: Module) -> Iterator[str]:
     yield from (f"!{key} = {body}" for key, body in module.metadata.items())
 
 
-def function_lines(function: Function, suffix: Suffix = no_suffix, function_suffix: str = "") -> Iterator[str]:
-    """Yield the lines of a function, `function_suffix` standing before its body."""
-    yield f"{signature_text(function)}{function_suffix} {{"
+def function_lines(function: Function, suffix: Suffix = no_suffix, function_suffix: str = "") -> list[str]:
+    """Return the lines of a function, `function_suffix` standing before its body."""
+    lines = [f"{signature_text(function)}{function_suffix} {{"]
     for block in function.blocks:
         if block is not function.entry:
-            yield ""
-        yield from block_lines(block, suffix)
-    yield "}"
+            lines.append("")
+        lines += block_lines(block, suffix)
+    lines.append("}")
+    return lines
 
 
 def signature_text(function: Function) -> str:
@@ -103,13 +104,14 @@ def argument_text(argument: Argument) -> str:
     return " ".join(part for part in (str(argument.type), argument.attributes, argument.spelling) if part)
 
 
-def block_lines(block: Block, suffix: Suffix = no_suffix) -> Iterator[str]:
-    """Yield the lines of a block, its name first."""
-    yield f"{block.name}:"
+def block_lines(block: Block, suffix: Suffix = no_suffix) -> list[str]:
+    """Return the lines of a block, its name first."""
+    lines = [f"{block.name}:"]
     for instruction in block.instructions:
         text = _without_attachments(instruction)
         attached = _written(instruction.attachments) if instruction.attachments else ""
-        yield f"  {text}{attached}{suffix(instruction, text)}"
+        lines.append(f"  {text}{attached}{suffix(instruction, text)}")
+    return lines
 
 
 def instruction_text(instruction: Written) -> str:

@@ -48,7 +48,7 @@ class Written(Protocol):
 
     @property
     def detail(self) -> Detail:
-        """What else it says, by its family."""
+        """Whatever else it says, by its family."""
         ...
 
     @property

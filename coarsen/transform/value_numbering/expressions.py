@@ -31,6 +31,7 @@ class Expressions:
 
     def __init__(self, effects: EffectsOfKernel) -> None:
         self._effects = effects
+        self._shapes: dict[Key, int] = {}
 
     def key(self, instruction: Instruction, operands: Sequence[Operand], memory: int) -> Key | None:
         """Return an instruction's key; None where two that look alike may differ in value.
@@ -41,12 +42,16 @@ class Expressions:
             memory: the state of memory where it stands (`memory_order.py`).
         """
         if self._effects.is_function_of_operands(instruction):
-            return (*_shape(instruction), *operands)
+            return (self._shape(instruction), *operands)
         if instruction.opcode is Opcode.LOAD and not self._effects.of(instruction).orders:
-            return (*_shape(instruction), *operands, memory)
+            return (self._shape(instruction), *operands, memory)
         if instruction.opcode is Opcode.PHI:
-            return (*_shape(instruction), *operands, *instruction.blocks, instruction.block)
+            return (self._shape(instruction), *operands, *instruction.blocks, instruction.block)
         return None
+
+    def _shape(self, instruction: Instruction) -> int:
+        """A number for the part of a key that is not the operands: keys are looked up more than once."""
+        return self._shapes.setdefault(_shape(instruction), len(self._shapes))
 
 
 def _shape(instruction: Instruction) -> Key:

@@ -29,6 +29,8 @@ class InitialValue:
 def initial_values(kernel: Kernel) -> Mapping[str, InitialValue]:
     """Return the initial values of private arrays and structures, by their names in LLVM."""
     found: dict[str, InitialValue] = {}
+    if not any(callee.startswith(_FILLING) for callee in kernel.callees):
+        return found
     touched: set[str] = set()
     for instruction in kernel.blocks[0].instructions:
         used = {operand.text for operand in instruction.operands if operand.is_local}
