@@ -105,9 +105,9 @@ class _Writer:
     """Numbers origins and writes the metadata that they need, after the module's own."""
 
     module: Module
-    _numbers: dict[Origin, int] = field(default_factory=dict)
     _nodes: list[str] = field(default_factory=list)
-    _locations: dict[tuple[str, Origin], str] = field(default_factory=dict)
+    # Of each origin its number, and the location in each function.
+    _located: dict[Origin, tuple[int, dict[str, str]]] = field(default_factory=dict)
     _lines: dict[str, Lines] = field(default_factory=dict)
     _scopes: dict[str, int] = field(default_factory=dict)
     _adds_version: bool = False
@@ -142,7 +142,7 @@ class _Writer:
 
     def origins(self) -> Origins:
         """Return what each number and each name stands for."""
-        numbered = {number: origin for origin, number in self._numbers.items()}
+        numbered = {number: origin for origin, (number, _) in self._located.items()}
         return Origins(self.module, self._lines, numbered, self._adds_version)
 
     def _location(self, instruction: Instruction, text: str) -> str:
@@ -150,13 +150,14 @@ class _Writer:
         assert instruction.block.function is not None
         name = instruction.block.function.name
         self._lines[name][text] = instruction
-        key = name, instruction.origin
-        known = self._locations.get(key)
+        known = self._located.get(instruction.origin)
         if known is None:
-            number = self._numbers.setdefault(instruction.origin, len(self._numbers) + 1)
+            known = self._located[instruction.origin] = (len(self._located) + 1, {})
+        number, locations = known
+        if name not in locations:
             node = self._node(f"!DILocation(line: {number}, column: 0, scope: !{self._scopes[name]})")
-            known = self._locations[key] = f", !dbg !{node}"
-        return known
+            locations[name] = f", !dbg !{node}"
+        return locations[name]
 
     def _node(self, body: str) -> int:
         self._nodes.append(body)
