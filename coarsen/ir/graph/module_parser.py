@@ -125,7 +125,10 @@ class _ModuleParser:
         while position < len(self._lines):
             line = self._lines[position]
             position += 1
-            definition = _FUNCTION.match(line)
+            if line.startswith("!"):
+                self._take_node(line)
+                continue
+            definition = _FUNCTION.match(line) if line.startswith("define ") else None
             if definition is not None:
                 self._callee(definition["name"] or definition["quoted"], "")
                 end = self._lines.index("}", position)
@@ -145,9 +148,7 @@ class _ModuleParser:
 
     def _take(self, line: str) -> None:
         module = self._module
-        if line.startswith("!") and (match := _NODE.match(line)):  # most lines are of this kind
-            module.metadata[match[1]] = match[2]
-        elif match := _HEADER.match(line):
+        if match := _HEADER.match(line):
             if match[1] == "triple":
                 module.triple = match[2]
             else:
@@ -170,6 +171,15 @@ class _ModuleParser:
             module.source_name = line.partition('"')[2].removesuffix('"')
         elif line and not line.startswith(";"):
             raise _unsupported(line)
+
+    def _take_node(self, line: str) -> None:
+        name, _, body = line[1:].partition(" = ")  # most are numbers
+        if not name.isdecimal():
+            match = _NODE.match(line)
+            if match is None:
+                raise _unsupported(line)
+            name, body = match[1], match[2]
+        self._module.metadata[name] = body
 
     def _is_kept(self, kind: str) -> bool:
         return kind != "dbg" or self._origin_of is None
