@@ -199,8 +199,10 @@ class Instruction(Named):
         self._operands = [*operands]
         self._blocks = [*blocks]
         for index, operand in enumerate(self._operands):
-            for named in operand.referenced():
-                named.uses[_use((self, index, False))] = None
+            if isinstance(operand, Named):  # as most are
+                operand.uses[_use((self, index, False))] = None
+            else:
+                self._note(index, operand)
         for index, block in enumerate(self._blocks):
             block.uses[_use((self, index, True))] = None
 

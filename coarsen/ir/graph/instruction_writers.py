@@ -38,7 +38,7 @@ def _head(instruction: Written) -> str:
 
 def _plain(instruction: Written) -> str:
     """Operands of one type, which is written once."""
-    operands = ", ".join(operand.spelling for operand in instruction.operands)
+    operands = ", ".join([operand.spelling for operand in instruction.operands])
     return f"{_head(instruction)} {instruction.operands[0].type} {operands}"
 
 
@@ -135,12 +135,12 @@ def _call(instruction: Written) -> str:
     site = _detail(instruction, CallSite)
     arguments, callee = instruction.arguments, instruction.operands[-1]
     attributes = site.argument_attributes or ("",) * len(arguments)
-    spelled = (
+    spelled = [
         f"{a.type} {attribute} {a.spelling}" if attribute else _typed(a)
         for a, attribute in zip(arguments, attributes, strict=True)
-    )
+    ]
     words = (site.tail, "call", *instruction.flags, site.convention, site.result_attributes)
-    head = " ".join(word for word in words if word)
+    head = " ".join([word for word in words if word])
     returned = site.signature or instruction.type
     bundles = _bundles(site, instruction.operands[len(arguments) : -1])
     return f"{head} {returned} {callee.spelling}({', '.join(spelled)}){site.attributes}{bundles}"

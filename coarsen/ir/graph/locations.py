@@ -130,7 +130,7 @@ class _Writer:
         self._set_version(metadata)
         located = replace(self.module, metadata=metadata)
         text = module_text(located, self._location, lambda f: f" !dbg !{self._scopes[f.name]}")
-        return text + "".join(f"!{self._first + n} = {body}\n" for n, body in enumerate(self._nodes))
+        return text + "".join([f"!{number} = {body}\n" for number, body in enumerate(self._nodes, self._first)])
 
     def _set_version(self, metadata: dict[str, str]) -> None:
         """Say which version of debug information this is, or LLVM throws it away."""

@@ -24,8 +24,9 @@ def make_names_unique(function: Function, taken: Iterable[str] = ()) -> None:
     """
     function.check_owned()
     names = FreeNames(taken)
-    names.keep(named.name for named in named_in(function) if named.has_unique_name)
-    for named in named_in(function):
+    all_named = named_in(function)
+    names.keep([named.name for named in all_named if named.has_unique_name])
+    for named in all_named:
         if not named.has_unique_name:
             named.name = names.take(named.name or _NAMELESS)
             named.has_unique_name = True

@@ -195,7 +195,10 @@ class Constant(Operand):
     @property
     def text(self) -> str:
         """LLVM's text without the type."""
-        return "".join(part if isinstance(part, str) else part.spelling for part in self.parts)
+        first = self.parts[0]
+        if len(self.parts) == 1 and isinstance(first, str):
+            return first
+        return "".join([part if isinstance(part, str) else part.spelling for part in self.parts])
 
     @property
     def spelling(self) -> str:
