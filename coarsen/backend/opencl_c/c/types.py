@@ -279,6 +279,8 @@ def same_bits(first: CType, second: CType) -> bool:
         return first.space == second.space
     if type(first) is not type(second):
         return False
+    if isinstance(first, Scalar) and isinstance(second, Scalar) and first.size != second.size:
+        return False
     return with_sign(first, signed=True) == with_sign(second, signed=True)
 
 

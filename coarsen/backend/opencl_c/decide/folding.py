@@ -18,11 +18,10 @@ from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.source_names import source_name
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.types import IntegerType, PointerType, VectorType
+from coarsen.ir.types import IntegerType, PointerType, Type, VectorType
 
 _MAXIMUM_DEPTH = 24
 _MAXIMUM_SIZE = 32
-_CONDITION = IntegerType(1)
 _FREE = frozenset(
     {"getelementptr", "sext", "zext", "addrspacecast", "freeze", "extractelement", "extractvalue", "shufflevector"}
 )
@@ -186,7 +185,7 @@ class _Planner:
             )
         if instruction.opcode in ("sext", "zext"):
             is_scalar = isinstance(instruction.type, IntegerType)
-            return is_scalar and instruction.operands[0].type != _CONDITION
+            return is_scalar and not _is_condition(instruction.operands[0].type)
         if instruction.opcode == "extractelement":
             return len(self.dataflow.operands(instruction)) < 2
         if instruction.opcode == "shufflevector":
@@ -218,9 +217,13 @@ class _Planner:
         )
 
     def _keeps_name(self, instruction: Instruction, uses: _Uses) -> bool:
-        if uses.users == ["phi"] or instruction.type == _CONDITION:
+        if uses.users == ["phi"] or _is_condition(instruction.type):
             return False
         is_named = source_name(instruction) is not None
         if isinstance(instruction.type, VectorType) and self.dataflow.builds_vector(instruction):
             return is_named and uses.users != ["extractelement"]
         return is_named
+
+
+def _is_condition(type_: Type) -> bool:
+    return isinstance(type_, IntegerType) and type_.width == 1
