@@ -90,6 +90,8 @@ class FormerModule:
     """
 
     def __init__(self, module: Module | None = None, lines: Mapping[str, Lines] | None = None) -> None:
+        if module:
+            module.check_owned()
         self._variables = module.variables if module else {}
         self._callees = module.callees if module else {}
         self._functions = module.functions if module else {}
