@@ -62,11 +62,12 @@ class Divergence:
         self.control_flow = control_flow or ControlFlow(kernel)
         self.group_uniform_branches = self._group_uniform_branches()
         self.effects = EffectsOfKernel.of_kernel(kernel)
-        self._private = PrivateMemory(kernel, local_memory(kernel) if merges_groups else (), self.effects)
+        self.uses = uses_of_values(kernel)
+        further = local_memory(kernel) if merges_groups else ()
+        self._private = PrivateMemory(kernel, further, self.effects, self.uses)
         self._sources = IDS_OF_GROUPS if merges_groups else IDS_OF_ITEMS
         self._group_copies = [i for i in kernel.instructions() if merges_groups and is_group_copy(i)]
         self._group_copies_diverge = False
-        self.uses = uses_of_values(kernel)
         self._values: set[str] = set()
         self._branches: set[str] = set()
         self._known: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
@@ -142,7 +143,7 @@ class Divergence:
         return len(self._values) > known
 
     def _has_divergent_operand(self, instruction: Instruction) -> bool:
-        return any(name in self._values for operand in instruction.operands for name in names_in(operand))
+        return not all(map(self._values.isdisjoint, map(names_in, instruction.operands)))
 
     def _group_uniform_branches(self) -> frozenset[str]:
         with_barriers = [

@@ -85,10 +85,14 @@ class EffectsOfKernel:
 
     Args:
         attributes: of each function that the module declares, in LLVM's words.
+        kernel: the one whose instructions are judged, where these never change: each is judged once.
     """
 
-    def __init__(self, attributes: Mapping[str, str]) -> None:
+    def __init__(self, attributes: Mapping[str, str], kernel: Kernel | None = None) -> None:
         self._attributes = attributes
+        # By identity, as long as the kernel is there: to hash an instruction is to read all of it.
+        self._kernel = kernel
+        self._known = {id(each): self._judged(each) for each in kernel.instructions()} if kernel else {}
 
     @classmethod
     def of_module(cls, module: Module) -> Self:
@@ -98,14 +102,19 @@ class EffectsOfKernel:
     @classmethod
     def of_kernel(cls, kernel: Kernel) -> Self:
         """Return the judge of a kernel's instructions."""
-        return cls(kernel.function_attributes)
+        return cls(kernel.function_attributes, kernel)
 
     def builtin(self, call: InstructionLike[OperandLike]) -> Builtin:
         """Return what is known of the function that a call calls."""
-        return builtin_named(call.callee, self._attributes.get(call.callee, ""))
+        callee = call.callee
+        return builtin_named(callee, self._attributes.get(callee, ""))
 
     def of(self, instruction: InstructionLike[P]) -> MemoryEffects[P]:
         """Return what an instruction may do."""
+        known: MemoryEffects[Any] | None = self._known.get(id(instruction))
+        return self._judged(instruction) if known is None else known
+
+    def _judged(self, instruction: InstructionLike[P]) -> MemoryEffects[P]:
         opcode, operands = instruction.opcode, instruction.operands
         if opcode in _WITHOUT_MEMORY:
             return NO_EFFECTS
@@ -133,29 +142,31 @@ class EffectsOfKernel:
         return together
 
     def _of_call(self, call: InstructionLike[P]) -> MemoryEffects[P]:
-        builtin = self.builtin(call)
-        is_everything = builtin.reads is Reach.EVERYTHING, builtin.writes is Reach.EVERYTHING
-        shows = builtin.role in (Role.PER_ITEM, Role.REFUSED) or call.is_volatile
-        return MemoryEffects(
-            _reached(call, builtin.reads),
-            _reached(call, builtin.writes),
-            *is_everything,
-            orders=builtin.orders or call.is_volatile,
-            is_counted=shows,
-        )
+        builtin, is_volatile = self.builtin(call), call.is_volatile
+        reads, writes, orders = builtin.reads, builtin.writes, builtin.orders or is_volatile
+        shows = is_volatile or builtin.role in (Role.PER_ITEM, Role.REFUSED)
+        if reads is Reach.NOTHING and writes is Reach.NOTHING and not orders and not shows:
+            return NO_EFFECTS
+        is_everything = reads is Reach.EVERYTHING, writes is Reach.EVERYTHING
+        return MemoryEffects(_reached(call, reads), _reached(call, writes), *is_everything, orders, shows)
 
     def may_change_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if a load may give something else after an instruction, whatever its operands are."""
+        if instruction.opcode in _WITHOUT_MEMORY:
+            return False
         if instruction.opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
             return True
-        return self.of(instruction).changes_memory
+        effects = self.of(instruction)
+        return effects is not NO_EFFECTS and effects.changes_memory
 
     def has_effect(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
+        if instruction.opcode in _WITHOUT_MEMORY:
+            return False
         if instruction.opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
             return True
         effects = self.of(instruction)
-        return effects.changes_memory or effects.is_counted
+        return effects is not NO_EFFECTS and (effects.changes_memory or effects.is_counted)
 
     def is_ignored(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True for a call that does nothing at run time."""
@@ -168,7 +179,7 @@ class EffectsOfKernel:
         builtin = self.builtin(instruction)
         if builtin.reads is not Reach.NOTHING or builtin.writes is not Reach.NOTHING:
             return False  # whether or not an operand is a pointer
-        if self.of(instruction) != NO_EFFECTS or builtin.role is Role.IGNORED:
+        if self.of(instruction) is not NO_EFFECTS or builtin.role is Role.IGNORED:
             return False
         return "memory(none)" in self._attributes.get(instruction.callee, "")
 

@@ -8,7 +8,7 @@ the call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from coarsen.analysis.memory_effects import DERIVING, EffectsOfKernel
 from coarsen.analysis.uses import Use, names_in, uses_of_values
@@ -23,12 +23,17 @@ class PrivateMemory:
         kernel: in normal form.
         further: the names of local memory that belongs to a replica: arguments, and variables with their `@`.
         effects: the judge of the kernel's instructions, if there is one already.
+        uses: of the kernel's values, if they are known already.
     """
 
     def __init__(
-        self, kernel: Kernel, further: Iterable[str] = (), effects: EffectsOfKernel | None = None
+        self,
+        kernel: Kernel,
+        further: Iterable[str] = (),
+        effects: EffectsOfKernel | None = None,
+        uses: Mapping[str, Sequence[Use]] | None = None,
     ) -> None:
-        uses = uses_of_values(kernel)
+        uses = uses_of_values(kernel) if uses is None else uses
         self._effects = effects or EffectsOfKernel.of_kernel(kernel)
         self.allocas = tuple(i.name for i in kernel.instructions() if i.opcode == "alloca")
         bases: dict[str, set[str]] = {}
@@ -62,7 +67,7 @@ def local_memory(kernel: Kernel) -> tuple[str, ...]:
     return (*dynamic, *(f"@{name}" for name in static))
 
 
-def _derived(memory: str, uses: Mapping[str, list[Use]]) -> Iterator[str]:
+def _derived(memory: str, uses: Mapping[str, Sequence[Use]]) -> Iterator[str]:
     """All pointers that may point into some memory, itself first."""
     found = {memory}
     pending = [memory]

@@ -23,7 +23,10 @@ def uses_of_values(kernel: Kernel) -> Mapping[str, list[Use]]:
         for instruction in block.instructions:
             use = Use(block.name, instruction)
             for name in {name for operand in instruction.operands for name in names_in(operand)}:
-                uses.setdefault(name, []).append(use)
+                if name in uses:
+                    uses[name].append(use)
+                else:
+                    uses[name] = [use]
     return uses
 
 
@@ -32,8 +35,9 @@ def names_in(operand: Value) -> tuple[str, ...]:
 
     A constant expression names variables: `getelementptr (i8, ptr addrspace(3) @kernel.tile, i64 4)`.
     """
-    if operand.is_local:
+    kind = operand.kind
+    if kind is ValueKind.INSTRUCTION or kind is ValueKind.ARGUMENT:
         return (operand.text,)
-    if operand.kind is ValueKind.GLOBAL:
+    if kind is ValueKind.GLOBAL:
         return (f"@{operand.text}",)
-    return tuple(f"@{name}" for name in operand.mentioned)
+    return tuple([f"@{name}" for name in operand.mentioned]) if operand.mentioned else ()

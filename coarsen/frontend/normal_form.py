@@ -38,6 +38,10 @@ _SPIR_LAYOUT = (
     "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"  # as clang has it
 )
 
+_SIMPLER = ("sroa", "sccp", "simplify_cfg", "aggressive_dce", "simplify_cfg")
+_SHAPED = ("lower_switch", "unify_function_exit_nodes", "loop_simplify", "lcssa")
+_TIDY = ("instruction_namer", "global_dead_code_eliminate", "strip_dead_prototype")
+
 
 def normal_form(unit: TranslationUnit, kernel: str) -> str:
     """Bring one kernel of a source into normal form.
@@ -84,7 +88,8 @@ def normalised(module: Module) -> Module:
     """Return a module in normal form, verified, that the caller owns; origins go with it.
 
     Args:
-        module: whose names are unique (`ir/graph/names.py`).
+        module: owned, with names that are unique (`ir/graph/names.py`). It is taken apart, since most of it comes
+            back as it was.
     """
     text, origins = located_text(module)
     with renormalised(text) as in_normal_form:
@@ -93,9 +98,7 @@ def normalised(module: Module) -> Module:
 
 def normalise(module: Any) -> None:  # noqa: ANN401
     """Run the passes of the normal form over a module, in place, and then the verifier."""
-    run_passes(module, ["sroa", "sccp", "simplify_cfg", "aggressive_dce", "simplify_cfg"])
-    run_passes(module, ["lower_switch", "unify_function_exit_nodes", "loop_simplify", "lcssa"])
-    run_passes(module, ["instruction_namer", "global_dead_code_eliminate", "strip_dead_prototype"])
+    run_passes(module, (*_SIMPLER, *_SHAPED, *_TIDY))
     module.verify()
 
 

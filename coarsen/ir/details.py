@@ -79,8 +79,12 @@ def orderings(instruction: Instruction) -> frozenset[str]:
 
 def attached(instruction: Instruction, kind: str) -> str:
     """Return the node of an instruction's metadata of a kind, such as `!12`; empty where it has none."""
-    return next((node for known, node in instruction.attachments if known == kind), "")
+    for known, node in instruction.attachments:
+        if known == kind:
+            return node
+    return ""
 
 
 def _detail(instruction: Instruction, kind: type[_Kind]) -> _Kind:
-    return expected(instruction.detail, kind, instruction.text)
+    detail = instruction.detail
+    return detail if isinstance(detail, kind) else expected(detail, kind, instruction.text)

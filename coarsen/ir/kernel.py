@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 from coarsen.errors import SourcePosition
@@ -17,9 +18,10 @@ from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import ValueKind as ValueKind
 from coarsen.ir.graph.origin import UNKNOWN, Origin
+from coarsen.ir.graph.printer import instruction_text
 from coarsen.ir.graph.stored import stored
 from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
-from coarsen.ir.types import StructType, Type
+from coarsen.ir.types import StructType, Type, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,13 @@ class Value:
         return None
 
     @property
+    def spelling(self) -> str:
+        """The operand as it stands in LLVM's text, without its type."""
+        if self.kind is ValueKind.CONSTANT:
+            return self.text
+        return f"%{self.text}" if self.is_local else f"@{quoted(self.text)}"
+
+    @property
     def is_local(self) -> bool:
         """Return True if it is computed or passed at run time (an instruction's result or an argument)."""
         return self.kind in (ValueKind.INSTRUCTION, ValueKind.ARGUMENT)
@@ -52,8 +61,8 @@ class Value:
 class Instruction:
     """One instruction. `name` is empty when there is no result; a call's callee is its last operand.
 
-    `text` is LLVM's line without indentation and without debug information; `incoming` names a phi's blocks, in
-    the order of its operands; `targets` names the blocks that a terminator may go to, in LLVM's textual order.
+    `incoming` names a phi's blocks, in the order of its operands; `targets` names the blocks that a terminator may
+    go to, in LLVM's textual order.
     `origin` says where it was written, and which transform made it for what.
     `flags`, such as nsw, stand in LLVM's order; `detail` has what else its family says; `attachments` are pairs of
     a kind of metadata, such as tbaa, and its node, such as `!12`.
@@ -63,13 +72,17 @@ class Instruction:
     opcode: str
     type: Type
     operands: tuple[Value, ...]
-    text: str
     incoming: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
     origin: Origin = UNKNOWN
-    flags: tuple[str, ...] = field(default=(), compare=False)
-    detail: Detail = field(default=None, compare=False)
-    attachments: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    flags: tuple[str, ...] = ()
+    detail: Detail = None
+    attachments: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """LLVM's line without indentation and without debug information, written when it is asked for."""
+        return instruction_text(self)
 
     @property
     def position(self) -> SourcePosition | None:
@@ -124,7 +137,7 @@ class Block:
     @property
     def phis(self) -> tuple[Instruction, ...]:
         """The phi instructions, which stand first."""
-        return tuple(instruction for instruction in self.instructions if instruction.opcode == "phi")
+        return tuple([instruction for instruction in self.instructions if instruction.opcode == "phi"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +234,11 @@ class Kernel:
         return types
 
     @cached_property
+    def callees(self) -> frozenset[str]:
+        """The names of the functions that are called."""
+        return frozenset({i.callee for i in self.instructions() if i.opcode == "call"} - {""})
+
+    @cached_property
     def _place(self) -> Mapping[str, int]:
         return {block.name: place for place, block in enumerate(self.blocks)}
 
@@ -234,6 +252,5 @@ class Kernel:
         return sum(len(block.instructions) for block in self.blocks)
 
     def instructions(self) -> Iterator[Instruction]:
-        """Yield all instructions, block by block."""
-        for block in self.blocks:
-            yield from block.instructions
+        """Return an iterator over all instructions, block by block."""
+        return chain.from_iterable(block.instructions for block in self.blocks)

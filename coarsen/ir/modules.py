@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -48,8 +49,17 @@ def run_passes(module: Any, passes: Iterable[str], machine: Any = None) -> None:
     manager = llvm.create_new_module_pass_manager()
     for name in passes:
         getattr(manager, f"add_{name}_pass")()
-    machine = machine or target_machine("spirv64-unknown-unknown")
-    manager.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    manager.run(module, llvm.create_pass_builder(machine or _spirv(), llvm.create_pipeline_tuning_options()))
+
+
+@cache
+def _spirv() -> Any:  # noqa: ANN401
+    """Return the target of modules that are for none in particular.
+
+    It is made once, since that takes LLVM longer than most passes do; passes only ask it, and llvmlite lets one
+    thread at a time into LLVM.
+    """
+    return target_machine("spirv64-unknown-unknown")
 
 
 def target_machine(triple: str, processor: str = "") -> Any:  # noqa: ANN401

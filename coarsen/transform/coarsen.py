@@ -14,6 +14,7 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
+from coarsen.ir.graph.copying import copy_around
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.kernel import AddedArgument, Kernel
@@ -63,9 +64,10 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
     Raises:
         InvalidInputError: a work-group size that the kernel demands does not divide.
     """
-    kernel, module = analysed.kernel, analysed.kernel.editable_graph()
+    kernel = analysed.kernel
+    module, values = copy_around(kernel.graph, kernel.name)
     function, supply = module.function(kernel.name), NameSupply(kernel)
-    template = Template(kernel, module)
+    template = Template(kernel, module, values)
     copies = LocalCopies()
     if coarsening.level is Level.GROUP:
         # The work-group size stays as it was, and each replica has local memory of its own.
@@ -73,7 +75,7 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
         copies = add_local_copies(kernel, module, own, coarsening.factor, supply)
     else:
         divide_required_size(module, function, coarsening)
-    ids = IdRewriter(kernel, coarsening, supply, module)
+    ids = IdRewriter(kernel, coarsening, supply, module, analysed.divergence.uses)
     own_memory = [copies.of_replica(k, template.value) for k in range(coarsening.factor)]
     Replicator(template, plan, ids, supply, own_memory).replicate()
     make_names_unique(function, module.structures)

@@ -39,15 +39,18 @@ class Copies:
 
     def is_answered_in_place(self, original: Instruction) -> bool:
         """Return True for a query that is answered in its place, since its dimension is known at run time only."""
-        return original not in self._at_start and self._ids.handles(self._template.known[original])
+        return original not in self._at_start and self._is_changed_query(original)
 
     def of_value(self, original: Instruction, name: NewName, origin: OriginMap) -> Instruction:
         """Return a copy of an instruction with a result, under a name that is free, to be written later."""
         copied = without_operands(original, origin)
-        if self._ids.handles(self._template.known[original]):
+        if self._is_changed_query(original):
             copied = Instruction(Opcode.SELECT, original.type, origin=copied.origin)
         copied.origin = copied.origin.called(name.display)
         return _named(copied, name.spelling)
+
+    def _is_changed_query(self, original: Instruction) -> bool:
+        return original.opcode is Opcode.CALL and self._ids.handles(self._template.known[original])
 
     def of_block(self, original: Block, name: str, origin: OriginMap) -> Block:
         """Return a copy of a block, under a name that is free, that holds nothing yet."""
@@ -69,9 +72,9 @@ class Copies:
         if isinstance(original.type, VoidType):
             copied = without_operands(original, origin)
         assert isinstance(copied, Instruction)
-        known = self._template.known[original]
-        if self._ids.handles(known):
+        if self._is_changed_query(original):
             build = Builder(into, copied.origin)
+            known = self._template.known[original]
             self._ids.select(build, known, values.operand(original.operands[0]), copied, replica)
         else:
             fill_in(copied, original, values)

@@ -10,7 +10,7 @@ A query whose dimension is only known at run time becomes a selection, in its pl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from coarsen.analysis.uses import Use, uses_of_values
@@ -44,14 +44,23 @@ class IdRewriter:
         coarsening: which changes their answers.
         names: those that are free in the kernel.
         module: in which the coarsened kernel will stand.
+        uses: of the kernel's values, if they are known already.
 
     Attributes:
         coarsening: which changes the answers.
     """
 
-    def __init__(self, kernel: Kernel, coarsening: Coarsening, names: NameSupply, module: Module) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        coarsening: Coarsening,
+        names: NameSupply,
+        module: Module,
+        uses: Mapping[str, Sequence[Use]] | None = None,
+    ) -> None:
         self.coarsening = coarsening
         self._kernel = kernel
+        self._known_uses = uses
         self._start = Prologue(module, coarsening, names)
         self._formula = (
             GroupIds(self._start)
@@ -87,6 +96,8 @@ class IdRewriter:
 
     def handles(self, instruction: Known) -> bool:
         """Return True for a call that asks for an id or size that this coarsening changes."""
+        if instruction.opcode != "call":
+            return False
         query = query_of(instruction)
         return query in self._formula.changed and may_concern(instruction, self.coarsening.dimension)
 
@@ -133,8 +144,8 @@ class IdRewriter:
         return all(use.instruction.opcode == "trunc" for use in self._uses.get(query.name, ()))
 
     @cached_property
-    def _uses(self) -> Mapping[str, list[Use]]:
-        return uses_of_values(self._kernel)
+    def _uses(self) -> Mapping[str, Sequence[Use]]:
+        return uses_of_values(self._kernel) if self._known_uses is None else self._known_uses
 
     @cached_property
     def _uses_whole_local_id(self) -> bool:

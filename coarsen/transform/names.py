@@ -80,4 +80,6 @@ class NameSupply:
 
     def replica(self, name: NewName, replica: int) -> NewName:
         """Return the name of a replica's copy; replica 0 keeps the original's own."""
-        return name if replica == 0 else self.free(name.numbered(replica))
+        if replica == 0:
+            return name
+        return NewName(self._free.take(f"{name.spelling}.{replica}"), name.display)

@@ -42,7 +42,7 @@ class ReplicaCopies:
         supply: NameSupply,
         own_memory: Sequence[Mapping[Named, Named]],
     ) -> None:
-        self.shared = ValueMap()
+        self.shared = ValueMap(template.values)
         self.values = [ValueMap(self.shared) for _ in own_memory]
         self.at_start: set[Instruction] = set()
         self.copies = Copies(template, ids, self.at_start)
@@ -74,8 +74,9 @@ class ReplicaCopies:
 
     def _each(self, original: Named, is_copied: bool) -> Iterator[tuple[ValueMap, NewName, OriginMap]]:
         """For each copy of a value or block: the map that has it, its name and its origin."""
+        name = like(original)
         if not is_copied:
-            yield self.shared, like(original), same_origin
+            yield self.shared, name, same_origin
             return
         for k, values in enumerate(self.values):
-            yield values, self._supply.replica(like(original), k), for_replica(k)
+            yield values, self._supply.replica(name, k), for_replica(k)

@@ -97,7 +97,7 @@ class Replicator:
             self._joining.setdefault(planned.region.join, []).append(planned)
 
     def replicate(self) -> None:
-        """Put the coarsened body in the place of the kernel's own."""
+        """Write the coarsened body."""
         originals = [block for block in self._template.function.blocks if block.name not in self._copied]
         blocks = [block for original in originals for block in self._shared_blocks(original)]
         for original in originals:
@@ -105,7 +105,9 @@ class Replicator:
         entry, body = blocks[0], blocks[0].take_from(0)
         for instruction in (*self._variables.take_from(0), *self._ids.prologue.take_from(0), *body):
             entry.append(instruction)
-        self._template.function.replace_blocks(blocks)
+        function = self._template.module.function(self._template.kernel.name)
+        for block in blocks:
+            function.append(block)
         self._ids.declare()
         self._meetings.declare()
 

@@ -8,7 +8,7 @@ from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.arguments import declared_type
 from coarsen.ir.details import source_element_type
 from coarsen.ir.graph.details import Allocation, ElementAddress
-from coarsen.ir.kernel import Kernel, Value, ValueKind
+from coarsen.ir.kernel import Kernel, ValueKind
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.opencl.queries import NEWER_QUERIES
 from coarsen.ir.types import Type
@@ -38,24 +38,22 @@ def standard_of(kernel: Kernel, *, is_newer: bool = False) -> str:
 
 
 def _calls_newer(kernel: Kernel) -> bool:
-    callees = {instruction.callee for instruction in kernel.instructions()}
-    return any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in callees)
+    return any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in kernel.callees)
 
 
 def _has_generic_pointers(kernel: Kernel) -> bool:
-    types: set[Type] = set()
+    # By identity: most values have one of few types, and to hash one takes longer than to look at it.
+    types: dict[int, Type] = {}
     for instruction in kernel.instructions():
-        types.update((instruction.type, *(operand.type for operand in instruction.operands)))
+        types[id(instruction.type)] = instruction.type
         if isinstance(instruction.detail, Allocation | ElementAddress):
-            types.add(source_element_type(instruction))
-        if any(_names_generic(operand) for operand in instruction.operands):
-            return True
-    return any(_GENERIC in str(type_) for type_ in types)
-
-
-def _names_generic(operand: Value) -> bool:
-    """Return True for a constant that is computed from a generic pointer other than null."""
-    return operand.kind is ValueKind.CONSTANT and _GENERIC in operand.text.replace(_GENERIC_NULL, "")
+            source = source_element_type(instruction)
+            types[id(source)] = source
+        for operand in instruction.operands:
+            if operand.kind is ValueKind.CONSTANT and _GENERIC in operand.text.replace(_GENERIC_NULL, ""):
+                return True  # a constant that is computed from a generic pointer other than null
+            types[id(operand.type)] = operand.type
+    return any(_GENERIC in str(type_) for type_ in types.values())
 
 
 def _has_atomic_types(kernel: Kernel) -> bool:

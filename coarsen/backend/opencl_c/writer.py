@@ -93,13 +93,11 @@ _OWN_FUNCTIONS = (
 
 def _functions_called(kernel: Kernel) -> set[str]:
     """The functions that the text may call, which no variable may hide."""
-    callees = {instruction.callee for instruction in kernel.instructions() if instruction.callee}
-    return (
-        {builtin_name(callee) for callee in callees} | {stem(callee) for callee in callees} | set(_OWN_FUNCTIONS)
-    )
+    return {*map(builtin_name, kernel.callees), *map(stem, kernel.callees), *_OWN_FUNCTIONS}
 
 
 _BOTH_WAYS = 2
+_SAMPLER = "__translate_sampler_initializer"
 
 
 class _Writer:
@@ -137,7 +135,9 @@ class _Writer:
         self.labels: dict[str, str] = {}
 
     def _sampler_names(self) -> dict[int, str]:
-        calls = (i for i in self.kernel.instructions() if i.callee == "__translate_sampler_initializer")
+        if _SAMPLER not in self.kernel.callees:
+            return {}
+        calls = (i for i in self.kernel.instructions() if i.callee == _SAMPLER)
         numbers = dict.fromkeys(int(call.arguments[0].text) for call in calls)
         return {number: self.names.new("sampler") for number in numbers}
 

@@ -15,6 +15,16 @@ def copy_module(original: Module) -> tuple[Module, ValueMap]:
 
     The caller owns it and its functions, whether the original ones are sealed or not.
     """
+    return copy_around(original, "")
+
+
+def copy_around(original: Module, hollow: str) -> tuple[Module, ValueMap]:
+    """Return a copy of a module without the body of one function, and what stands for what in it.
+
+    Args:
+        original: the module.
+        hollow: the function of which the copy has no block, to be written anew.
+    """
     values = ValueMap()
     copied = replace(
         original,
@@ -31,23 +41,29 @@ def copy_module(original: Module) -> tuple[Module, ValueMap]:
     for name, callee in original.callees.items():
         values[callee] = copied.callees[name] = Callee(callee.name, callee.declaration)
     for name, function in original.functions.items():
-        copied.functions[name] = copy_function(function, values)
+        copied.functions[name] = (_signature if name == hollow else copy_function)(function, values)
     return copied, values
 
 
 def copy_function(original: Function, values: ValueMap) -> Function:
     """Return a copy that the caller owns, with the same names; the map has what stands for what in it then."""
+    copied = _signature(original, values)
+    for block, new_block in zip(original.blocks, copy_blocks(original.blocks, values), strict=True):
+        copied.append(new_block)
+        _map(block, new_block, values)
+        for instruction, new_instruction in zip(block.instructions, new_block.instructions, strict=True):
+            _map(instruction, new_instruction, values)
+    return copied
+
+
+def _signature(original: Function, values: ValueMap) -> Function:
+    """Return a copy without blocks."""
     copied = Function(original.name, original.prefix, original.suffix)
     copied.attachments = original.attachments
     for argument in original.arguments:
         new = Argument(argument.type, argument.name, argument.attributes)
         copied.arguments.append(new)
         _map(argument, new, values)
-    for block, new_block in zip(original.blocks, copy_blocks(original.blocks, values), strict=True):
-        copied.append(new_block)
-        _map(block, new_block, values)
-        for instruction, new_instruction in zip(block.instructions, new_block.instructions, strict=True):
-            _map(instruction, new_instruction, values)
     return copied
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from itertools import chain
 
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.types import OtherType
 
 _TEXT_OR_REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')
@@ -43,14 +46,16 @@ def number_anew(module: Module) -> None:
 
     The order of the numbers stays, which is LLVM's.
     """
-    operands = (o for i in _instructions(module) for o in i.operands)
     declared = [*(each.definition for each in module.variables.values())]
     declared += [each.declaration for each in module.callees.values()]
-    if any(isinstance(o.type, OtherType) for o in operands) or any(map(_REFERENCE.search, declared)):
+    if any(_metadata_operands(module)) or any(map(_REFERENCE.search, declared)):
         return  # Nodes stand in texts there that are left alone.
     numbers = sorted(int(key) for key in module.metadata if key.isdigit())
     new = {str(number): str(place) for place, number in enumerate(numbers)}
+    if numbers == [*range(len(numbers))]:
+        return
 
+    @cache
     def renamed(text: str) -> str:
         return _TEXT_OR_REFERENCE.sub(lambda m: f"!{new[m[1]]}" if m[1] in new else m[0], text)
 
@@ -63,8 +68,7 @@ def number_anew(module: Module) -> None:
 
 
 def _instructions(module: Module) -> Iterator[Instruction]:
-    for function in module.functions.values():
-        yield from function.instructions()
+    return chain.from_iterable(function.instructions() for function in module.functions.values())
 
 
 def _is_kept(kind: str) -> bool:
@@ -78,8 +82,14 @@ def _roots(module: Module) -> Iterator[str]:
     yield from (callee.declaration for callee in module.callees.values())
     for function in module.functions.values():
         yield from (node for _, node in function.attachments)
-        for instruction in function.instructions():
-            yield from (node for _, node in instruction.attachments)
+        yield from {node for instruction in function.instructions() for _, node in instruction.attachments}
+    yield from _metadata_operands(module)
+
+
+def _metadata_operands(module: Module) -> Iterator[str]:
+    """Yield the texts of operands that are metadata, which only functions take."""
+    for instruction in _instructions(module):
+        if instruction.opcode is Opcode.CALL:
             yield from (o.text for o in instruction.operands if isinstance(o.type, OtherType))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Callee
@@ -16,8 +17,15 @@ def attributes_of_callees(module: Module) -> Mapping[str, str]:
 
 
 def _attributes(callee: Callee, groups: Mapping[str, str]) -> str:
-    line = Scanner(callee.declaration, {})
-    line.position = line.text.index(f"{callee.spelling}(") + len(callee.spelling)
+    own, group = _own_and_group(callee.declaration, callee.spelling)
+    return f"{own} {groups.get(group, '')}".strip()
+
+
+@lru_cache(maxsize=4096)
+def _own_and_group(declaration: str, spelling: str) -> tuple[str, str]:
+    """Return a function's own attributes and the number of its group; kernels declare the same few functions."""
+    line = Scanner(declaration, {})
+    line.position = line.text.index(f"{spelling}(") + len(spelling)
     line.bracketed()
     own, _, group = line.rest.partition("#")
-    return f"{own.strip()} {groups.get(group.partition(' ')[0], '')}".strip()
+    return own.strip(), group.partition(" ")[0]

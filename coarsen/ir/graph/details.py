@@ -99,7 +99,7 @@ class CallSite:
     @property
     def bundled(self) -> int:
         """The number of operands in bundles; they stand between the arguments and the callee."""
-        return sum(count for _, count in self.bundles)
+        return sum(count for _, count in self.bundles) if self.bundles else 0
 
     def argument_alignment(self, index: int) -> int:
         """Return the alignment in bytes that is stated for a pointer among the arguments; 1 where it isn't."""

@@ -63,8 +63,9 @@ class DisplayName:
     @property
     def text(self) -> str:
         """Return the name as it is written, with dots; empty where there is none."""
-        number = self.number if self.derivations else ""
-        return ".".join([f"{self.base}{number}", *(each.value for each in self.derivations)])
+        if not self.derivations:
+            return self.base
+        return ".".join([f"{self.base}{self.number}", *(each.value for each in self.derivations)])
 
     def derived(self, derivation: Derivation) -> DisplayName:
         """Return the name of what is made of a value of this name."""

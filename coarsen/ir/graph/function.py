@@ -7,6 +7,7 @@ what analyses find out about it stays true.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from coarsen.errors import InternalError
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction, users
@@ -66,9 +67,8 @@ class Function:
         self.attachments = tuple(each for each in self.attachments if each[0] != kind)
 
     def instructions(self) -> Iterator[Instruction]:
-        """Yield all instructions, block by block."""
-        for block in self._blocks:
-            yield from block.instructions
+        """Return an iterator over all instructions, block by block."""
+        return chain.from_iterable(block.instructions for block in self._blocks)
 
     def insert(self, index: int, block: Block) -> Block:
         """Put a block that stands nowhere before the one at an index, and give it back."""
@@ -100,16 +100,6 @@ class Function:
         block.replace_instructions(())
         self._blocks.remove(block)
         block.function = None
-
-    def replace_blocks(self, blocks: Sequence[Block]) -> None:
-        """Throw away all blocks with what they hold, and put others, which stand nowhere, in their place."""
-        self.check_owned()
-        for left_out in self._blocks:
-            left_out.replace_instructions(())
-            left_out.function = None
-        self._blocks = []
-        for block in blocks:
-            self.append(block)
 
     def seal(self) -> None:
         """Let the function never change again."""

@@ -7,6 +7,7 @@ function that is sealed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 from coarsen.errors import InternalError, SourcePosition
@@ -17,6 +18,8 @@ from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.types import LabelType, Type
 
 _LABEL = LabelType()
+# As `Use` itself makes one, without a function of Python's in between: there is one for nearly each operand.
+_use = partial(tuple.__new__, Use)
 
 Attachment = tuple[str, str]
 """Metadata on an instruction: its kind, such as tbaa, and the node, such as `!12`."""
@@ -38,6 +41,8 @@ class Instruction(Named):
 
     __slots__ = ("_blocks", "_operands", "attachments", "block", "detail", "flags", "opcode", "origin")
     kind = ValueKind.INSTRUCTION
+    _operands: list[Operand]
+    _blocks: list[Block]
 
     def __init__(
         self,
@@ -59,12 +64,7 @@ class Instruction(Named):
         self.attachments = attachments
         self.origin = origin
         self.block: Block | None = None
-        self._operands: list[Operand] = []
-        self._blocks: list[Block] = []
-        for operand in operands:
-            self._append(operand)
-        for target in blocks:
-            self._append_edge(target)
+        self._take(operands, blocks)
 
     # Reading.
 
@@ -139,30 +139,34 @@ class Instruction(Named):
     def set_operand(self, index: int, operand: Operand) -> None:
         """Put another value in an operand's place. Raises InternalError in a sealed function."""
         self._check_owned()
-        self._forget(Use(self, index), self._operands[index])
+        for named in self._operands[index].referenced():
+            named.uses.pop(_use((self, index, False)), None)
         self._operands[index] = operand
-        self._note(Use(self, index), operand)
+        self._note(index, operand)
 
     def set_block(self, index: int, block: Block) -> None:
         """Put another source or target in one's place. Raises InternalError in a sealed function."""
         self._check_owned()
-        self._blocks[index].uses.pop(Use(self, index, True), None)
+        use = _use((self, index, True))
+        self._blocks[index].uses.pop(use, None)
         self._blocks[index] = block
-        block.uses[Use(self, index, True)] = None
+        block.uses[use] = None
 
     def set_operands(self, operands: Iterable[Operand], blocks: Iterable[Block] = ()) -> None:
         """Give it other operands and blocks. Raises InternalError in a sealed function."""
-        self.drop_references()
-        for operand in operands:
-            self._append(operand)
-        for block in blocks:
-            self._append_edge(block)
+        if self._operands or self._blocks:
+            self.drop_references()
+        else:
+            self._check_owned()
+        self._take(operands, blocks)
 
     def add_incoming(self, value: Operand, block: Block) -> None:
         """Let a phi take a value when it is reached from a block. Raises InternalError in a sealed function."""
         self._check_owned()
-        self._append(value)
-        self._append_edge(block)
+        self._note(len(self._operands), value)
+        self._operands.append(value)
+        block.uses[_use((self, len(self._blocks), True))] = None
+        self._blocks.append(block)
 
     def remove_incoming(self, block: Block) -> None:
         """Forget what a phi takes from a block. Raises InternalError in a sealed function."""
@@ -175,9 +179,10 @@ class Instruction(Named):
         """Forget all operands and blocks. Raises InternalError in a sealed function."""
         self._check_owned()
         for index, operand in enumerate(self._operands):
-            self._forget(Use(self, index), operand)
+            for named in operand.referenced():
+                named.uses.pop(_use((self, index, False)), None)
         for index, block in enumerate(self._blocks):
-            block.uses.pop(Use(self, index, True), None)
+            block.uses.pop(_use((self, index, True)), None)
         self._operands, self._blocks = [], []
 
     def erase(self) -> None:
@@ -189,24 +194,21 @@ class Instruction(Named):
         if self.block is not None:
             self.block.check_owned()
 
-    def _append(self, operand: Operand) -> None:
-        for named in operand.referenced():
-            named.uses[Use(self, len(self._operands))] = None
-        self._operands.append(operand)
+    def _take(self, operands: Iterable[Operand], blocks: Iterable[Block]) -> None:
+        """Take operands and blocks, where there are none."""
+        self._operands = [*operands]
+        self._blocks = [*blocks]
+        for index, operand in enumerate(self._operands):
+            if isinstance(operand, Named):  # as most are
+                operand.uses[_use((self, index, False))] = None
+            else:
+                self._note(index, operand)
+        for index, block in enumerate(self._blocks):
+            block.uses[_use((self, index, True))] = None
 
-    def _append_edge(self, block: Block) -> None:
-        self._blocks.append(block)
-        block.uses[Use(self, len(self._blocks) - 1, True)] = None
-
-    @staticmethod
-    def _note(use: Use, operand: Operand) -> None:
+    def _note(self, index: int, operand: Operand) -> None:
         for named in operand.referenced():
-            named.uses[use] = None
-
-    @staticmethod
-    def _forget(use: Use, operand: Operand) -> None:
-        for named in operand.referenced():
-            named.uses.pop(use, None)
+            named.uses[_use((self, index, False))] = None
 
 
 def users(named: Named) -> list[Instruction]:
@@ -259,7 +261,7 @@ class Block(Named):
     @property
     def phis(self) -> tuple[Instruction, ...]:
         """The phi instructions, which stand first."""
-        return tuple(instruction for instruction in self._instructions if instruction.opcode is Opcode.PHI)
+        return tuple([instruction for instruction in self._instructions if instruction.opcode is Opcode.PHI])
 
     @property
     def predecessors(self) -> list[Block]:
@@ -269,16 +271,27 @@ class Block(Named):
 
     def insert(self, index: int, instruction: Instruction) -> Instruction:
         """Put an instruction that stands nowhere before the one at an index, and give it back."""
-        self.check_owned()
-        if instruction.block is not None:
-            raise InternalError(f"'{instruction.name or instruction.opcode}' stands in a block already")
+        self._check_stands_nowhere(instruction)
         self._instructions.insert(index, instruction)
         instruction.block = self
         return instruction
 
     def append(self, instruction: Instruction) -> Instruction:
         """Put an instruction that stands nowhere at the end, and give it back."""
-        return self.insert(len(self._instructions), instruction)
+        if self.function is not None or instruction.block is not None:
+            self._check_stands_nowhere(instruction)
+        self._instructions.append(instruction)
+        instruction.block = self
+        return instruction
+
+    def extend(self, instructions: Iterable[Instruction]) -> None:
+        """Put instructions that stand nowhere at the end."""
+        self.check_owned()
+        for instruction in instructions:
+            if instruction.block is not None:
+                self._check_stands_nowhere(instruction)
+            instruction.block = self
+            self._instructions.append(instruction)
 
     def take_from(self, index: int) -> list[Instruction]:
         """Take out the instructions from an index on, with their operands, to put them elsewhere."""
@@ -318,6 +331,11 @@ class Block(Named):
         for instruction in instructions:
             instruction.block = self
         self._instructions = list(instructions)
+
+    def _check_stands_nowhere(self, instruction: Instruction) -> None:
+        self.check_owned()
+        if instruction.block is not None:
+            raise InternalError(f"'{instruction.name or instruction.opcode}' stands in a block already")
 
     def check_owned(self) -> None:
         """Raise InternalError if the block's function is sealed."""

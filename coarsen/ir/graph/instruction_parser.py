@@ -29,10 +29,14 @@ _TAG = re.compile(r'"[^"]*"')
 
 def split_attachments(line: str) -> tuple[str, list[Attachment]]:
     """Return a line, of an instruction or a variable, without the metadata at its end, and that."""
-    end = _ATTACHMENTS.search(line) if line.find(", !") > 0 else None
-    if end is None:
+    first = line.find(", !")
+    if first < 0:
         return line, []
-    return line[: end.start()], _ATTACHMENT.findall(end.group())
+    # Mostly there is a debug location alone, or all begins with what looks like metadata first: no operand does.
+    if line.startswith("dbg !", first + 3) and line[first + 8 :].isdecimal():
+        return line[:first], [("dbg", line[first + 7 :])]
+    end = _ATTACHMENTS.match(line, first) or _ATTACHMENTS.search(line, first)
+    return (line[: end.start()], _ATTACHMENT.findall(end.group())) if end else (line, [])
 
 
 def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:

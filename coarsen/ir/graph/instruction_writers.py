@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -17,57 +17,57 @@ from coarsen.ir.graph.details import (
     Mask,
     expected,
 )
-from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import BINARY, CASTS, COMPARISONS, Opcode
-from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.written import Written, WrittenOperand
 
 _Kind = TypeVar("_Kind")
 
 
-def _typed(operand: Operand) -> str:
+def _typed(operand: WrittenOperand) -> str:
     return f"{operand.type} {operand.spelling}"
 
 
-def _all_typed(instruction: Instruction) -> str:
+def _all_typed(instruction: Written) -> str:
     return ", ".join(map(_typed, instruction.operands))
 
 
-def _head(instruction: Instruction) -> str:
+def _head(instruction: Written) -> str:
     """Return the opcode and the flags."""
     return " ".join((instruction.opcode, *instruction.flags))
 
 
-def _plain(instruction: Instruction) -> str:
+def _plain(instruction: Written) -> str:
     """Operands of one type, which is written once."""
-    operands = ", ".join(operand.spelling for operand in instruction.operands)
+    operands = ", ".join([operand.spelling for operand in instruction.operands])
     return f"{_head(instruction)} {instruction.operands[0].type} {operands}"
 
 
-def _comparison(instruction: Instruction) -> str:
+def _comparison(instruction: Written) -> str:
     detail = _detail(instruction, Comparison)
     first, second = instruction.operands
     return f"{_head(instruction)} {detail.predicate} {_typed(first)}, {second.spelling}"
 
 
-def _cast(instruction: Instruction) -> str:
+def _cast(instruction: Written) -> str:
     return f"{_head(instruction)} {_typed(instruction.operands[0])} to {instruction.type}"
 
 
-def _with_types(instruction: Instruction) -> str:
+def _with_types(instruction: Written) -> str:
     return f"{_head(instruction)} {_all_typed(instruction)}"
 
 
-def _phi(instruction: Instruction) -> str:
-    pairs = ", ".join(f"[ {value.spelling}, {block.spelling} ]" for value, block in instruction.edges())
+def _phi(instruction: Written) -> str:
+    edges = zip(instruction.operands, instruction.incoming, strict=True)
+    pairs = ", ".join([f"[ {value.spelling}, %{block} ]" for value, block in edges])
     return f"{_head(instruction)} {instruction.type} {pairs}"
 
 
-def _element_address(instruction: Instruction) -> str:
+def _element_address(instruction: Written) -> str:
     source_type = _detail(instruction, ElementAddress).source_type
     return f"{_head(instruction)} {source_type}, {_all_typed(instruction)}"
 
 
-def _allocation(instruction: Instruction) -> str:
+def _allocation(instruction: Written) -> str:
     detail = _detail(instruction, Allocation)
     count = "".join(f", {_typed(operand)}" for operand in instruction.operands)
     space = getattr(instruction.type, "address_space", 0)
@@ -75,17 +75,17 @@ def _allocation(instruction: Instruction) -> str:
     return f"alloca {detail.type}{count}{_aligned(detail.alignment)}{in_space}"
 
 
-def _load(instruction: Instruction) -> str:
+def _load(instruction: Written) -> str:
     access = _detail(instruction, Access)
     return f"load{_before(access)} {instruction.type}, {_typed(instruction.operands[0])}{_after(access)}"
 
 
-def _store(instruction: Instruction) -> str:
+def _store(instruction: Written) -> str:
     access = _detail(instruction, Access)
     return f"store{_before(access)} {_all_typed(instruction)}{_after(access)}"
 
 
-def _atomic_update(instruction: Instruction) -> str:
+def _atomic_update(instruction: Written) -> str:
     detail = _detail(instruction, AtomicUpdate)
     words = [*(["weak"] if detail.is_weak else []), *(["volatile"] if detail.access.is_volatile else [])]
     head = " ".join([instruction.opcode, *words, *([detail.operation] if detail.operation else [])])
@@ -94,7 +94,7 @@ def _atomic_update(instruction: Instruction) -> str:
     return f"{head} {_all_typed(instruction)}{orderings}"
 
 
-def _fence(instruction: Instruction) -> str:
+def _fence(instruction: Written) -> str:
     return f"fence{_ordering(_detail(instruction, Access))}"
 
 
@@ -115,7 +115,7 @@ def _aligned(alignment: int) -> str:
     return f", align {alignment}" if alignment else ""
 
 
-def _shuffle(instruction: Instruction) -> str:
+def _shuffle(instruction: Written) -> str:
     mask = _detail(instruction, Mask).elements
     body = ", ".join(f"i32 {'poison' if element is None else element}" for element in mask)
     spelled = f"<{body}>"
@@ -126,27 +126,27 @@ def _shuffle(instruction: Instruction) -> str:
     return f"shufflevector {_all_typed(instruction)}, <{len(mask)} x i32> {spelled}"
 
 
-def _aggregate(instruction: Instruction) -> str:
+def _aggregate(instruction: Written) -> str:
     indices = "".join(f", {index}" for index in _detail(instruction, Indices).indices)
     return f"{instruction.opcode} {_all_typed(instruction)}{indices}"
 
 
-def _call(instruction: Instruction) -> str:
+def _call(instruction: Written) -> str:
     site = _detail(instruction, CallSite)
     arguments, callee = instruction.arguments, instruction.operands[-1]
     attributes = site.argument_attributes or ("",) * len(arguments)
-    spelled = (
+    spelled = [
         f"{a.type} {attribute} {a.spelling}" if attribute else _typed(a)
         for a, attribute in zip(arguments, attributes, strict=True)
-    )
+    ]
     words = (site.tail, "call", *instruction.flags, site.convention, site.result_attributes)
-    head = " ".join(word for word in words if word)
+    head = " ".join([word for word in words if word])
     returned = site.signature or instruction.type
     bundles = _bundles(site, instruction.operands[len(arguments) : -1])
     return f"{head} {returned} {callee.spelling}({', '.join(spelled)}){site.attributes}{bundles}"
 
 
-def _bundles(site: CallSite, operands: Sequence[Operand]) -> str:
+def _bundles(site: CallSite, operands: Sequence[WrittenOperand]) -> str:
     if not site.bundles:
         return ""
     left = iter(operands)
@@ -154,20 +154,20 @@ def _bundles(site: CallSite, operands: Sequence[Operand]) -> str:
     return f" [ {', '.join(spelled)} ]"
 
 
-def _branch(instruction: Instruction) -> str:
-    labels = [f"label {block.spelling}" for block in instruction.blocks]
+def _branch(instruction: Written) -> str:
+    labels = [f"label %{target}" for target in instruction.targets]
     return f"br {', '.join([*map(_typed, instruction.operands), *labels])}"
 
 
-def _return(instruction: Instruction) -> str:
+def _return(instruction: Written) -> str:
     return f"ret {_all_typed(instruction)}" if instruction.operands else "ret void"
 
 
-def _detail(instruction: Instruction, kind: type[_Kind]) -> _Kind:
+def _detail(instruction: Written, kind: type[_Kind]) -> _Kind:
     return expected(instruction.detail, kind, instruction.opcode)
 
 
-WRITERS: dict[Opcode, Callable[[Instruction], str]] = {
+WRITERS: Mapping[str, Callable[[Written], str]] = {
     **dict.fromkeys((*BINARY, Opcode.FNEG), _plain),
     **dict.fromkeys(CASTS, _cast),
     **dict.fromkeys(COMPARISONS, _comparison),

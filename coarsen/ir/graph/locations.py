@@ -10,11 +10,11 @@ if they have one in common; all else what its location says. So nothing is guess
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
-from coarsen.ir.graph.display_name import DisplayName
+from coarsen.ir.graph.former import FormerModule, Lines
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -37,46 +37,57 @@ class Origins:
     """The origins of a module that is with LLVM.
 
     Attributes:
+        module: which is taken apart when LLVM gives it back.
+        lines: the text of its functions' instructions.
         numbered: by the line that stands for each.
-        named: by function and name.
-        names: how each function's values are called for a reader.
         adds_version: whether the module had no version of debug information of its own.
     """
 
+    module: Module
+    lines: Mapping[str, Lines]
     numbered: Mapping[int, Origin]
-    named: Mapping[tuple[str, str], Origin]
-    names: Mapping[str, Mapping[str, DisplayName]]
     adds_version: bool
 
     def parse(self, text: str) -> Module:
-        """Return the module that LLVM gives back, each instruction and block with its origin."""
+        """Return the module that LLVM gives back, each instruction and block with its origin; to be done once."""
         lines = {node: int(line) for node, line in _LOCATION.findall(text)}
-        module = parse_module(text, lambda node: self.numbered.get(lines.get(node, 0), UNKNOWN))
-        for function in module.functions.values():
+        numbered = self.numbered
+        before = {name: _Before(function) for name, function in self.module.functions.items()}
+        former = FormerModule(self.module, self.lines)
+        module = parse_module(text, lambda node: numbered.get(lines.get(node, 0), UNKNOWN), former)
+        for name, function in module.functions.items():
             for named in named_in(function):
-                self._restore(function, named)
+                before[name].restore(named)
         if self.adds_version:
             _drop_version(module.metadata)
         without_debug_information(module)
         number_anew(module)
         return module
 
-    def _restore(self, function: Function, named: Named) -> None:
+
+class _Before:
+    """A function as LLVM was given it."""
+
+    def __init__(self, function: Function) -> None:
+        self._names = display_names(function)
+        self._origins = {
+            named.name: named.origin for named in named_in(function) if isinstance(named, Block | Instruction)
+        }
+
+    def restore(self, named: Named) -> None:
+        """Give a value or block of the function that LLVM gives back its origin."""
         if not isinstance(named, Block | Instruction):
             return
-        known = self.named.get((function.name, named.name))
+        known = self._origins.get(named.name)
         if known is not None:
             named.origin = known
-            return
-        if isinstance(named, Instruction) and named.opcode is Opcode.PHI:
-            named.origin = self._common(function, named) or named.origin
-        if isinstance(named, Instruction):
-            named.origin = named.origin.called(name_after(named.name, self.names[function.name]))
+        elif isinstance(named, Instruction):
+            common = self._common(named) if named.opcode is Opcode.PHI else None
+            named.origin = (common or named.origin).called(name_after(named.name, self._names))
 
-    def _common(self, function: Function, phi: Instruction) -> Origin | None:
+    def _common(self, phi: Instruction) -> Origin | None:
         """Return the origin that all values of a phi have, LLVM's own apart."""
-        values = (operand for operand in phi.operands if isinstance(operand, Instruction))
-        known = {self.named.get((function.name, value.name)) for value in values}
+        known = {self._origins.get(value.name) for value in phi.operands if isinstance(value, Instruction)}
         return known.pop() if len(known) == 1 else None
 
 
@@ -94,9 +105,10 @@ class _Writer:
     """Numbers origins and writes the metadata that they need, after the module's own."""
 
     module: Module
-    _numbers: dict[Origin, int] = field(default_factory=dict)
     _nodes: list[str] = field(default_factory=list)
-    _locations: dict[tuple[str, Origin], int] = field(default_factory=dict)
+    # Of each origin its number, and the location in each function.
+    _located: dict[Origin, tuple[int, dict[str, str]]] = field(default_factory=dict)
+    _lines: dict[str, Lines] = field(default_factory=dict)
     _scopes: dict[str, int] = field(default_factory=dict)
     _adds_version: bool = False
 
@@ -113,11 +125,12 @@ class _Writer:
         for name in self.module.functions:
             details = f'name: "kernel", file: !{file}, type: !{type_}, unit: !{unit}'
             self._scopes[name] = self._node(f"distinct !DISubprogram({details}, spFlags: DISPFlagDefinition)")
+            self._lines[name] = {}
         metadata = {**self.module.metadata, _UNITS: f"!{{!{unit}}}"}
         self._set_version(metadata)
         located = replace(self.module, metadata=metadata)
         text = module_text(located, self._location, lambda f: f" !dbg !{self._scopes[f.name]}")
-        return text + "".join(f"!{self._first + n} = {body}\n" for n, body in enumerate(self._nodes))
+        return text + "".join([f"!{number} = {body}\n" for number, body in enumerate(self._nodes, self._first)])
 
     def _set_version(self, metadata: dict[str, str]) -> None:
         """Say which version of debug information this is, or LLVM throws it away."""
@@ -129,25 +142,22 @@ class _Writer:
 
     def origins(self) -> Origins:
         """Return what each number and each name stands for."""
-        numbered = {number: origin for origin, number in self._numbers.items()}
-        names = {name: display_names(function) for name, function in self.module.functions.items()}
-        return Origins(numbered, dict(self._named()), names, self._adds_version)
+        numbered = {number: origin for origin, (number, _) in self._located.items()}
+        return Origins(self.module, self._lines, numbered, self._adds_version)
 
-    def _named(self) -> Iterator[tuple[tuple[str, str], Origin]]:
-        for function in self.module.functions.values():
-            for named in named_in(function):
-                if isinstance(named, Block | Instruction):
-                    yield (function.name, named.name), named.origin
-
-    def _location(self, instruction: Instruction) -> str:
+    def _location(self, instruction: Instruction, text: str) -> str:
         assert instruction.block is not None
         assert instruction.block.function is not None
-        key = instruction.block.function.name, instruction.origin
-        if key not in self._locations:
-            number = self._numbers.setdefault(instruction.origin, len(self._numbers) + 1)
-            scope = self._scopes[key[0]]
-            self._locations[key] = self._node(f"!DILocation(line: {number}, column: 0, scope: !{scope})")
-        return f", !dbg !{self._locations[key]}"
+        name = instruction.block.function.name
+        self._lines[name][text] = instruction
+        known = self._located.get(instruction.origin)
+        if known is None:
+            known = self._located[instruction.origin] = (len(self._located) + 1, {})
+        number, locations = known
+        if name not in locations:
+            node = self._node(f"!DILocation(line: {number}, column: 0, scope: !{self._scopes[name]})")
+            locations[name] = f", !dbg !{node}"
+        return locations[name]
 
     def _node(self, body: str) -> int:
         self._nodes.append(body)
@@ -158,7 +168,7 @@ def located_text(module: Module) -> tuple[str, Origins]:
     """Return a module's text with a debug location for each instruction, and what they stand for.
 
     Args:
-        module: without debug information; its names are unique (`names.py`).
+        module: without debug information; its names are unique (`names.py`). `Origins.parse` takes it apart.
     """
     writer = _Writer(module)
     return writer.text(), writer.origins()

@@ -77,7 +77,7 @@ class Module:
 
     def declare(self, callees: Iterable[Callee]) -> None:
         """Add functions to call that the module lacks, before the first one with a body."""
-        self._check_owned()
+        self.check_owned()
         added = [(callee.name, callee) for callee in callees if callee.name not in self.callees]
         known = list(self.callees.items())
         place = next((place for place, (name, _) in enumerate(known) if name in self.functions), len(known))
@@ -85,7 +85,7 @@ class Module:
 
     def add_variable(self, variable: Variable) -> Variable:
         """Add a program-scope variable, under a name that nothing there has, and give it back."""
-        self._check_owned()
+        self.check_owned()
         self.variables[variable.name] = variable
         return variable
 
@@ -99,7 +99,7 @@ class Module:
         Args:
             operands: as they are spelled.
         """
-        self._check_owned()
+        self.check_owned()
         numbers = (int(key) for key in self.metadata if key.isdigit())
         number = str(1 + max(numbers, default=-1))
         self.metadata[number] = f"!{{{', '.join(operands)}}}"
@@ -111,6 +111,7 @@ class Module:
         for function in self.functions.values():
             function.seal()
 
-    def _check_owned(self) -> None:
+    def check_owned(self) -> None:
+        """Raise InternalError if it is sealed."""
         if self.is_sealed:
             raise InternalError("the module is sealed: copy it before you change it")

@@ -14,8 +14,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from coarsen.errors import InternalError, RefusalError
+from coarsen.ir.graph.former import FormerFunction, FormerModule
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Attachment, Block, Instruction
+from coarsen.ir.graph.instruction import Attachment, Instruction
 from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import named_in
@@ -42,17 +43,20 @@ _ATTACHED = re.compile(r" !([\w.]+) (!\d+)")
 _ARGUMENT_NAME = re.compile(r"%([-a-zA-Z$._0-9]+)")
 
 
-def parse_module(text: str, origin_of: OriginOf = lambda _node: UNKNOWN) -> Module:
+def parse_module(
+    text: str, origin_of: OriginOf = lambda _node: UNKNOWN, former: FormerModule | None = None
+) -> Module:
     """Parse a module.
 
     Args:
         text: as LLVM prints it.
         origin_of: gives the origin of an instruction with a debug location.
+        former: the module before LLVM had it: what came back as it was isn't read again.
 
     Raises:
         RefusalError: `unsupported-instruction`, for what no kernel in normal form has.
     """
-    return _ModuleParser(text.split("\n"), origin_of).parse()
+    return _ModuleParser(text.split("\n"), origin_of, former).parse()
 
 
 def open_module(text: str) -> Module:
@@ -82,8 +86,11 @@ def parse_signature(function: UnreadFunction) -> Function:
 class _ModuleParser:
     """Sorts a module's lines and reads them; without `origin_of`, functions stay unread, with their locations."""
 
-    def __init__(self, lines: Sequence[str], origin_of: OriginOf | None) -> None:
+    def __init__(
+        self, lines: Sequence[str], origin_of: OriginOf | None, former: FormerModule | None = None
+    ) -> None:
         self._lines = lines
+        self._former = former or FormerModule()
         self._origin_of = origin_of
         self._module = Module()
         self._structures: dict[str, StructType] = {}
@@ -94,7 +101,8 @@ class _ModuleParser:
         bodies = list(self._sort())
         self._module.structures = self._structures
         for definition, body in bodies:
-            function = _FunctionParser(self._structures, self._program_scope, self._origin_of)
+            former = self._former.function(definition["name"] or definition["quoted"])
+            function = _FunctionParser(self._structures, self._program_scope, self._origin_of, former)
             self._add(function.parse(definition, body))
         return self._module
 
@@ -117,7 +125,10 @@ class _ModuleParser:
         while position < len(self._lines):
             line = self._lines[position]
             position += 1
-            definition = _FUNCTION.match(line)
+            if line.startswith("!"):
+                self._take_node(line)
+                continue
+            definition = _FUNCTION.match(line) if line.startswith("define ") else None
             if definition is not None:
                 self._callee(definition["name"] or definition["quoted"], "")
                 end = self._lines.index("}", position)
@@ -146,15 +157,14 @@ class _ModuleParser:
             space = _SPACE.search(_before_type(match[3]))
             name, (definition, attached) = match[1] or match[2], split_attachments(match[3])
             definition += "".join(f", !{kind} {node}" for kind, node in attached if self._is_kept(kind))
-            variable = module.variables[name] = Variable(name, int(space[1]) if space else 0, definition)
+            variable = self._former.variable(name, int(space[1]) if space else 0, definition)
+            module.variables[name] = variable
             if not variable.is_alias:
                 self._program_scope[name] = variable
         elif match := _CALLEE.match(line):
             self._callee(match[1] or match[2], line if self._is_kept("dbg") else re.sub(r" !dbg !\d+", "", line))
         elif match := _GROUP.match(line):
             module.attribute_groups[match[1]] = match[2]
-        elif match := _NODE.match(line):
-            module.metadata[match[1]] = match[2]
         elif line.startswith(("$", "module asm ")):
             module.preamble = (*module.preamble, line)
         elif line.startswith("source_filename"):
@@ -162,11 +172,20 @@ class _ModuleParser:
         elif line and not line.startswith(";"):
             raise _unsupported(line)
 
+    def _take_node(self, line: str) -> None:
+        name, _, body = line[1:].partition(" = ")  # most are numbers
+        if not name.isdecimal():
+            match = _NODE.match(line)
+            if match is None:
+                raise _unsupported(line)
+            name, body = match[1], match[2]
+        self._module.metadata[name] = body
+
     def _is_kept(self, kind: str) -> bool:
         return kind != "dbg" or self._origin_of is None
 
     def _callee(self, name: str, declaration: str) -> None:
-        callee = Callee(name, declaration)
+        callee = self._former.callee(name, declaration)
         self._module.callees[name] = self._program_scope[name] = callee
 
     def _define_structures(self, definitions: Sequence[tuple[str, str]]) -> None:
@@ -203,47 +222,57 @@ class _FunctionParser:
         structures: dict[str, StructType],
         program_scope: dict[str, Variable | Callee],
         origin_of: OriginOf | None,
+        former: FormerFunction | None = None,
     ) -> None:
         self._structures = structures
         self._keeps_debug = origin_of is None
         self._origin_of = origin_of or (lambda _node: UNKNOWN)
+        self._former = former or FormerFunction()
         self._values = ValueParser(program_scope)
 
     def parse(self, definition: re.Match[str], body: Sequence[str]) -> Function:
         """Return the function of a `define` line and the lines up to the closing brace."""
         function = self.signature(definition)
         lines = [line for line in body if line and not line.lstrip().startswith((";", "#dbg_"))]
-        for line in lines:
-            if not line.startswith(" "):
-                block = function.append(Block(line.partition(":")[0]))
-                self._values.add_block(block)
-        blocks = iter(function.blocks)
-        current = None
-        for line in lines:
-            if not line.startswith(" "):
-                current = next(blocks)
-            elif current is None:
-                raise InternalError(f"the first block of '{function.name}' has no name")
-            else:
-                current.append(self._instruction(line.strip()))
+        starts = [index for index, line in enumerate(lines) if not line.startswith(" ")]
+        if starts[:1] != [0]:
+            raise InternalError(f"the first block of '{function.name}' has no name")
+        for start in starts:
+            block = function.append(self._former.block(lines[start].partition(":")[0]))
+            self._values.add_block(block)
+        for block, start, end in zip(function.blocks, starts, [*starts[1:], len(lines)], strict=True):
+            block.extend([self._instruction(line.strip()) for line in lines[start + 1 : end]])
         for block in function.blocks:
             block.origin = block.terminator.origin
         for named in named_in(function):
             named.has_unique_name = True
         self._values.check_complete()
+        self._former.forget(self._values.defined)
         return function
 
     def _instruction(self, line: str) -> Instruction:
         text, attached = split_attachments(line)
-        location = next((node.removeprefix("!") for kind, node in attached if kind == "dbg"), "")
+        location, kept = "", []
+        for attachment in attached:
+            if attachment[0] == "dbg":
+                location = attachment[1].removeprefix("!")
+            else:
+                kept.append(attachment)
         origin = self._origin_of(location)
+        instruction = self._without_metadata(text, origin)
+        instruction.attachments, instruction.origin = tuple(kept), origin
+        return instruction
+
+    def _without_metadata(self, text: str, origin: Origin) -> Instruction:
+        known = self._former.instruction(text)
+        if known is not None:
+            if known.name:
+                self._values.define(known)
+            return known
         try:
-            instruction = parse_instruction(text, self._values, self._structures)
+            return parse_instruction(text, self._values, self._structures)
         except RefusalError as refusal:
             raise RefusalError(refusal.code, refusal.reason, origin.position) from None
-        instruction.attachments = tuple(a for a in attached if a[0] != "dbg")
-        instruction.origin = origin
-        return instruction
 
     def signature(self, definition: re.Match[str]) -> Function:
         """Return the function of a `define` line, without blocks."""
@@ -251,7 +280,7 @@ class _FunctionParser:
         scanner = Scanner(definition.string, self._structures)
         scanner.position = definition.end() + 1
         while not definition.string.startswith(")", scanner.position):
-            argument = _argument(scanner)
+            argument = self._former.argument(_argument(scanner))
             function.arguments.append(argument)
             self._values.add_argument(argument)
         rest = definition.string[scanner.position + 1 :].removesuffix(" {")

@@ -5,7 +5,7 @@ Until then a name is a wish. What has a unique name keeps it: a kernel's own val
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.operands import Named
@@ -24,19 +24,21 @@ def make_names_unique(function: Function, taken: Iterable[str] = ()) -> None:
     """
     function.check_owned()
     names = FreeNames(taken)
-    names.keep(named.name for named in named_in(function) if named.has_unique_name)
-    for named in named_in(function):
+    all_named = named_in(function)
+    names.keep([named.name for named in all_named if named.has_unique_name])
+    for named in all_named:
         if not named.has_unique_name:
             named.name = names.take(named.name or _NAMELESS)
             named.has_unique_name = True
 
 
-def named_in(function: Function) -> Iterator[Named]:
-    """Yield what has a name in a function: arguments, then each block and the results in it."""
-    yield from function.arguments
+def named_in(function: Function) -> Sequence[Named]:
+    """Return what has a name in a function: arguments, then each block and the results in it."""
+    found: list[Named] = [*function.arguments]
     for block in function.blocks:
-        yield block
-        yield from (i for i in block.instructions if not isinstance(i.type, VoidType))
+        found.append(block)
+        found += [i for i in block.instructions if not isinstance(i.type, VoidType)]
+    return found
 
 
 class FreeNames:

@@ -6,7 +6,7 @@ Instructions and blocks, which can be operands too, have files of their own (`in
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from coarsen.errors import InternalError
@@ -74,8 +74,8 @@ class Operand:
         """Return True if it is computed or passed at run time (an instruction's result or an argument)."""
         return self.kind in (ValueKind.INSTRUCTION, ValueKind.ARGUMENT)
 
-    def referenced(self) -> Iterator[Named]:
-        """Yield what keeps uses where this is an operand: itself, or what a constant names."""
+    def referenced(self) -> Sequence[Named]:
+        """Return what keeps uses where this is an operand: itself, or what a constant names."""
         raise NotImplementedError
 
     def replaced(self, old: Named, new: Operand) -> Operand:
@@ -119,9 +119,9 @@ class Named(Operand):
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError("a graph is too deep to be pickled or copied link by link: use `stored` or `copy_module`")
 
-    def referenced(self) -> Iterator[Named]:
-        """Yield itself."""
-        yield self
+    def referenced(self) -> Sequence[Named]:
+        """Return itself."""
+        return (self,)
 
     def replaced(self, old: Named, new: Operand) -> Operand:
         """Return `new` if this is `old`."""
@@ -195,17 +195,21 @@ class Constant(Operand):
     @property
     def text(self) -> str:
         """LLVM's text without the type."""
-        return "".join(part if isinstance(part, str) else part.spelling for part in self.parts)
+        first = self.parts[0]
+        if len(self.parts) == 1 and isinstance(first, str):
+            return first
+        return "".join([part if isinstance(part, str) else part.spelling for part in self.parts])
 
     @property
     def spelling(self) -> str:
         """LLVM's text without the type."""
         return self.text
 
-    def referenced(self) -> Iterator[Named]:
-        """Yield the variables and functions that it names, each once."""
-        if len(self.parts) > 1:
-            yield from dict.fromkeys(part for part in self.parts if not isinstance(part, str))
+    def referenced(self) -> Sequence[Named]:
+        """Return the variables and functions that it names, each once."""
+        if len(self.parts) == 1:
+            return ()
+        return tuple(dict.fromkeys(part for part in self.parts if not isinstance(part, str)))
 
     def replaced(self, old: Named, new: Operand) -> Operand:
         """Return the constant with another variable in it.

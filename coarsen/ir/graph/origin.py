@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coarsen.errors import SourcePosition
 from coarsen.ir.graph.display_name import NAMELESS, DisplayName
@@ -41,21 +41,28 @@ class Origin:
     role: Role = Role.SOURCE
     replica: int | None = None
 
+    def __hash__(self) -> int:
+        # Not of all of it: origins are looked up for each instruction, and these tell nearly all of them apart.
+        place = self.position
+        return hash((self.name.base, self.replica, place and (place.line, place.column)))
+
     def for_replica(self, replica: int | None, role: Role | None = None) -> Origin:
         """Return the origin of a replica's copy, in another role if one is given."""
         return Origin(self.position, self.call_position, self.name, role or self.role, replica)
 
     def with_role(self, role: Role) -> Origin:
         """Return the same place and name in another role."""
-        return replace(self, role=role)
+        return Origin(self.position, self.call_position, self.name, role, self.replica)
 
     def called(self, name: DisplayName) -> Origin:
         """Return the same place and role of a value of another name."""
-        return replace(self, name=name)
+        if name is self.name or name == self.name:
+            return self
+        return Origin(self.position, self.call_position, name, self.role, self.replica)
 
     def merged(self, other: Origin) -> Origin:
         """Return the origin of a value that now stands for another one as well: this one's, for both replicas."""
-        return self if self.replica == other.replica else replace(self, replica=None)
+        return self if self.replica == other.replica else self.for_replica(None)
 
 
 UNKNOWN = Origin(role=Role.COMPILER)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.instruction import Attachment, Block, Instruction
 from coarsen.ir.graph.instruction_writers import WRITERS
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument
+from coarsen.ir.graph.written import Written
 from coarsen.ir.types import StructType, VoidType, quoted
 
-Suffix = Callable[[Instruction], str]
-"""What to write after an instruction: a debug location, or nothing."""
+Suffix = Callable[[Instruction, str], str]
+"""What to write after an instruction, by it and its text without attachments: a debug location, or nothing."""
 FunctionSuffix = Callable[[Function], str]
 """What to write before a function's body: its debug information, or nothing."""
 
 
-def no_suffix(_instruction: Instruction) -> str:
+def no_suffix(_instruction: Instruction, _text: str) -> str:
     """Write nothing after an instruction."""
     return ""
 
@@ -80,14 +81,15 @@ def tail_lines(module: Module) -> Iterator[str]:
     yield from (f"!{key} = {body}" for key, body in module.metadata.items())
 
 
-def function_lines(function: Function, suffix: Suffix = no_suffix, function_suffix: str = "") -> Iterator[str]:
-    """Yield the lines of a function, `function_suffix` standing before its body."""
-    yield f"{signature_text(function)}{function_suffix} {{"
+def function_lines(function: Function, suffix: Suffix = no_suffix, function_suffix: str = "") -> list[str]:
+    """Return the lines of a function, `function_suffix` standing before its body."""
+    lines = [f"{signature_text(function)}{function_suffix} {{"]
     for block in function.blocks:
         if block is not function.entry:
-            yield ""
-        yield from block_lines(block, suffix)
-    yield "}"
+            lines.append("")
+        lines += block_lines(block, suffix)
+    lines.append("}")
+    return lines
 
 
 def signature_text(function: Function) -> str:
@@ -102,18 +104,29 @@ def argument_text(argument: Argument) -> str:
     return " ".join(part for part in (str(argument.type), argument.attributes, argument.spelling) if part)
 
 
-def block_lines(block: Block, suffix: Suffix = no_suffix) -> Iterator[str]:
-    """Yield the lines of a block, its name first."""
-    yield f"{block.name}:"
+def block_lines(block: Block, suffix: Suffix = no_suffix) -> list[str]:
+    """Return the lines of a block, its name first."""
+    lines = [f"{block.name}:"]
     for instruction in block.instructions:
-        yield f"  {instruction_text(instruction)}{suffix(instruction)}"
+        text = _without_attachments(instruction)
+        attached = _written(instruction.attachments) if instruction.attachments else ""
+        lines.append(f"  {text}{attached}{suffix(instruction, text)}")
+    return lines
 
 
-def instruction_text(instruction: Instruction) -> str:
+def instruction_text(instruction: Written) -> str:
     """Return LLVM's line of an instruction, without indentation."""
-    assignment = f"%{instruction.name} = " if not isinstance(instruction.type, VoidType) else ""
-    attached = "".join(f", !{kind} {node}" for kind, node in instruction.attachments)
-    return f"{assignment}{WRITERS[instruction.opcode](instruction)}{attached}"
+    text = _without_attachments(instruction)
+    return text + _written(instruction.attachments) if instruction.attachments else text
+
+
+def _without_attachments(instruction: Written) -> str:
+    text = WRITERS[instruction.opcode](instruction)
+    return text if isinstance(instruction.type, VoidType) else f"%{instruction.name} = {text}"
+
+
+def _written(attachments: tuple[Attachment, ...]) -> str:
+    return "".join([f", !{kind} {node}" for kind, node in attachments])
 
 
 def _body_of(structure: StructType, module: Module) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Named, Operand
@@ -36,10 +37,13 @@ class ValueMap:
 
     def find(self, original: Named) -> Operand:
         """Return what stands for something with a name: itself if nothing else does."""
-        found = self._own.get(original)
-        if found is not None:
-            return found
-        return original if self._under is None else self._under.find(original)
+        values: ValueMap | None = self
+        while values is not None:
+            found = values._own.get(original)
+            if found is not None:
+                return found
+            values = values._under
+        return original
 
     def operand(self, original: Operand) -> Operand:
         """Return what stands for an operand, also for a constant that names variables."""
@@ -126,4 +130,4 @@ def copy_blocks(blocks: Iterable[Block], values: ValueMap, origin: OriginMap = s
 
 def for_replica(replica: int | None, role: Role | None = None) -> OriginMap:
     """Return the map that gives copies the origin of a replica's, in another role if one is given."""
-    return lambda origin: origin.for_replica(replica, role)
+    return partial(Origin.for_replica, replica=replica, role=role)

@@ -68,6 +68,11 @@ class ValueParser:
         """Let a block be found."""
         self._blocks[block.name] = block
 
+    @property
+    def defined(self) -> Mapping[str, Named]:
+        """The arguments and the results that were read so far, by name."""
+        return self._local
+
     def check_complete(self) -> None:
         """Raise InternalError if a value was used that no line defined."""
         if self._later:

@@ -15,8 +15,9 @@ from coarsen.ir.graph import instruction as graph
 from coarsen.ir.graph.declarations import attributes_of_callees
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Constant, Operand
-from coarsen.ir.graph.printer import argument_text, instruction_text
+from coarsen.ir.graph.printer import argument_text
 from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.kernel import Argument, Block, Instruction, Kernel, Value
 from coarsen.ir.metadata import Metadata
@@ -98,14 +99,15 @@ class _Views:
 
     def instruction(self, instruction: graph.Instruction) -> Instruction:
         """Return the view of an instruction."""
+        blocks = tuple([block.name for block in instruction.blocks])
+        is_phi = instruction.opcode is Opcode.PHI
         return Instruction(
             instruction.name,
             instruction.opcode,
             instruction.type,
             tuple(map(self._value, instruction.operands)),
-            instruction_text(instruction),
-            instruction.incoming,
-            instruction.targets,
+            blocks if is_phi else (),
+            () if is_phi else blocks,
             instruction.origin,
             instruction.flags,
             instruction.detail,

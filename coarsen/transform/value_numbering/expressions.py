@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.ir.graph.details import CallSite
+from coarsen.ir.graph.details import CallSite, Detail
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
+from coarsen.ir.types import Type
 
 Key = tuple[Hashable, ...]
 # Hints for an optimiser, which have nothing to do with the result.
@@ -23,7 +24,7 @@ _NOT_UNDEFINED = "noundef"
 
 
 class Expressions:
-    """Finds the keys of a function's instructions.
+    """Finds the keys of a function's instructions, which stay as they are meanwhile.
 
     Args:
         effects: the judge of the instructions.
@@ -31,6 +32,9 @@ class Expressions:
 
     def __init__(self, effects: EffectsOfKernel) -> None:
         self._effects = effects
+        self._numbers: dict[Hashable, int] = {}
+        # By identity, which the instructions keep: copies have the details and types of their originals.
+        self._number_of: dict[int, int] = {}
 
     def key(self, instruction: Instruction, operands: Sequence[Operand], memory: int) -> Key | None:
         """Return an instruction's key; None where two that look alike may differ in value.
@@ -41,19 +45,25 @@ class Expressions:
             memory: the state of memory where it stands (`memory_order.py`).
         """
         if self._effects.is_function_of_operands(instruction):
-            return (*_shape(instruction), *operands)
+            return (*self._shape(instruction), *operands)
         if instruction.opcode is Opcode.LOAD and not self._effects.of(instruction).orders:
-            return (*_shape(instruction), *operands, memory)
+            return (*self._shape(instruction), *operands, memory)
         if instruction.opcode is Opcode.PHI:
-            return (*_shape(instruction), *operands, *instruction.blocks, instruction.block)
+            return (*self._shape(instruction), *operands, *instruction.blocks, instruction.block)
         return None
 
+    def _shape(self, instruction: Instruction) -> Key:
+        """The part of a key that is not the operands."""
+        said, type_ = self._number(instruction.detail), self._number(instruction.type)
+        return (instruction.opcode, instruction.flags, said, type_, instruction.attachments)
 
-def _shape(instruction: Instruction) -> Key:
-    """The part of a key that is not the operands."""
-    detail = instruction.detail
-    said = _site(detail) if isinstance(detail, CallSite) else detail
-    return (instruction.opcode, instruction.flags, said, instruction.type, instruction.attachments)
+    def _number(self, said: Detail | Type) -> int:
+        """A number for a detail or a type: keys are looked up more than once, and to hash those takes long."""
+        number = self._number_of.get(id(said))
+        if number is None:
+            meant = _site(said) if isinstance(said, CallSite) else said
+            number = self._number_of[id(said)] = self._numbers.setdefault(meant, len(self._numbers))
+        return number
 
 
 def _site(site: CallSite) -> Hashable:

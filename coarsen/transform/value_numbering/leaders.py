@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.transform.value_numbering.dominance import Dominance
@@ -13,8 +13,7 @@ from coarsen.transform.value_numbering.surely_defined import SurelyDefined
 _MAXIMUM_LEADERS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Leader:
+class Leader(NamedTuple):
     """A value that may stand for later ones: its block's name, and whether overflow makes it poison."""
 
     value: Instruction
@@ -32,7 +31,10 @@ class Leaders:
 
     def find(self, key: Key, block: str) -> Instruction | None:
         """Return the value that is known under a key and that may be used in a block."""
-        for leader in self._leaders.get(key, ())[-_MAXIMUM_LEADERS:]:
+        known = self._leaders.get(key)
+        if known is None:
+            return None
+        for leader in known[-_MAXIMUM_LEADERS:]:
             if self._dominance.may_use(block, leader.block) and (
                 not leader.may_be_poison or self._defined.is_defined(leader.value, block)
             ):

@@ -23,7 +23,7 @@ from coarsen.analysis.control_flow import flow_graph
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.types import VoidType
 from coarsen.transform.value_numbering.dominance import Dominance
 from coarsen.transform.value_numbering.expressions import Expressions
@@ -58,7 +58,7 @@ class _Numbering:
     """
 
     def __init__(self, function: Function, effects: EffectsOfKernel, is_distinct: bool) -> None:
-        self.replaced: dict[Operand, Operand] = {}
+        self.replaced: dict[Named, Operand] = {}
         self.shorter: dict[Instruction, Shorter] = {}
         flow = flow_graph(function)
         dominance = Dominance(flow)
@@ -81,7 +81,8 @@ class _Numbering:
             self._memory.leave(name)
 
     def _share(self, instruction: Instruction, block: str) -> None:
-        operands = [self.replaced.get(operand, operand) for operand in instruction.operands]
+        replaced = self.replaced
+        operands = [replaced.get(o, o) if isinstance(o, Named) else o for o in instruction.operands]
         key = self._expressions.key(instruction, operands, self._memory.state(instruction))
         known = simplified(instruction, operands) or (None if key is None else self._leaders.find(key, block))
         found = known or self._sums.share(instruction, operands, block)

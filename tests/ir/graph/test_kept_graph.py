@@ -12,6 +12,7 @@ import pytest
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph import module_parser
+from coarsen.ir.graph.former import FormerModule
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Callee, Variable
 from coarsen.ir.graph.origin import Origin
@@ -125,7 +126,7 @@ def test_a_copy_is_the_caller_s_own() -> None:
     before = said(kernel.graph)
     module = kernel.editable_graph()
     assert said(module) == before
-    module.function("k").replace_blocks([])
+    module.function("k").entry.replace_instructions([])
     module.add_node(["i32 1"])
     assert said(kernel.graph) == before
 
@@ -142,9 +143,11 @@ def test_a_text_is_parsed_once_each_time_that_llvm_gives_one_back(monkeypatch: p
     texts: Counter[str] = Counter()
 
     class Counting(module_parser._ModuleParser):
-        def __init__(self, lines: Sequence[str], origin_of: module_parser.OriginOf) -> None:
+        def __init__(
+            self, lines: Sequence[str], origin_of: module_parser.OriginOf, former: FormerModule | None = None
+        ) -> None:
             texts["\n".join(lines)] += 1
-            super().__init__(lines, origin_of)
+            super().__init__(lines, origin_of, former)
 
     monkeypatch.setattr(module_parser, "_ModuleParser", Counting)
     lowered = lower(SOURCE)

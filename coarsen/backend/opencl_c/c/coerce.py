@@ -29,7 +29,7 @@ from coarsen.backend.opencl_c.c.types import (
 def coerce(operand: Expression, type_: CType) -> Expression:
     """Return the operand with the type that is asked for, of the same bits."""
     have = operand.type
-    if have == type_ or isinstance(type_, (Record, Opaque, Array)):
+    if have is type_ or have == type_ or isinstance(type_, (Record, Opaque, Array)):
         return operand
     if isinstance(have, Vector) and isinstance(type_, Vector):
         return _coerce_vector(operand, type_)

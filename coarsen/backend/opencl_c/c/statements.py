@@ -112,7 +112,9 @@ def all_statements(body: list[Statement]) -> Iterator[Statement]:
             yield statement
             if isinstance(statement, Loop):
                 yield from (*statement.init, *statement.step)
-            pending.extend(lists_of(statement))
+                pending.append(statement.body)
+            elif isinstance(statement, If):
+                pending += (statement.then, statement.otherwise)
 
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:

@@ -250,8 +250,8 @@ def round_up(number: int, multiple: int) -> int:
 
 def with_sign(type_: CType, *, signed: bool) -> CType:
     """Return the integer type of the same size with the sign that is asked for; others come back as they are."""
-    if isinstance(type_, Scalar) and type_.kind in ("signed", "unsigned"):
-        return integer(type_.size * 8, signed=signed)
+    if isinstance(type_, Scalar):
+        return integer(type_.size * 8, signed=signed) if type_.kind in ("signed", "unsigned") else type_
     if isinstance(type_, Vector) and type_.element.kind in ("signed", "unsigned") and not type_.is_mask:
         return replace(type_, element=integer(type_.element.size * 8, signed=signed))
     return type_
@@ -273,10 +273,14 @@ def element_of(type_: CType) -> Scalar:
 
 def same_bits(first: CType, second: CType) -> bool:
     """Return True if both types read memory alike, an integer's sign apart."""
-    if isinstance(first, Pointer) and isinstance(second, Pointer):
-        return first.space == second.space
     if first is second:
         return True
+    if isinstance(first, Pointer) and isinstance(second, Pointer):
+        return first.space == second.space
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, Scalar) and isinstance(second, Scalar) and first.size != second.size:
+        return False
     return with_sign(first, signed=True) == with_sign(second, signed=True)
 
 

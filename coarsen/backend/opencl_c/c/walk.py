@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from coarsen.backend.opencl_c.c.tree import (
     AddressOf,
@@ -53,14 +53,13 @@ def parts_of(expression: Expression) -> tuple[Expression, ...]:
     return ()
 
 
-def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression and all that it is made of."""
-    pending = [expression]
-    while pending:
-        current = pending.pop()
-        yield current
+def walk(expression: Expression) -> Sequence[Expression]:
+    """Return an expression and all that it is made of."""
+    found = [expression]
+    for current in found:  # which grows by the parts of each
         if not isinstance(current, _LEAVES):
-            pending.extend(parts_of(current))
+            found += parts_of(current)
+    return found
 
 
 def names_in(expression: Expression | None) -> frozenset[str]:
@@ -69,7 +68,7 @@ def names_in(expression: Expression | None) -> frozenset[str]:
         return _NOTHING
     if isinstance(expression, Name):
         return frozenset((expression.text,))
-    return frozenset(part.text for part in walk(expression) if isinstance(part, Name))
+    return frozenset([part.text for part in walk(expression) if isinstance(part, Name)])
 
 
 def note_mentions(expression: Expression, types: set[CType], functions: set[str]) -> None:

@@ -6,7 +6,7 @@ names the origin instead: `(float4)(x, y, v.zw)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -173,17 +173,14 @@ class Dataflow:
             known = self._operands[id(instruction)] = tuple(self._find_operands(instruction))
         return known
 
-    def _find_operands(self, instruction: Instruction) -> Iterator[Value]:
+    def _find_operands(self, instruction: Instruction) -> Iterable[Value]:
         if isinstance(instruction.type, VectorType) and self.builds_vector(instruction):
-            yield from self._lane_operands(instruction)
-        elif instruction.opcode == "extractelement":
-            yield from self._extract_operands(instruction)
-        elif instruction.opcode == "extractvalue":
-            yield from self._member_operands(instruction)
-        else:
-            times = _repetitions(instruction)
-            for operand in instruction.arguments * times:
-                yield self.origin(operand)
+            return self._lane_operands(instruction)
+        if instruction.opcode == "extractelement":
+            return self._extract_operands(instruction)
+        if instruction.opcode == "extractvalue":
+            return self._member_operands(instruction)
+        return map(self.origin, instruction.arguments * _repetitions(instruction))
 
     def _lane_operands(self, instruction: Instruction) -> Iterator[Value]:
         previous: Value | None = None
@@ -247,7 +244,7 @@ def constant_mask(value: Value) -> tuple[bool, ...] | None:
 
 def _repetitions(instruction: Instruction) -> int:
     """Return how often the text of an intrinsic names its operands."""
-    return 2 if instruction.callee.startswith(_NAMED_TWICE) else 1
+    return 2 if instruction.opcode == "call" and instruction.callee.startswith(_NAMED_TWICE) else 1
 
 
 def _count(instruction: Instruction) -> int:

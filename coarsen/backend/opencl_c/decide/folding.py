@@ -9,14 +9,16 @@ nothing and `a[i]` reads better than a pointer. Names that the source gave keep 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.source_names import source_name
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.types import IntegerType, PointerType, VectorType
+from coarsen.ir.types import IntegerType, PointerType, Type, VectorType
 
 _MAXIMUM_DEPTH = 24
 _MAXIMUM_SIZE = 32
@@ -25,12 +27,11 @@ _FREE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A place in a block: the number of an instruction there, or past the last one for what leaves the block."""
 
     block: str
-    index: int
+    place: int
 
 
 @dataclass(slots=True)
@@ -72,15 +73,35 @@ class _Planner:
         self.sizes: dict[Site, int] = {}
         self.inlined: set[str] = set()
         self.variables: set[str] = set()
-        self.live = _live_values(kernel, dataflow, effects)
+        # By identity, which the kernel keeps: hashing an instruction reads all of it.
+        self.effective = frozenset(id(each) for each in kernel.instructions() if effects.has_effect(each))
+        self.live = self._live_values()
         self.writes = {block.name: self._write_counts(block.instructions) for block in kernel.blocks}
 
     def _write_counts(self, instructions: tuple[Instruction, ...]) -> list[int]:
         """For each place in a block, how many instructions before it may write memory."""
         counts = [0]
         for instruction in instructions:
-            counts.append(counts[-1] + self.effects.has_effect(instruction))
+            counts.append(counts[-1] + (id(instruction) in self.effective))
         return counts
+
+    def _live_values(self) -> frozenset[str]:
+        """The values that something with an effect needs."""
+        live: set[str] = set()
+        pending = [i for i in self.kernel.instructions() if not i.name or id(i) in self.effective]
+        pending = [i for i in pending if not self.effects.is_ignored(i)]
+        while pending:
+            instruction = pending.pop()
+            for value in self._named_by(instruction):
+                if value.kind is ValueKind.INSTRUCTION and value.text not in live:
+                    live.add(value.text)
+                    pending.append(self.kernel.definition[value.text])
+        return frozenset(live)
+
+    def _named_by(self, instruction: Instruction) -> Iterable[Value]:
+        if instruction.opcode == "phi":
+            return map(self.dataflow.origin, instruction.operands)
+        return self.dataflow.operands(instruction)
 
     def run(self) -> Folding:
         for name in reversed(self.flow.reverse_postorder):
@@ -109,7 +130,7 @@ class _Planner:
             return
         if instruction.opcode == "alloca" or self.effects.is_ignored(instruction):
             return
-        stands = self.effects.has_effect(instruction) or not name
+        stands = not name or id(instruction) in self.effective
         uses = self.uses.get(name)
         if not stands and (name not in self.live or uses is None):
             return
@@ -152,6 +173,8 @@ class _Planner:
 
     def _must_fold(self, instruction: Instruction) -> bool:
         """Values of types that a variable can't have: pairs of result and overflow, samplers."""
+        if instruction.opcode != "call":
+            return False
         callee = instruction.callee
         return ".with.overflow" in callee or callee == "__translate_sampler_initializer"
 
@@ -162,7 +185,7 @@ class _Planner:
             )
         if instruction.opcode in ("sext", "zext"):
             is_scalar = isinstance(instruction.type, IntegerType)
-            return is_scalar and instruction.operands[0].type != IntegerType(1)
+            return is_scalar and not _is_condition(instruction.operands[0].type)
         if instruction.opcode == "extractelement":
             return len(self.dataflow.operands(instruction)) < 2
         if instruction.opcode == "shufflevector":
@@ -184,7 +207,7 @@ class _Planner:
         if target.block != site.block:
             return False
         counts = self.writes[site.block]
-        return counts[min(target.index, len(counts) - 1)] == counts[site.index]
+        return counts[min(target.place, len(counts) - 1)] == counts[site.place]
 
     def _would_contract(self, instruction: Instruction) -> bool:
         """Return True if a product folded into a sum would let C fuse what the source kept apart."""
@@ -194,7 +217,7 @@ class _Planner:
         )
 
     def _keeps_name(self, instruction: Instruction, uses: _Uses) -> bool:
-        if uses.users == ["phi"] or instruction.type == IntegerType(1):
+        if uses.users == ["phi"] or _is_condition(instruction.type):
             return False
         is_named = source_name(instruction) is not None
         if isinstance(instruction.type, VectorType) and self.dataflow.builds_vector(instruction):
@@ -202,16 +225,5 @@ class _Planner:
         return is_named
 
 
-def _live_values(kernel: Kernel, dataflow: Dataflow, effects: EffectsOfKernel) -> frozenset[str]:
-    """The values that something with an effect needs."""
-    live: set[str] = set()
-    pending = [i for i in kernel.instructions() if effects.has_effect(i) or not i.name]
-    pending = [i for i in pending if not effects.is_ignored(i)]
-    while pending:
-        instruction = pending.pop()
-        values = instruction.operands if instruction.opcode == "phi" else dataflow.operands(instruction)
-        for value in map(dataflow.origin, values):
-            if value.kind is ValueKind.INSTRUCTION and value.text not in live:
-                live.add(value.text)
-                pending.append(kernel.definition[value.text])
-    return frozenset(live)
+def _is_condition(type_: Type) -> bool:
+    return isinstance(type_, IntegerType) and type_.width == 1

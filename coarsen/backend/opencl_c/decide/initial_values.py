@@ -14,6 +14,8 @@ from coarsen.ir.details import source_element_type
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.types import ArrayType, StructType, Type
 
+_FILLING = ("llvm.memcpy", "llvm.memset")
+
 
 @dataclass(frozen=True, slots=True)
 class InitialValue:
@@ -27,6 +29,8 @@ class InitialValue:
 def initial_values(kernel: Kernel) -> Mapping[str, InitialValue]:
     """Return the initial values of private arrays and structures, by their names in LLVM."""
     found: dict[str, InitialValue] = {}
+    if not any(callee.startswith(_FILLING) for callee in kernel.callees):
+        return found
     touched: set[str] = set()
     for instruction in kernel.blocks[0].instructions:
         used = {operand.text for operand in instruction.operands if operand.is_local}
@@ -41,7 +45,7 @@ def initial_values(kernel: Kernel) -> Mapping[str, InitialValue]:
 
 def _filled_whole(kernel: Kernel, instruction: Instruction) -> str:
     """The array that a copy or fill covers exactly, or an empty text."""
-    if not instruction.callee.startswith(("llvm.memcpy", "llvm.memset")) or instruction.is_volatile:
+    if instruction.opcode != "call" or not instruction.callee.startswith(_FILLING) or instruction.is_volatile:
         return ""
     target, _, length, *_ = instruction.arguments
     source = kernel.definition.get(target.text) if target.kind is ValueKind.INSTRUCTION else None

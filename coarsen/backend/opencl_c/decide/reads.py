@@ -22,15 +22,18 @@ class Reads:
 
     def of_values(self, values: Iterable[Value]) -> frozenset[str]:
         """Return the variables that the text of these values names."""
-        found: set[str] = set()
-        for value in map(self.dataflow.origin, values):
-            if value.kind is ValueKind.INSTRUCTION:
-                found |= self._of(value.text)
-        return frozenset(found)
+        return self._of_origins(map(self.dataflow.origin, values))
 
     def of_instruction(self, instruction: Instruction) -> frozenset[str]:
         """Return the variables that an instruction's own text names."""
-        return self.of_values(self.dataflow.operands(instruction))
+        return self._of_origins(self.dataflow.operands(instruction))
+
+    def _of_origins(self, origins: Iterable[Value]) -> frozenset[str]:
+        found: set[str] = set()
+        for value in origins:
+            if value.kind is ValueKind.INSTRUCTION:
+                found |= self._of(value.text)
+        return frozenset(found)
 
     def _of(self, name: str) -> frozenset[str]:
         if name in self.folding.variables:

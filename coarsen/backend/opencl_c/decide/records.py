@@ -24,6 +24,7 @@ from coarsen.ir.types import ArrayType, StructType, Type
 
 _STRUCTURE_INDEX = 3
 _INDENT = "    "
+_AGGREGATES = (ArrayType, StructType)
 
 
 def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
@@ -83,16 +84,16 @@ def structures_of(kernel: Kernel) -> Iterator[StructType]:
     for variable in kernel.globals.values():
         yield from _unnamed_in(variable.value_type)
     for instruction in kernel.instructions():
-        yield from _unnamed_in(instruction.type)
+        if isinstance(instruction.type, _AGGREGATES):
+            yield from _unnamed_in(instruction.type)
         if instruction.opcode in ("alloca", "getelementptr"):
             yield from _unnamed_in(source_element_type(instruction))
 
 
-def _unnamed_in(type_: Type) -> Iterator[StructType]:
+def _unnamed_in(type_: Type) -> tuple[StructType, ...]:
     while isinstance(type_, ArrayType):
         type_ = type_.element
-    if isinstance(type_, StructType) and not type_.name:
-        yield type_
+    return (type_,) if isinstance(type_, StructType) and not type_.name else ()
 
 
 def inner_records(type_: CType) -> list[Record]:

@@ -7,7 +7,7 @@ on it, since the writer converts wherever an operation needs the other sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from coarsen.backend.opencl_c.c.types import CType, Pointer, Scalar, Vector, element_of
 from coarsen.backend.opencl_c.decide.builtins import signature
@@ -139,13 +139,13 @@ class Signs:
         """Return True if a value should have a signed type; the usual choice where nothing says otherwise."""
         return self._votes.get(self._root(name), 0) >= 0
 
-    def _votes_of(self, instruction: Instruction) -> Iterator[Vote]:
+    def _votes_of(self, instruction: Instruction) -> Iterable[Vote]:
         if instruction.opcode == "load":
-            yield _result(instruction), self._memory_vote(instruction.operands[0], instruction)
-        elif instruction.opcode == "store":
-            yield instruction.operands[0], self._memory_vote(instruction.operands[1], instruction)
-        elif instruction.opcode in _VOTES:
-            yield from _VOTES[instruction.opcode](instruction)
+            return [(_result(instruction), self._memory_vote(instruction.operands[0], instruction))]
+        if instruction.opcode == "store":
+            return [(instruction.operands[0], self._memory_vote(instruction.operands[1], instruction))]
+        voting = _VOTES.get(instruction.opcode)
+        return voting(instruction) if voting is not None else ()
 
     def _memory_vote(self, address: Value, instruction: Instruction) -> int:
         """The declared type of what is loaded or stored, where it is an integer of that width."""

@@ -30,7 +30,7 @@ def statements_of(
         if instruction.opcode in ("phi", "alloca") or instruction.opcode in _TERMINATORS:
             continue
         if (
-            any(instruction is other for other in skipped)  # another one may say the same
+            (skipped and any(instruction is other for other in skipped))  # another one may say the same
             or effects.is_ignored(instruction)
             or instruction.name in translator.folding.inlined
         ):

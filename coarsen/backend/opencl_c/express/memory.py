@@ -61,9 +61,8 @@ def _load(translator: Translator, instruction: Instruction) -> Expression:
     if instruction.is_atomic:
         raise unsupported("an atomic load")
     place = place_of(translator, instruction, instruction.operands[0], instruction.type)
-    pointer = translator.value(instruction.operands[0])
     if is_under_aligned(instruction, place):
-        return _unaligned_load(place, pointer, alignment(instruction))
+        return _unaligned_load(place, translator.value(instruction.operands[0]), alignment(instruction))
     return place
 
 
