@@ -4,8 +4,12 @@ elements.py        all uses of the argument: which element, which bytes of it; o
 bounds.py          between which numbers an index is
 element_types.py   the record that an element is
 operand_arithmetic.py  arithmetic on operands
+demands.py         coordinates that are proved, and what a proof demands of a launch
+index_forms.py     what integers are, for such proofs
+coordinate_bounds.py  what values are less than
 digits.py          an element's coordinates, taken out of its index and proved
 extent_tests.py    what such a proof demands of extents, tested once at the kernel's start
+carries.py         coordinates that may be beside their row, built
 positions.py       where an element stands in an array of another order
 addresses.py       the address of those bytes in the new layout
 extents.py         how many elements there are: numbers, or arguments that the kernel gets

@@ -3,117 +3,83 @@
     matrix[row * width + column]      row < height, column < width hold there
                                       → coordinates (row, column), if width is the extent of dimension 1,
                                         height is at most that of dimension 0, and there are at most 2^32 elements
+    matrix[row * width + column - 1]  → coordinates (row, column - 1), or the last of the row before
+    matrix[row * 64 + column]         → the same if 64 is the extent of dimension 1
 
 An index is the extension of a number of w bits, or has 64 bits itself. That number is a polynomial modulo 2^w,
 whatever wraps (`analysis/algebra/bit_exact.py`). From the fastest dimension on, the polynomial is Q·A + R, where A
-is the same for the whole launch and R, in which A is not, is proved to be less than A; then Q takes its place.
-What is left for dimension 0 is proved to be less than something that is the same for the whole launch.
+is the same for the whole launch and R, in which A is not, is v + k modulo 2^w: v is a value that is proved to be
+less than A, k a number; then Q takes its place. What is left for dimension 0 is such a sum, too, its v proved to
+be less than something that is the same for the whole launch.
 
-What a proof rests on besides is the same for the whole launch, and tested there (`Demand`): each A is the
-extent of its dimension, the bound of dimension 0 is at most its extent, and all elements are at most 2^w,
-or 2^(w-1) of an index that is extended with its sign; so are the extents of coordinates that are. Then the sum of
-the coordinates, each times the extents of the faster dimensions, is less than the number of elements: it does not
-wrap, the index is that sum of whole numbers, and they are its digits, of which there is only one choice.
+What a proof rests on besides is the same for the whole launch, and tested there (`demands.py`): each A is the
+extent E of its dimension, the bound of dimension 0 is at most its extent, each k is between -E and E, and all
+elements are at most 2^w, or 2^(w-1) of an index that is extended with its sign or where any k is not 0; so are the
+extents of coordinates that are extended. Why that suffices:
+
+- let N be the number of elements, and e the sum of all v + k, each times the extents of the faster dimensions.
+  The sum of the v alone is from 0 to N - 1, that of the k from -(N - 1) to N - 1; so e is from -N to 2N;
+- the index i is e modulo 2^w, and from 0 to N - 1, or the kernel as written accesses what is not there. So i - e
+  is a multiple of 2^w between -2N and 2N, and 2N is at most 2^w: i is e. Where all k are 0, e is from 0 to N - 1,
+  too, and N at most 2^w suffices;
+- the v + k are then the digits of i but for carries: one that is negative, or not below its extent, is so by no
+  more than the extent, even with what is carried to it, so that one row up or down mends it (`carries.py`). What
+  is left for dimension 0 is its digit, for i is one of the N.
+
+A sum that is extended has to be the same number extended: with its sign if v + k is from -2^(b-1) to 2^(b-1) - 1
+of b bits, for which the extent is at most 2^(b-2), or 2^(b-1) if k is 0; without if v + k is not negative, which
+has to be known, and less than 2^b.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
-from coarsen.analysis.algebra.bit_exact import combined, is_exact
 from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.held_comparisons import Below, held_at
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
-from coarsen.ir.types import IntegerType
+from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.types import IntegerType, Type
 from coarsen.transform.index_type import INDEX
-
-# Deeper expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
-_DEEPEST = 24
-# Followed from a value to what it is made of, to see that it is not negative.
-_MOST_STEPS = 4
-_EXTENSIONS = ("sext", "zext")
-
-
-@dataclass(frozen=True)
-class IsExtent:
-    """A value, without a sign, is the extent of a dimension."""
-
-    value: Value
-    dimension: int
-
-
-@dataclass(frozen=True)
-class IsAtMostExtent:
-    """A value, without a sign, is at most the extent of a dimension."""
-
-    value: Value
-    dimension: int
-
-
-@dataclass(frozen=True)
-class IsNumberBelow:
-    """A number is less than the extent of a dimension."""
-
-    number: int
-    dimension: int
-
-
-@dataclass(frozen=True)
-class AreIdsWithin:
-    """All global ids along a dimension of the NDRange are less than the extent of one of the array."""
-
-    along: int
-    dimension: int
-
-
-@dataclass(frozen=True)
-class AreIdsBelow:
-    """All global ids along a dimension of the NDRange are less than 2^bits."""
-
-    along: int
-    bits: int
-
-
-@dataclass(frozen=True)
-class IsExtentAtMost:
-    """The extent of a dimension is at most 2^bits."""
-
-    dimension: int
-    bits: int
-
-
-@dataclass(frozen=True)
-class AreElementsAtMost:
-    """The array has at most 2^bits elements."""
-
-    bits: int
-
-
-Demand = (
-    IsExtent | IsAtMostExtent | IsNumberBelow | AreIdsWithin | AreIdsBelow | IsExtentAtMost | AreElementsAtMost
+from coarsen.transform.layouts.coordinate_bounds import Candidate, CoordinateBounds
+from coarsen.transform.layouts.demands import (
+    AreElementsAtMost,
+    Coordinate,
+    Demand,
+    Demands,
+    Digits,
+    IsAtMostExtent,
+    IsExtent,
+    IsExtentAtMost,
+    IsExtentNumber,
+    IsNumberBelow,
 )
-_Demands = tuple[Demand, ...]
+from coarsen.transform.layouts.index_forms import IndexForms
+
+_FEWEST_BITS = 8
 
 
 @dataclass(frozen=True)
-class Coordinate:
-    """A value that is less than its dimension's extent if what is demanded holds; without a sign."""
+class _Proved:
+    """A coordinate with what has to hold for it."""
 
-    value: Value
-    demands: _Demands = ()
+    coordinate: Coordinate
+    demands: Demands
+
+    @property
+    def cost(self) -> tuple[bool, int]:
+        """Return what is to be small; of equals the first is taken."""
+        return self.coordinate.may_leave_row, abs(self.coordinate.shift)
 
 
 @dataclass(frozen=True)
-class Digits:
-    """The coordinates of an element, the slowest dimension first, and what is to be tested for it."""
+class _Split:
+    """A form as outer·limit + inner, the limit being the extent of a dimension if what is demanded holds."""
 
-    coordinates: tuple[Value, ...]
-    demands: _Demands
+    outer: Polynomial
+    inner: Polynomial
+    limit: Polynomial
+    demand: Demand
 
 
 class DigitsOfIndices:
@@ -124,9 +90,8 @@ class DigitsOfIndices:
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._forms: dict[Value, Polynomial | None] = {}
-        self._held: dict[str, tuple[Below, ...]] = {}
+        self._forms = IndexForms(kernel)
+        self._bounds = CoordinateBounds(kernel, self._forms)
 
     def of(self, index: Value, block: str, dimensions: int) -> Digits | None:
         """Return the coordinates of an element; None where they are not proved.
@@ -136,223 +101,150 @@ class DigitsOfIndices:
             block: in which the element is accessed.
             dimensions: of the array.
         """
-        extension = self._extension(index)
+        extension = self._forms.extension(index)
         core = extension.operands[0] if extension is not None else index
         bits = width_of(core.type) if isinstance(core.type, IntegerType) else 0
-        if not 8 <= bits <= INDEX.width:
+        if not _FEWEST_BITS <= bits <= INDEX.width:
             return None
-        form = self._form(core)
+        form = self._forms.of(core)
         if form is None or (extension is not None and extension.type != INDEX):
             return None
         found = self._digits(form, dimensions - 1, block)
         if found is None or bits == INDEX.width:
             return found
-        is_signed = extension is None or extension.opcode == "sext"
-        return Digits(found.coordinates, (*found.demands, AreElementsAtMost(bits - 1 if is_signed else bits)))
+        is_halved = (
+            extension is None or extension.opcode == "sext" or any(each.shift for each in found.coordinates)
+        )
+        return replace(found, demands=(*found.demands, AreElementsAtMost(bits - is_halved)))
 
     def _digits(self, form: Polynomial, dimension: int, block: str) -> Digits | None:
         """The coordinates up to a dimension."""
         if dimension == 0:
             slowest = self._at_slowest(form, block)
-            return Digits((slowest.value,), slowest.demands) if slowest is not None else None
-        for scale in sorted(form.symbols):
-            factor = self._launch_value(scale)
-            if factor is None:
-                continue
-            outer, inner = _parted(form, scale)
-            own = self._below(inner, Polynomial.symbol(scale), dimension, block)
-            others = self._digits(outer, dimension - 1, block) if own is not None else None
+            return Digits((slowest.coordinate,), slowest.demands) if slowest is not None else None
+        for split in self._splits(form, dimension):
+            own = self._below(split.inner, split.limit, dimension, block)
+            others = self._digits(split.outer, dimension - 1, block) if own is not None else None
             if own is not None and others is not None:
-                demands = (*others.demands, *own.demands, IsExtent(factor, dimension))
-                return Digits((*others.coordinates, own.value), demands)
+                demands = (*others.demands, *own.demands, split.demand)
+                return Digits((*others.coordinates, own.coordinate), demands)
         return None
 
-    # Proofs that a value is less than another.
+    def _splits(self, form: Polynomial, dimension: int) -> Iterator[_Split]:
+        """Yield the ways to split a form by what may be the extent of a dimension."""
+        for scale in sorted(form.symbols):
+            factor = self._forms.launch_value(scale)
+            if factor is not None:
+                outer, inner = _parted(form, scale)
+                yield _Split(outer, inner, Polynomial.symbol(scale), IsExtent(factor, dimension))
+        for number in sorted({abs(c) for product, c in form.terms.items() if product and abs(c) > 1}):
+            outer, inner = _parted_by_number(form, number)
+            yield _Split(outer, inner, Polynomial.constant(number), IsExtentNumber(number, dimension))
 
-    def _below(self, form: Polynomial, limit: Polynomial, dimension: int, block: str) -> Coordinate | None:
-        """The value of a form that is less than an extent, which a limit is."""
-        for coordinate, larger in self._bounded(form, dimension, block):
-            if larger is None or self._form(larger) == limit:
-                return coordinate
-        extension, by = self._extension_to_index(form), self._extension_to_index(limit)
-        if extension is None or by is None or extension.operands[0].type != by.operands[0].type:
-            return None
-        own, inner = self._form(extension.operands[0]), self._form(by.operands[0])
-        if own is None or inner is None:
-            return None
-        found = self._below(own, inner, dimension, block)
-        return _as_extended(found, extension, dimension) if found is not None else None
+    # Proofs that a coordinate's value is less than another one.
 
-    def _at_slowest(self, form: Polynomial, block: str) -> Coordinate | None:
-        """The value of a form that is less than something that is the same for the whole launch."""
-        for coordinate, larger in self._bounded(form, 0, block):
-            if larger is None:
-                return coordinate
-            limit = self._limit(larger)
-            if limit is not None:
-                return Coordinate(coordinate.value, (*coordinate.demands, limit))
-        extension = self._extension_to_index(form)
-        inner = self._form(extension.operands[0]) if extension is not None else None
-        found = self._at_slowest(inner, block) if inner is not None else None
-        return _as_extended(found, extension, 0) if found is not None and extension is not None else None
+    def _below(self, form: Polynomial, limit: Polynomial, dimension: int, block: str) -> _Proved | None:
+        """The coordinate whose form it is, along a dimension whose extent a limit is."""
+        candidates = self._bounds.candidates(form, dimension, block)
+        proved = [self._proved(each, limit, dimension) for each in candidates]
+        found = min((each for each in proved if each is not None), key=lambda each: each.cost, default=None)
+        if found is not None:
+            return found
+        shift = form.constant_part
+        extension = self._forms.extension_to_index(form - Polynomial.constant(shift))
+        inner = self._forms.of(extension.operands[0]) if extension is not None else None
+        if extension is None or inner is None:
+            return None
+        by = self._narrower(limit, extension.operands[0].type)
+        below = self._below(inner, by, dimension, block) if by is not None else None
+        return _as_extended(below, extension, shift, dimension) if below is not None else None
+
+    def _narrower(self, limit: Polynomial, type_: Type) -> Polynomial | None:
+        """The number of a type of which a limit is an extension; one that is no symbol stays as it is."""
+        if limit.number is not None:
+            return limit
+        extension = self._forms.extension_to_index(limit)
+        if extension is None or extension.operands[0].type != type_:
+            return None
+        return self._forms.of(extension.operands[0])
+
+    def _proved(self, candidate: Candidate, limit: Polynomial, dimension: int) -> _Proved | None:
+        """The coordinate of a candidate whose value is less than an extent, which a limit is."""
+        larger, coordinate = candidate.larger, candidate.coordinate
+        if larger is None:
+            return _with_shift(coordinate, candidate.demands, dimension)
+        number, form = number_of(larger), self._forms.of(larger)
+        if number is not None:
+            demands = (*candidate.demands, IsNumberBelow(number - 1, dimension))
+            spare = max((limit.number or number) - number, 0)
+            return _with_shift(replace(coordinate, room=spare), demands, dimension) if number > 0 else None
+        if form is None or form.symbols != limit.symbols:
+            return None
+        room = (limit - form).modulo(width_of(larger.type)).number
+        if room is None or room < 0:
+            return None
+        demands = (*candidate.demands, IsNumberBelow(room, dimension)) if room else candidate.demands
+        return _with_shift(replace(coordinate, room=room), demands, dimension)
+
+    def _at_slowest(self, form: Polynomial, block: str) -> _Proved | None:
+        """The coordinate whose form it is, its value less than something that is the same for the whole launch."""
+        proved = [self._limited(each) for each in self._bounds.candidates(form, 0, block)]
+        found = min((each for each in proved if each is not None), key=lambda each: each.cost, default=None)
+        if found is not None:
+            return found
+        shift = form.constant_part
+        extension = self._forms.extension_to_index(form - Polynomial.constant(shift))
+        inner = self._forms.of(extension.operands[0]) if extension is not None else None
+        limited = self._at_slowest(inner, block) if inner is not None else None
+        return (
+            _as_extended(limited, extension, shift, 0) if limited is not None and extension is not None else None
+        )
+
+    def _limited(self, candidate: Candidate) -> _Proved | None:
+        demands = candidate.demands
+        if candidate.larger is not None:
+            limit = self._limit(candidate.larger)
+            if limit is None:
+                return None
+            demands = (*demands, limit)
+        return _with_shift(candidate.coordinate, demands, 0)
 
     def _limit(self, larger: Value) -> Demand | None:
         """Return what makes a value a limit along dimension 0; None where it may change within a launch."""
-        number = number_of(larger)
+        number, form = number_of(larger), self._forms.of(larger)
         if number is not None:
             return IsNumberBelow(number - 1, 0) if number > 0 else None
-        form = self._form(larger)
-        symbols = [] if form is None else list(form.symbols)
-        if form is None or len(symbols) != 1 or form != Polynomial.symbol(symbols[0]):
+        if form is None or len(form.symbols) != 1:
             return None
-        factor = self._launch_value(symbols[0])
-        return IsAtMostExtent(factor, 0) if factor is not None else None
-
-    def _bounded(self, form: Polynomial, dimension: int, block: str) -> Iterator[tuple[Coordinate, Value | None]]:
-        """Yield the value of a form with what it is less than, None for the extent of a dimension."""
-        number = form.number
-        if number is not None:
-            if number >= 0:
-                constant = Value(ValueKind.CONSTANT, INDEX, str(number))
-                yield Coordinate(constant, (IsNumberBelow(number, dimension),)), None
-            return
-        for held in self._held_at(block):
-            if self._form(held.smaller) == form:
-                demands = self._not_negative(held.smaller) if held.is_signed else ()
-                if demands is not None:
-                    yield Coordinate(held.smaller, demands), held.larger
-        instruction = self._symbol(form)
-        if instruction is None:
-            return
-        value = Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
-        if instruction.opcode == "urem":
-            yield Coordinate(value), instruction.operands[1]
-        along = self._global_id(value)
-        if along is not None:
-            yield Coordinate(value, (AreIdsWithin(along, dimension),)), None
-
-    def _not_negative(self, value: Value, depth: int = 0) -> _Demands | None:
-        """Return what has to hold so that a value with a sign is not negative; None where that isn't known."""
-        number = number_of(value)
-        if number is not None:
-            return () if number >= 0 else None
-        if value.kind is not ValueKind.INSTRUCTION or depth > _MOST_STEPS:
+        (symbol,), plus = form.symbols, form.constant_part
+        if form - Polynomial.constant(plus) != Polynomial.symbol(symbol):
             return None
-        instruction = self._kernel.definition[value.text]
-        along = self._global_id(value)
-        if along is not None:
-            return (AreIdsBelow(along, width_of(value.type) - 1),)
-        if instruction.opcode == "zext":
-            return ()
-        if instruction.opcode == "phi":
-            return self._counts_up(instruction, depth)
-        if instruction.opcode == "add" and "nsw" in instruction.flags:
-            return self._all_not_negative(instruction.operands, depth)
+        factor = self._forms.launch_value(symbol)
+        return IsAtMostExtent(factor, 0, plus) if factor is not None else None
+
+
+def _with_shift(coordinate: Coordinate, demands: Demands, dimension: int) -> _Proved:
+    """A coordinate with what is demanded of its number."""
+    if coordinate.shift:
+        demands = (*demands, IsNumberBelow(abs(coordinate.shift), dimension))
+    return _Proved(coordinate, demands)
+
+
+def _as_extended(proved: _Proved, extension: Instruction, shift: int, dimension: int) -> _Proved | None:
+    """A coordinate that is the same number extended, and shifted then; None where that isn't known."""
+    coordinate, bits = proved.coordinate, width_of(extension.operands[0].type)
+    demands: Demands = ()
+    if extension.opcode == "sext":
+        demands = (IsExtentAtMost(dimension, bits - 2 if coordinate.shift else bits - 1),)
+    elif coordinate.shift > 0:
+        demands = (IsExtentAtMost(dimension, bits - 1),)
+    elif coordinate.shift < -coordinate.least:
         return None
-
-    def _counts_up(self, phi: Instruction, depth: int) -> _Demands | None:
-        """Return what has to hold so that a phi, which only grows, is not negative."""
-        own = Value(ValueKind.INSTRUCTION, phi.type, phi.name)
-        starts = [value for value in phi.operands if not self._is_own_step(value, own)]
-        return self._all_not_negative(tuple(starts), depth)
-
-    def _is_own_step(self, value: Value, phi: Value) -> bool:
-        """Return True for a phi plus a positive number, which is poison where it wraps."""
-        if value.kind is not ValueKind.INSTRUCTION:
-            return False
-        step = self._kernel.definition[value.text]
-        if step.opcode != "add" or "nsw" not in step.flags or phi not in step.operands:
-            return False
-        return any((number_of(operand) or 0) > 0 for operand in step.operands)
-
-    def _all_not_negative(self, values: tuple[Value, ...], depth: int) -> _Demands | None:
-        found: _Demands = ()
-        for value in values:
-            demands = self._not_negative(value, depth + 1)
-            if demands is None:
-                return None
-            found += demands
-        return found
-
-    # What values are.
-
-    def _form(self, value: Value, depth: int = 0) -> Polynomial | None:
-        """The polynomial of an integer, modulo 2^width; None of an undefined one."""
-        if value not in self._forms:
-            self._forms[value] = self._computed_form(value, depth)
-        return self._forms[value]
-
-    def _computed_form(self, value: Value, depth: int) -> Polynomial | None:
-        number = number_of(value)
-        if number is not None:
-            return Polynomial.constant(number)
-        if not value.is_local:
-            return None
-        instruction = self._kernel.definition.get(value.text)
-        if instruction is not None and is_exact(instruction.opcode) and depth < _DEEPEST:
-            parts = [self._form(operand, depth + 1) for operand in instruction.operands]
-            if parts[0] is not None and parts[1] is not None and isinstance(value.type, IntegerType):
-                found = combined(instruction.opcode, parts[0], parts[1], value.type.width)
-                if found is not None:
-                    return found
-        return Polynomial.symbol(value.text)
-
-    def _symbol(self, form: Polynomial) -> Instruction | None:
-        """The instruction whose result is all of a form."""
-        if len(form.symbols) != 1:
-            return None
-        (symbol,) = form.symbols
-        return self._kernel.definition.get(symbol) if form == Polynomial.symbol(symbol) else None
-
-    def _launch_value(self, symbol: str) -> Value | None:
-        """The value of a symbol that is an argument, or one extended; None for any other."""
-        instruction = self._kernel.definition.get(symbol)
-        if instruction is None:
-            return Value(ValueKind.ARGUMENT, self._kernel.type_of[symbol], symbol)
-        if instruction.opcode in _EXTENSIONS and instruction.operands[0].kind is ValueKind.ARGUMENT:
-            return Value(ValueKind.INSTRUCTION, instruction.type, symbol)
+    if coordinate.shift and bits < _FEWEST_BITS:
         return None
-
-    def _extension(self, value: Value) -> Instruction | None:
-        """The instruction that extends a value; None for any other value."""
-        if value.kind is not ValueKind.INSTRUCTION:
-            return None
-        instruction = self._kernel.definition[value.text]
-        return instruction if instruction.opcode in _EXTENSIONS else None
-
-    def _extension_to_index(self, form: Polynomial) -> Instruction | None:
-        """Return the extension to 64 bits whose result is all of a form."""
-        instruction = self._symbol(form)
-        if instruction is None or instruction.opcode not in _EXTENSIONS:
-            return None
-        return instruction if instruction.type == INDEX else None
-
-    def _global_id(self, value: Value) -> int | None:
-        """The dimension along which a value is the global id, or its low bits."""
-        instruction = self._kernel.definition.get(value.text)
-        if instruction is not None and instruction.opcode == "trunc":
-            instruction = self._kernel.definition.get(instruction.operands[0].text)
-        if instruction is None or query_of(instruction) is not Query.GLOBAL_ID:
-            return None
-        along = queried_dimension(instruction)
-        return along if along is not None and 0 <= along < DIMENSIONS else None
-
-    @cached_property
-    def _flow(self) -> ControlFlow:
-        return ControlFlow(self._kernel)
-
-    def _held_at(self, block: str) -> tuple[Below, ...]:
-        if block not in self._held:
-            self._held[block] = held_at(self._kernel, self._flow, block)
-        return self._held[block]
-
-
-def _as_extended(coordinate: Coordinate, extension: Instruction, dimension: int) -> Coordinate:
-    """A coordinate that is the same number extended: with its sign it is if that is never set below the extent."""
-    if extension.opcode == "zext":
-        return coordinate
-    bits = width_of(extension.operands[0].type) - 1
-    return Coordinate(coordinate.value, (*coordinate.demands, IsExtentAtMost(dimension, bits)))
+    shifted = replace(coordinate, shift=coordinate.shift + shift) if shift else coordinate
+    extended = (*proved.demands, *demands)
+    return _with_shift(shifted, extended, dimension) if shift else _Proved(shifted, extended)
 
 
 def _parted(form: Polynomial, symbol: str) -> tuple[Polynomial, Polynomial]:
@@ -361,3 +253,11 @@ def _parted(form: Polynomial, symbol: str) -> tuple[Polynomial, Polynomial]:
     quotient = outer.divided(Polynomial.symbol(symbol))
     assert quotient is not None
     return quotient, form - outer
+
+
+def _parted_by_number(form: Polynomial, number: int) -> tuple[Polynomial, Polynomial]:
+    """A form as (Q, R), which is Q·number + R, the constant of R as near to 0 as can be."""
+    whole = {product: c // number for product, c in form.terms.items() if product and c % number == 0}
+    rounded = (form.constant_part + number // 2) // number
+    quotient = Polynomial(whole) + Polynomial.constant(rounded)
+    return quotient, form - quotient.scaled(number)

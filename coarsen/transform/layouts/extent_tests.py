@@ -17,7 +17,8 @@ from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Value
 from coarsen.ir.opencl.queries import Query
-from coarsen.transform.layouts.digits import (
+from coarsen.ir.types import IntegerType
+from coarsen.transform.layouts.demands import (
     AreElementsAtMost,
     AreIdsBelow,
     AreIdsWithin,
@@ -25,6 +26,7 @@ from coarsen.transform.layouts.digits import (
     IsAtMostExtent,
     IsExtent,
     IsExtentAtMost,
+    IsExtentNumber,
     IsNumberBelow,
 )
 from coarsen.transform.layouts.operand_arithmetic import OperandArithmetic
@@ -87,8 +89,10 @@ class ExtentTests:
         match demand:
             case IsExtent(value, dimension):
                 return self._compare("eq", self._argument(value), extents[dimension])
-            case IsAtMostExtent(value, dimension):
-                return self._compare("ule", self._argument(value), extents[dimension])
+            case IsExtentNumber(number, dimension):
+                return self._compare("eq", self._arithmetic.number(number), extents[dimension])
+            case IsAtMostExtent(value, dimension, plus):
+                return self._compare("ule", self._argument(value, plus), extents[dimension])
             case IsNumberBelow(least, dimension):
                 return self._compare("ult", self._arithmetic.number(least), extents[dimension])
             case AreIdsWithin(along, dimension):
@@ -113,13 +117,14 @@ class ExtentTests:
         first, second = int(left.text), int(right.text)
         return {"eq": first == second, "ule": first <= second, "ult": first < second}[predicate]
 
-    def _argument(self, value: Value) -> Operand:
-        """An argument, or one extended, in 64 bits."""
+    def _argument(self, value: Value, plus: int = 0) -> Operand:
+        """An argument, or one extended, plus a number in its own bits, in 64 bits."""
         operand = self._named[value.text]
         if isinstance(operand, Instruction):
-            widened = self._build.cast(operand.opcode, operand.operands[0], operand.type, own("extent"))
-            return self._arithmetic.resized(Opcode.ZEXT, widened)
-        return self._arithmetic.resized(Opcode.ZEXT, operand)
+            operand = self._build.cast(operand.opcode, operand.operands[0], operand.type, own("extent"))
+        assert isinstance(operand.type, IntegerType)
+        arithmetic = OperandArithmetic(self._build, operand.type)
+        return self._arithmetic.resized(Opcode.ZEXT, arithmetic.plus(operand, arithmetic.number(plus)))
 
     def _ids_end(self, along: int) -> Operand:
         """Return what all global ids along a dimension are less than."""

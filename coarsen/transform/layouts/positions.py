@@ -32,7 +32,9 @@ from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.types import IntegerType
 from coarsen.transform.index_type import INDEX
 from coarsen.transform.layouts.addresses import Target
-from coarsen.transform.layouts.digits import AreElementsAtMost, Digits, DigitsOfIndices
+from coarsen.transform.layouts.carries import Carries
+from coarsen.transform.layouts.demands import AreElementsAtMost, Digits
+from coarsen.transform.layouts.digits import DigitsOfIndices
 from coarsen.transform.layouts.elements import Place, Places
 from coarsen.transform.layouts.extent_tests import ExtentTests
 from coarsen.transform.layouts.operand_arithmetic import OperandArithmetic
@@ -146,14 +148,10 @@ class _Positions:
 
     def _combined(self, build: Builder, element: _Element, digits: Digits) -> Operand:
         """The position of coordinates that are known."""
-        arithmetic = OperandArithmetic(build)
-        coordinates = [self._coordinate(arithmetic, value) for value in digits.coordinates]
-        return _joined(arithmetic, coordinates, element.target.extents, element.target)
-
-    def _coordinate(self, arithmetic: OperandArithmetic, value: Value) -> Operand:
-        if not value.is_local:
-            return arithmetic.number(int(value.text))
-        return arithmetic.resized(Opcode.ZEXT, self._named[value.text])
+        extents = element.target.extents
+        carries = Carries(build, lambda value: self._named[value.text])
+        coordinates = carries.coordinates(digits.coordinates, extents)
+        return _joined(OperandArithmetic(build), coordinates, extents, element.target)
 
     def _chosen(self, access: Instruction, test: Operand | bool, true: _Made, false: _Made) -> Operand:
         """Build one of two values before an access, by a test that is known or carried out."""

@@ -29,14 +29,21 @@ class OrderKernel:
     Attributes:
         name: of the test.
         source: defines the kernel `k`.
-        is_split: whether its index is split into coordinates.
+        is_split: whether all of its indices are split into coordinates.
         launches: each of which accesses nothing outside of its arrays.
+        ir: the same kernel as LLVM IR, where that is what is rewritten.
     """
 
     name: str
     source: str
     is_split: bool
     launches: tuple[OrderLaunch, ...]
+    ir: str = ""
+
+    @property
+    def rewritten(self) -> str:
+        """What is rewritten."""
+        return self.ir or self.source
 
 
 def _guarded(type_: str) -> str:
@@ -124,8 +131,9 @@ KERNELS = (
     if (x < width && y < height)
         to[y * width + x] = from[y * width + x] + 2;
 }}""",
-        False,
-        (OrderLaunch((6, 10), (6, 10), (16, 8)),),
+        # Where all ids are within the rows.
+        True,
+        (OrderLaunch((6, 10), (6, 10), (16, 8)), OrderLaunch((6, 10), (6, 10), (10, 5))),
     ),
     OrderKernel(
         "columns_that_may_be_negative",

@@ -1,0 +1,171 @@
+"""Values that a coordinate is, but for a number, and what they are less than.
+
+x < width holds          column x - 1   →   the value x, which is less than width, and the number -1
+get_global_id(0)         column x + 2   →   the value x, less than the extent if all ids are, and the number 2
+i % 64, i & 63           column i % 64  →   that value, which is less than 64
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from coarsen.analysis.algebra.numbers import number_of, width_of
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.held_comparisons import Below, held_at
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.transform.index_type import INDEX
+from coarsen.transform.layouts.demands import AreIdsBelow, AreIdsWithin, Coordinate, Demands, IsNumberBelow
+from coarsen.transform.layouts.index_forms import IndexForms
+
+# Followed from a value to what it is made of, to see that it is not negative.
+_MOST_STEPS = 4
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What a coordinate may be, if its value is less than the extent.
+
+    Attributes:
+        coordinate: a value and a number.
+        larger: the value is less than that if what is demanded holds; None for the extent itself.
+        demands: what has to hold for that.
+    """
+
+    coordinate: Coordinate
+    larger: Value | None
+    demands: Demands = ()
+
+
+class CoordinateBounds:
+    """Finds what values are less than, where a block is executed.
+
+    Args:
+        kernel: in normal form.
+        forms: of its values.
+    """
+
+    def __init__(self, kernel: Kernel, forms: IndexForms) -> None:
+        self._kernel = kernel
+        self._forms = forms
+        self._held: dict[str, tuple[Below, ...]] = {}
+
+    def candidates(self, form: Polynomial, dimension: int, block: str) -> Iterator[Candidate]:
+        """Yield values that are a form but for a number.
+
+        Args:
+            form: of a coordinate, modulo 2^width.
+            dimension: along which that is.
+            block: in which it is used.
+        """
+        number = form.number
+        if number is not None:
+            zero = Value(ValueKind.CONSTANT, INDEX, str(max(number, 0)))
+            yield Candidate(
+                Coordinate(zero, min(number, 0), max(number, 0)), None, (IsNumberBelow(max(number, 0), dimension),)
+            )
+            return
+        for held in self._held_at(block):
+            shift = self._distance(form, held.smaller)
+            demands = self._not_negative(held.smaller) if held.is_signed else ()
+            if shift is not None and demands is not None:
+                least = self._least(held.smaller, block)
+                yield Candidate(Coordinate(held.smaller, shift, least), held.larger, demands)
+        yield from self._by_themselves(form, dimension, block)
+
+    def _by_themselves(self, form: Polynomial, dimension: int, block: str) -> Iterator[Candidate]:
+        """Yield values that are bounded by what computes them."""
+        shift = form.constant_part
+        instruction = self._forms.instruction(form - Polynomial.constant(shift))
+        if instruction is None:
+            return
+        value = Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
+        coordinate = Coordinate(value, shift, self._least(value, block))
+        larger = _bound_of_result(instruction)
+        if larger is not None:
+            yield Candidate(coordinate, larger)
+        along = self._forms.global_id(value)
+        if along is not None:
+            yield Candidate(coordinate, None, (AreIdsWithin(along, dimension),))
+
+    def _distance(self, form: Polynomial, value: Value) -> int | None:
+        """Return the number that a form is more than a value, as the smallest of either sign; None for none."""
+        own = self._forms.of(value)
+        if own is None or own.symbols != form.symbols:
+            return None
+        return (form - own).modulo(width_of(value.type)).number
+
+    def _least(self, value: Value, block: str) -> int:
+        """Return what a value, without a sign, is at least."""
+        numbers = (
+            number_of(held.smaller) for held in self._held_at(block) if self._distance_is_zero(held.larger, value)
+        )
+        return max((number + 1 for number in numbers if number is not None and number >= 0), default=0)
+
+    def _distance_is_zero(self, one: Value, other: Value) -> bool:
+        form = self._forms.of(one)
+        return form is not None and form.number is None and form == self._forms.of(other)
+
+    def _not_negative(self, value: Value, depth: int = 0) -> Demands | None:
+        """Return what has to hold so that a value with a sign is not negative; None where that isn't known."""
+        number = number_of(value)
+        if number is not None:
+            return () if number >= 0 else None
+        if value.kind is not ValueKind.INSTRUCTION or depth > _MOST_STEPS:
+            return None
+        instruction = self._kernel.definition[value.text]
+        along = self._forms.global_id(value)
+        if along is not None:
+            return (AreIdsBelow(along, width_of(value.type) - 1),)
+        if instruction.opcode == "zext":
+            return ()
+        if instruction.opcode == "phi":
+            return self._counts_up(instruction, depth)
+        if instruction.opcode == "add" and "nsw" in instruction.flags:
+            return self._all_not_negative(instruction.operands, depth)
+        return None
+
+    def _counts_up(self, phi: Instruction, depth: int) -> Demands | None:
+        """Return what has to hold so that a phi, which only grows, is not negative."""
+        own = Value(ValueKind.INSTRUCTION, phi.type, phi.name)
+        starts = [value for value in phi.operands if not self._is_own_step(value, own)]
+        return self._all_not_negative(tuple(starts), depth)
+
+    def _is_own_step(self, value: Value, phi: Value) -> bool:
+        """Return True for a phi plus a positive number, which is poison where it wraps."""
+        if value.kind is not ValueKind.INSTRUCTION:
+            return False
+        step = self._kernel.definition[value.text]
+        if step.opcode != "add" or "nsw" not in step.flags or phi not in step.operands:
+            return False
+        return any((number_of(operand) or 0) > 0 for operand in step.operands)
+
+    def _all_not_negative(self, values: tuple[Value, ...], depth: int) -> Demands | None:
+        found: Demands = ()
+        for value in values:
+            demands = self._not_negative(value, depth + 1)
+            if demands is None:
+                return None
+            found += demands
+        return found
+
+    @cached_property
+    def _flow(self) -> ControlFlow:
+        return ControlFlow(self._kernel)
+
+    def _held_at(self, block: str) -> tuple[Below, ...]:
+        if block not in self._held:
+            self._held[block] = held_at(self._kernel, self._flow, block)
+        return self._held[block]
+
+
+def _bound_of_result(instruction: Instruction) -> Value | None:
+    """Return what the result of a remainder, or of a mask, is less than; None where that isn't known."""
+    if instruction.opcode == "urem":
+        return instruction.operands[1]
+    mask = number_of(instruction.operands[1]) if instruction.opcode == "and" else None
+    if mask is None or not 0 <= mask < 1 << (width_of(instruction.type) - 1):
+        return None
+    return Value(ValueKind.CONSTANT, INDEX, str(mask + 1))

@@ -1,0 +1,118 @@
+"""What the integers of a kernel are, for the proofs about its indices: polynomials, extensions, ids."""
+
+from __future__ import annotations
+
+from coarsen.analysis.algebra.bit_exact import combined, is_exact
+from coarsen.analysis.algebra.numbers import number_of
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
+from coarsen.ir.types import IntegerType
+from coarsen.transform.index_type import INDEX
+
+# Deeper expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
+_DEEPEST = 24
+_EXTENSIONS = ("sext", "zext")
+_LOCAL_SIZES = (Query.LOCAL_SIZE, Query.ENQUEUED_LOCAL_SIZE)
+
+
+class IndexForms:
+    """Finds what values are.
+
+    Args:
+        kernel: in normal form.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._forms: dict[Value, Polynomial | None] = {}
+
+    def of(self, value: Value, depth: int = 0) -> Polynomial | None:
+        """Return the polynomial of an integer, modulo 2^width; None of an undefined one."""
+        if value not in self._forms:
+            self._forms[value] = self._computed(value, depth)
+        return self._forms[value]
+
+    def _computed(self, value: Value, depth: int) -> Polynomial | None:
+        number = number_of(value)
+        if number is not None:
+            return Polynomial.constant(number)
+        if not value.is_local:
+            return None
+        instruction = self._kernel.definition.get(value.text)
+        if instruction is not None and is_exact(instruction.opcode) and depth < _DEEPEST:
+            parts = [self.of(operand, depth + 1) for operand in instruction.operands]
+            if parts[0] is not None and parts[1] is not None and isinstance(value.type, IntegerType):
+                found = combined(instruction.opcode, parts[0], parts[1], value.type.width)
+                if found is not None:
+                    return found
+        return Polynomial.symbol(value.text)
+
+    def instruction(self, form: Polynomial) -> Instruction | None:
+        """Return the instruction whose result is all of a form."""
+        if len(form.symbols) != 1:
+            return None
+        (symbol,) = form.symbols
+        return self._kernel.definition.get(symbol) if form == Polynomial.symbol(symbol) else None
+
+    def launch_value(self, symbol: str) -> Value | None:
+        """Return the value of a symbol that is an argument, or one extended; None for any other."""
+        instruction = self._kernel.definition.get(symbol)
+        if instruction is None:
+            return Value(ValueKind.ARGUMENT, self._kernel.type_of[symbol], symbol)
+        if instruction.opcode in _EXTENSIONS and instruction.operands[0].kind is ValueKind.ARGUMENT:
+            return Value(ValueKind.INSTRUCTION, instruction.type, symbol)
+        return None
+
+    def extension(self, value: Value) -> Instruction | None:
+        """Return the instruction that extends a value; None for any other value."""
+        if value.kind is not ValueKind.INSTRUCTION:
+            return None
+        instruction = self._kernel.definition[value.text]
+        return instruction if instruction.opcode in _EXTENSIONS else None
+
+    def extension_to_index(self, form: Polynomial) -> Instruction | None:
+        """Return the extension to 64 bits whose result is all of a form."""
+        instruction = self.instruction(form)
+        if instruction is None or instruction.opcode not in _EXTENSIONS:
+            return None
+        return instruction if instruction.type == INDEX else None
+
+    def global_id(self, value: Value) -> int | None:
+        """Return the dimension along which a value is the global id, that less its offset, or the low bits."""
+        asked = self._asked(value.text)
+        if asked is not None:
+            return asked[1] if asked[0] is Query.GLOBAL_ID else None
+        instruction = self._kernel.definition.get(value.text)
+        is_part = instruction is not None and instruction.opcode == "trunc"
+        form = self.of(instruction.operands[0] if instruction is not None and is_part else value)
+        return None if form is None else self._grouped_id(form)
+
+    def _grouped_id(self, form: Polynomial) -> int | None:
+        """The dimension along which a form is the group's id times its size plus the local id.
+
+        A last work-group that is smaller tells a smaller size, so that this is at most the global id.
+        """
+        if any(coefficient != 1 for coefficient in form.terms.values()):
+            return None
+        products = sorted((tuple(map(self._asked, product)) for product in form.terms), key=len)
+        if list(map(len, products)) != [1, 2]:
+            return None
+        ((local,), factors) = products
+        for group, size in (factors, factors[::-1]):
+            if local is None or group is None or size is None or not local[1] == group[1] == size[1]:
+                continue
+            if local[0] is Query.LOCAL_ID and group[0] is Query.GROUP_ID and size[0] in _LOCAL_SIZES:
+                return local[1]
+        return None
+
+    def _asked(self, symbol: str) -> tuple[Query, int] | None:
+        """The query whose result a symbol is, or has the low bits of, and the dimension."""
+        instruction = self._kernel.definition.get(symbol)
+        if instruction is not None and instruction.opcode == "trunc":
+            instruction = self._kernel.definition.get(instruction.operands[0].text)
+        query = query_of(instruction) if instruction is not None else None
+        if instruction is None or query is None:
+            return None
+        along = queried_dimension(instruction)
+        return (query, along) if along is not None and 0 <= along < DIMENSIONS else None
