@@ -23,9 +23,9 @@ from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
-from tests.conftest import short_name
 from tests.selection import Turn, is_taken
 from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
+from tests.working_devices import short_name
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
 
