@@ -29,7 +29,7 @@ from tests.oclgrind.watch import watching
 from tests.selection import everything_is_asked_for
 from tests.working_devices import short_name
 
-SEEDS = tuple(seed for seed in range(150 if everything_is_asked_for() else 60) if trial_of(seed).has_boxes)
+SEEDS = tuple(seed for seed in range(100 if everything_is_asked_for() else 60) if trial_of(seed).has_boxes)
 # Of the kernels, those on which the box is made. In others a work-item may not come to a read, or reads are not a
 # whole number of steps apart.
 _MADE = 0.7
