@@ -7,6 +7,16 @@ Devices take turns. In the gate each of the three that it has takes every third 
 configuration, so that each kernel with each transform goes through all of them; where there are fewer, they share
 all combinations, and one alone takes every one. Tests of tools, and of single instructions, run on one of them
 each.
+
+What no gate runs:
+
+- The full product of kernels, factors and strides (`transform/test_suite`, `transform/test_hazards`), and that of
+  merged groups with their factors and further transforms (`transform/test_work_groups`,
+  `transform/test_work_groups_suite`). Of these there are pairwise covers (`transform/pairwise`): any two values
+  come together on one device, three values may never. Two thirds of the other small kernels with merged groups
+  are left out.
+- Most of what is drawn at random, or of which there is no end: `python -m tests.fuzz` and
+  `python -m tests.record_layouts` run as much of it as one likes.
 """
 
 from __future__ import annotations
