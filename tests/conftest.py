@@ -9,10 +9,11 @@ missing or doesn't work fails those tests, it never skips them. Unset, it means 
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pyopencl
@@ -44,6 +45,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure() -> None:
     for variable in (FOLDER_VARIABLE, "XDG_DATA_HOME"):
         shutil.rmtree(os.environ.pop(variable), ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects no garbage while tests are collected, and looks for none among what stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
