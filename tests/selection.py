@@ -10,11 +10,11 @@ each.
 
 What no gate runs:
 
-- The full product of kernels, factors and strides (`transform/test_suite`, `transform/test_hazards`), and that of
-  merged groups with their factors and further transforms (`transform/test_work_groups`,
-  `transform/test_work_groups_suite`). Of these there are pairwise covers (`transform/pairwise`): any two values
-  come together on one device, three values may never. Two thirds of the other small kernels with merged groups
-  are left out.
+- The full product of kernels, factors and strides (`transform/test_suite`, `transform/test_hazards`,
+  `opencl_bench/workloads/records/test_kernels`), and that of merged groups with their factors and further
+  transforms (`transform/test_work_groups`, `transform/test_work_groups_suite`). Of these there are pairwise
+  covers (`transform/pairwise`): any two values come together on one device, three values may never. Two thirds of
+  the other small kernels with merged groups are left out.
 - Most of what is drawn at random, or of which there is no end: `python -m tests.fuzz` and
   `python -m tests.record_layouts` run as much of it as one likes.
 """
