@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 TYPED := build/typed
+# From the folder TYPED. What it found out of files that have not changed since stays in build/mypy.
+MYPY := ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../mypy --num-workers 2
 
 .DELETE_ON_ERROR:
 .PHONY: demo test lint docs docs-serve benchmark clean
@@ -23,9 +25,9 @@ lint: $(VENV)/.test-installed
 	rm -rf $(TYPED) build/lib
 	$(BIN)/pip install --quiet --no-deps --target $(TYPED) .
 	cp -r opencl_bench/studies $(TYPED)/coarsen/opencl_bench
-	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p coarsen
-	cd $(TYPED) && ../../$(BIN)/mypy --config-file ../../pyproject.toml ../../tests
-	cd $(TYPED) && MYPYPATH=../../docs/hooks ../../$(BIN)/mypy --config-file ../../pyproject.toml ../../docs
+	cd $(TYPED) && $(MYPY) -p coarsen
+	cd $(TYPED) && $(MYPY) ../../tests
+	cd $(TYPED) && MYPYPATH=../../docs/hooks $(MYPY) ../../docs
 
 # The documentation as pages, in build/site; a broken link is an error.
 docs: $(VENV)/.docs-installed

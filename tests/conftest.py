@@ -9,26 +9,21 @@ missing or doesn't work fails those tests, it never skips them. Unset, it means 
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pyopencl
 import pytest
 
-from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
-from coarsen.devices.health import check_health
-from coarsen.devices.selection import newest_of_each_runtime
+from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
-from tests.selection import PLACES, everything_is_asked_for, is_taken, needs_one_device
+from tests.selection import everything_is_asked_for, is_taken, needs_one_device, place_of
 from tests.slow_tests import slow_tests
-
-REQUIRED_VARIABLE = "COARSEN_REQUIRED_DEVICES"
-
-# Devices get short names in test ids; one that none of these names keeps its own.
-SHORT_NAMES = ("intel", "pocl", "oclgrind", "nvidia", "amd")
+from tests.working_devices import devices_that_work, missing_devices, missing_message, short_name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,18 +47,15 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(os.environ.pop(variable), ignore_errors=True)
 
 
-@functools.cache
-def devices_that_work() -> tuple[DeviceDescription, ...]:
-    """The healthy devices, without older versions of a runtime; checked once per process."""
-    return tuple(newest_of_each_runtime([each for each in discover_devices() if check_health(each).works]))
-
-
-def missing_devices() -> tuple[str, ...]:
-    """The required devices that are not there or don't work."""
-    required = [name.strip() for name in os.environ.get(REQUIRED_VARIABLE, "intel").split(",")]
-    return tuple(
-        name for name in required if name and not any(device.runs_on(name) for device in devices_that_work())
-    )
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects no garbage while tests are collected, and looks for none among what stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
@@ -145,7 +137,7 @@ def _is_of_the_sample(item: pytest.Item, every: int, numbers: dict[str, int]) ->
     number = numbers.setdefault(_without_device(item), len(numbers))
     if not isinstance(device, DeviceDescription) or needs_one_device(item.nodeid):
         return is_taken(number, every)
-    return is_taken(number, every, PLACES.get(short_name(device), 0))
+    return is_taken(number, every, place_of(device))
 
 
 def _exists(item: pytest.Item) -> bool:
@@ -154,13 +146,6 @@ def _exists(item: pytest.Item) -> bool:
     if runs_on is None or not isinstance(parameters.get("device"), DeviceDescription):
         return True
     return bool(runs_on(parameters))
-
-
-def short_name(device: DeviceDescription | str) -> str:
-    """What a device is called in a test's id."""
-    if isinstance(device, str):
-        return f"missing-{device}"
-    return next((name for name in SHORT_NAMES if device.runs_on(name)), device.name)
 
 
 @pytest.fixture(scope="session")
@@ -198,11 +183,6 @@ def queue(context: pyopencl.Context) -> pyopencl.CommandQueue:
     """A `pyopencl.CommandQueue` with profiling on the device."""
     properties = pyopencl.command_queue_properties.PROFILING_ENABLE
     return pyopencl.CommandQueue(context, properties=properties)
-
-
-def missing_message(names: tuple[str, ...]) -> str:
-    seen = "; ".join(f"{device}: {check_health(device).reason or 'works'}" for device in discover_devices())
-    return f"required OpenCL devices are missing or don't work: {', '.join(names)} (there are: {seen or 'none'})"
 
 
 @pytest.fixture

@@ -4,16 +4,31 @@ The gate sets COARSEN_DIFFERENTIAL=full and runs all tests. `make test` leaves t
 (`tests/slow_tests.py`), and of the differential tests it runs one of every six combinations on each device.
 
 Devices take turns. In the gate each of the three that it has takes every third combination of a kernel and a
-configuration, so that each kernel with each transform goes through all of them. Tests of tools, and of
-single instructions, run on one of them each.
+configuration, so that each kernel with each transform goes through all of them; where there are fewer, they share
+all combinations, and one alone takes every one. Tests of tools, and of single instructions, run on one of them
+each.
+
+What no gate runs:
+
+- The full product of kernels, factors and strides (`transform/test_suite`, `transform/test_hazards`,
+  `opencl_bench/workloads/records/test_kernels`), and that of merged groups with their factors and further
+  transforms (`transform/test_work_groups`, `transform/test_work_groups_suite`). Of these there are pairwise
+  covers (`transform/pairwise`): any two values come together on one device, three values may never. Two thirds of
+  the other small kernels with merged groups are left out.
+- Most of what is drawn at random, or of which there is no end: `python -m tests.fuzz` and
+  `python -m tests.record_layouts` run as much of it as one likes.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+
+from coarsen.devices.discovery import DeviceDescription
+from tests.working_devices import SHORT_NAMES, devices_that_work, short_name
 
 FULL = "COARSEN_DIFFERENTIAL"
 SAMPLED = 6
@@ -39,8 +54,6 @@ CHOOSING = (
     "transform/test_work_groups",
     "transform/test_work_groups_suite",
 )
-# Where in a round a device has its turn.
-PLACES = {"intel": 0, "pocl": 1, "oclgrind": 2}
 # Below tests: folders of what is not about transforms; one of the devices is enough for each test.
 ON_ONE_DEVICE = (
     "backend",
@@ -55,6 +68,29 @@ ON_ONE_DEVICE = (
     "opencl_bench/workloads/synthetic",
     "runtime",
 )
+
+
+@functools.cache
+def places() -> Mapping[str, int]:
+    """Return where in a round each device that works, by its short name, has its turn."""
+    return {name: place for place, name in enumerate(sorted(map(short_name, devices_that_work()), key=_rank))}
+
+
+def place_of(device: DeviceDescription) -> int:
+    """Return where in a round a device has its turn."""
+    return places().get(short_name(device), 0)
+
+
+def is_one_of_two(number: int, device: DeviceDescription) -> bool:
+    """Return True for every other number, devices by turns; for every one where a single device compiles.
+
+    It is for tests that leave out devices which interpret kernels.
+    """
+    return len(places().keys() - {"oclgrind"}) < 2 or is_taken(number, 2, place_of(device))
+
+
+def _rank(name: str) -> int:
+    return SHORT_NAMES.index(name) if name in SHORT_NAMES else len(SHORT_NAMES)
 
 
 def everything_is_asked_for() -> bool:
@@ -103,11 +139,11 @@ class Turn:
         say, may come by threes.
         """
         shifted = self.place + self.place // self._round
-        return (self.kernel + shifted + PLACES.get(device, 0)) % self._round == 0
+        return (self.kernel + shifted + places().get(device, 0)) % self._round == 0
 
     @property
     def _round(self) -> int:
-        return min(self.of, len(PLACES) if everything_is_asked_for() else SAMPLED)
+        return min(self.of, max(1, len(places())) if everything_is_asked_for() else SAMPLED)
 
 
 def turns_by(kernels: Sequence[Hashable]) -> list[Turn]:

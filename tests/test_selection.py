@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests import selection
-from tests.selection import PLACES, Turn, choose_by_themselves, is_taken, needs_one_device, turns_by
+from tests.devices.described_devices import TAHITI
+from tests.selection import (
+    Turn,
+    choose_by_themselves,
+    is_one_of_two,
+    is_taken,
+    needs_one_device,
+    places,
+    turns_by,
+)
 from tests.slow_tests import LISTED, slow_ones, slow_tests, times_of
+from tests.working_devices import devices_that_work, short_name
 
 ROOT = Path(__file__).parent.parent
+DEVICES = ("intel", "pocl", "oclgrind")
+
+
+@pytest.fixture(autouse=True)
+def three_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the gate has."""
+    there_are(monkeypatch, *DEVICES)
+
+
+def there_are(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    monkeypatch.setattr(selection, "places", lambda: {name: place for place, name in enumerate(names)})
 
 
 def test_what_is_listed_as_slow_is_there() -> None:
@@ -33,15 +55,44 @@ def test_each_kernel_meets_each_device(monkeypatch: pytest.MonkeyPatch, wanted: 
     kernels = [name for name in "abcdefgh" for _ in range(count)]
     for kernel in "abcdefgh":
         turns = [turn for name, turn in zip(kernels, turns_by(kernels), strict=True) if name == kernel]
-        assert all(any(turn.is_for(device) for turn in turns) for device in PLACES)
+        assert all(any(turn.is_for(device) for turn in turns) for device in DEVICES)
 
 
 def test_in_the_gate_each_of_many_combinations_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(selection.FULL, "full")
     turns = turns_by(["a"] * 9 + ["b"] * 6)
-    assert [[turn.is_for(device) for device in PLACES].count(True) for turn in turns] == [1] * 15
+    assert [[turn.is_for(device) for device in DEVICES].count(True) for turn in turns] == [1] * 15
     own = [turn.is_odd for turn in turns if turn.is_for("intel")]
     assert own == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("names", [DEVICES[:1], DEVICES[1:2], DEVICES[:2], DEVICES[1:], ("nvidia",)])
+def test_fewer_devices_share_all_of_them(monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]) -> None:
+    monkeypatch.setenv(selection.FULL, "full")
+    there_are(monkeypatch, *names)
+    turns = turns_by(["a"] * 9 + ["b"] * 6 + ["c"])
+    takers = [[turn.is_for(device) for device in names].count(True) for turn in turns]
+    assert takers[:15] == [1] * 15
+    assert takers[15] == len(names), "a kernel's only combination is for each"
+    for kernel in range(2):
+        own = [turn for turn in turns if turn.kernel == kernel and turn.is_for(names[0])]
+        assert {turn.is_odd for turn in own} == {False, True}
+
+
+def test_one_of_two_is_taken_by_one_of_two_that_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = {name: replace(TAHITI, platform_name=name) for name in DEVICES}
+
+    def taken(name: str) -> list[int]:
+        return [number for number in range(8) if is_one_of_two(number, described[name])]
+
+    assert (taken("intel"), taken("pocl")) == ([0, 3, 5, 6], [1, 2, 4, 7])
+    there_are(monkeypatch, "intel", "oclgrind")
+    assert taken("intel") == list(range(8))
+
+
+def test_devices_that_work_have_places_one_after_the_other() -> None:
+    assert sorted(places().values()) == list(range(len(places())))
+    assert set(places()) == {short_name(device) for device in devices_that_work()}
 
 
 def test_one_of_many_is_taken_whatever_the_place() -> None:
@@ -54,7 +105,7 @@ def test_one_of_many_is_taken_whatever_the_place() -> None:
 
 def test_few_combinations_need_not_have_one_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(selection.FULL, raising=False)
-    assert not any(Turn.of_some(1, 0, 1).is_for(device) for device in PLACES)
+    assert not any(Turn.of_some(1, 0, 1).is_for(device) for device in DEVICES)
     assert Turn(1, 0, 1).is_for("intel")
 
 

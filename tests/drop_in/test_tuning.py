@@ -65,7 +65,7 @@ def test_a_compiler_that_crashes_or_hangs_fails_trials_only(
 ) -> None:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(compiler, "SERVICE", "tests.drop_in.crashing_compiler")
-    monkeypatch.setattr("coarsen.opencl_bench.tuning.methods._COMPILE_SECONDS", 10.0)
+    monkeypatch.setattr("coarsen.opencl_bench.tuning.methods._COMPILE_SECONDS", 4.0)
     results: list[Tuned] = []
     tune_captured = captured_tuning.tune_captured
 

@@ -20,7 +20,6 @@ from coarsen.ir.types import IntegerType
 from coarsen.pipeline import laid_out
 from coarsen.transform.placement.boxes import tile
 from coarsen.variant.coarsening import Level
-from tests.conftest import short_name
 from tests.fuzz import attempt
 from tests.fuzz.attempt import Attempt
 from tests.fuzz.child import Child, Target
@@ -28,8 +27,9 @@ from tests.fuzz.render import NAME
 from tests.fuzz.trial import Trial, to_json, trial_of
 from tests.oclgrind.watch import watching
 from tests.selection import everything_is_asked_for
+from tests.working_devices import short_name
 
-SEEDS = tuple(seed for seed in range(150 if everything_is_asked_for() else 60) if trial_of(seed).has_boxes)
+SEEDS = tuple(seed for seed in range(100 if everything_is_asked_for() else 60) if trial_of(seed).has_boxes)
 # Of the kernels, those on which the box is made. In others a work-item may not come to a read, or reads are not a
 # whole number of steps apart.
 _MADE = 0.7

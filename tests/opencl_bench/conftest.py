@@ -2,5 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from tests.opencl_bench.postgresql import postgresql_database as postgresql_database
 from tests.opencl_bench.postgresql import postgresql_url as postgresql_url
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[CompilePool]:
+    """Processes that compile and measure for many sweeps: most of a small sweep is the start of its processes."""
+    with CompilePool() as opened:
+        yield opened

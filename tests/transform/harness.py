@@ -23,9 +23,9 @@ from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
-from tests.conftest import short_name
-from tests.selection import Turn, is_taken
+from tests.selection import Turn
 from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
+from tests.working_devices import short_name
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
 
@@ -111,11 +111,6 @@ def turns_of(device: DeviceDescription, kernel: int, count: int) -> dict[int, Tu
     """Return those of a kernel's `count` combinations, by their places, that are for a device."""
     turns = {place: Turn.of_some(kernel, place, count) for place in range(count)}
     return {place: turn for place, turn in turns.items() if not is_left_out(device, turn)}
-
-
-def is_first_turn(number: int) -> bool:
-    """Return True for every other number, but for both of what comes in pairs as often: 0, 3, 5, 6 …"""
-    return is_taken(number, 2)
 
 
 def coarsened_outcome(

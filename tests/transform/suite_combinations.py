@@ -1,14 +1,14 @@
-"""Which benchmarks × dimensions × factors × strides are tested: the full product, or a pairwise cover of it."""
+"""Which benchmarks × dimensions × factors × strides are tested: a pairwise cover of the full product."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening
-from tests.selection import everything_is_asked_for
+from tests.transform.pairwise import pairwise_cover
 
 FACTORS = (1, 2, 3, 4, 8, 16, 32)
 STRIDES = ("1", "2", "coarsened local size")
@@ -26,11 +26,15 @@ class Combination:
         chosen = self.coarsening
         return f"{self.benchmark}-dimension{chosen.dimension}-factor{chosen.factor}-stride{chosen.stride}"
 
-    def pairs(self) -> set[tuple[str, str]]:
+    @property
+    def where(self) -> tuple[str, int]:
+        """The benchmark and the dimension."""
+        return self.benchmark, self.coarsening.dimension
+
+    @property
+    def values(self) -> tuple[Hashable, ...]:
         """What a pairwise cover must see together; a benchmark's dimension counts as part of the benchmark."""
-        where = f"{self.benchmark}:{self.coarsening.dimension}"
-        factor = f"factor {self.coarsening.factor}"
-        return {(where, factor), (where, self.stride), (factor, self.stride)}
+        return self.where, self.coarsening.factor, self.stride
 
 
 def all_combinations() -> list[Combination]:
@@ -49,17 +53,5 @@ def _along(benchmark: Benchmark, dimension: int) -> Iterator[Combination]:
 
 
 def chosen_combinations() -> list[Combination]:
-    """The full product if COARSEN_DIFFERENTIAL is "full", else a pairwise cover of it."""
-    everything = all_combinations()
-    return everything if everything_is_asked_for() else pairwise_cover(everything)
-
-
-def pairwise_cover(everything: list[Combination]) -> list[Combination]:
-    """A subset with every pair that the full product has; greedy, always the same."""
-    missing = set().union(*(combination.pairs() for combination in everything))
-    cover: list[Combination] = []
-    while missing:
-        best = max(everything, key=lambda combination: len(combination.pairs() & missing))
-        cover.append(best)
-        missing -= best.pairs()
-    return cover
+    """A pairwise cover of the full product."""
+    return pairwise_cover(all_combinations(), lambda combination: combination.values)

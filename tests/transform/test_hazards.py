@@ -1,11 +1,12 @@
 """Each hazard of merging work-items: the coarsened kernel gives what the original gives, on every device.
 
-Devices and the emitted forms come by turns (`tests/selection.py`).
+Kernels, factors and strides are combined as a pairwise cover of all of them does it; devices and the emitted forms
+come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,32 @@ from tests.transform.harness import (
     is_left_out,
     original_outcome,
 )
+from tests.transform.pairwise import pairwise_cover
 
+
+def chosen_keys() -> list[tuple[Case, Configuration]]:
+    """A pairwise cover of cases, each along each dimension, with their factors and strides."""
+    everything = [
+        (case, chosen)
+        for case in CASES
+        for dimension in case.dimensions
+        for chosen in configurations(case, dimension)
+    ]
+    return pairwise_cover(everything, values_of)
+
+
+def values_of(key: tuple[Case, Configuration]) -> tuple[Hashable, ...]:
+    """The case with the dimension, the factor, and which stride it is."""
+    case, (coarsening,) = key
+    rest = case.local_size[coarsening.dimension] // coarsening.factor
+    stride = "whole" if coarsening.stride == rest else coarsening.stride
+    return (case.name, coarsening.dimension), coarsening.factor, stride
+
+
+_CHOSEN = chosen_keys()
 COMBINATIONS = [
     pytest.param(case, chosen, id=f"{case.name}-{'-'.join(map(str, chosen))}".replace(" ", "_"))
-    for case in CASES
-    for dimension in case.dimensions
-    for chosen in configurations(case, dimension)
+    for case, chosen in _CHOSEN
 ]
 PARITY = Case(
     "group_parity",
@@ -39,12 +60,7 @@ PARITY = Case(
     (4, 4, 4),
     lambda rng, n: [integers(rng, 4 * n), zeros(n // 64), np.uint32(64), np.uint32(8), np.uint32(3)],
 )
-_KEYS = [
-    (case.name, chosen)
-    for case in CASES
-    for dimension in case.dimensions
-    for chosen in configurations(case, dimension)
-]
+_KEYS = [(case.name, chosen) for case, chosen in _CHOSEN]
 TURNS = dict(zip(_KEYS, turns_by([name for name, _ in _KEYS]), strict=True))
 SEVERAL_DIMENSIONS = [pytest.param(case, id=case.name) for case in CASES if len(case.dimensions) > 1]
 

@@ -1,14 +1,13 @@
 """Every benchmark, coarsened: the reference's results on every device, through both emitted forms.
 
-COARSEN_DIFFERENTIAL=full runs the full product, `make test` a sample of a pairwise cover. Devices and the emitted
-forms come by turns (`tests/selection.py`); Oclgrind, the slowest, takes its turns of the cover alone.
+With COARSEN_DIFFERENTIAL=full a pairwise cover of benchmarks, factors and strides is run, by `make test` a sample
+of it. Devices and the emitted forms come by turns (`tests/selection.py`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import pyopencl as cl
@@ -26,9 +25,11 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.launch import divide_launch
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.variant.coarsening import Configuration, configuration
+from tests import selection
 from tests.selection import FULL, turns_by
 from tests.transform.harness import build_coarsened, form_by_turns, is_left_out
-from tests.transform.suite_combinations import Combination, all_combinations, chosen_combinations, pairwise_cover
+from tests.transform.pairwise import Pair, pairs_of
+from tests.transform.suite_combinations import Combination, all_combinations, chosen_combinations
 
 
 @functools.cache
@@ -84,8 +85,6 @@ class CoarsenedBenchmark:
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Whether the device has the memory that the launches ask for, and the combination is for it."""
     combination, device = parameters["combination"], parameters["device"]
-    if device.is_called("oclgrind") and combination not in COVER:
-        return False
     return fits(combination, device) and not is_left_out(device, TURNS[COMBINATIONS.index(combination)])
 
 
@@ -96,14 +95,8 @@ def fits(combination: Combination, device: DeviceDescription) -> bool:
     return enough
 
 
-def where_of(combination: Combination) -> tuple[str, int]:
-    """A combination's benchmark and dimension, in which others are beside it."""
-    return combination.benchmark, combination.coarsening.dimension
-
-
 COMBINATIONS = chosen_combinations()
-COVER = frozenset(pairwise_cover(all_combinations()))
-TURNS = turns_by([where_of(each) for each in COMBINATIONS])
+TURNS = turns_by([combination.where for combination in COMBINATIONS])
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
@@ -128,26 +121,25 @@ def local_bytes(work: Workload) -> int:
 
 def test_the_pairwise_cover_covers_every_pair() -> None:
     everything = all_combinations()
-    cover = pairwise_cover(everything)
-    assert set().union(*(c.pairs() for c in cover)) == set().union(*(c.pairs() for c in everything))
-    assert len(cover) < len(everything)
+    assert all_pairs(COMBINATIONS) == all_pairs(everything)
+    assert len(COMBINATIONS) < len(everything)
 
 
-@pytest.mark.parametrize("name", ["intel", "pocl"])
-def test_each_compiled_device_has_every_pair_that_comes_more_than_three_times(
+def all_pairs(combinations: Iterable[Combination]) -> set[Pair]:
+    return {pair for combination in combinations for pair in pairs_of(combination.values)}
+
+
+@pytest.mark.parametrize("name", ["intel", "pocl", "oclgrind"])
+def test_each_device_has_each_benchmark_along_each_dimension_each_factor_and_each_stride(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(FULL, "full")
-    everything = all_combinations()
-    count = Counter(pair for combination in everything for pair in combination.pairs())
-    turns = zip(everything, turns_by([where_of(each) for each in everything]), strict=True)
-    taken = (combination.pairs() for combination, turn in turns if turn.is_for(name))
-    assert set().union(*taken) >= {pair for pair, times in count.items() if times > 3}
+    monkeypatch.setattr(selection, "places", lambda: {"intel": 0, "pocl": 1, "oclgrind": 2})
+    taken = [combination for combination, turn in zip(COMBINATIONS, TURNS, strict=True) if turn.is_for(name)]
+    for own, every in zip(columns(taken), columns(all_combinations()), strict=True):
+        assert own == every
 
 
-def test_oclgrind_has_each_benchmark_along_each_dimension(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(FULL, "full")
-    everything = all_combinations()
-    turns = zip(everything, turns_by([where_of(each) for each in everything]), strict=True)
-    taken = {where_of(each) for each, turn in turns if each in COVER and turn.is_for("oclgrind")}
-    assert taken == {where_of(each) for each in everything}
+def columns(combinations: Iterable[Combination]) -> list[set[Hashable]]:
+    """What there is of each kind of value."""
+    return [set(column) for column in zip(*(combination.values for combination in combinations), strict=True)]

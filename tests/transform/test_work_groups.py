@@ -1,7 +1,8 @@
 """Whole work-groups merged: what the original gives, the coarsened kernel gives, on every device, forms by turns.
 
-`make test` runs one configuration of a kernel; with COARSEN_DIFFERENTIAL=full all are run of kernels made for
-groups and every third of the others, with and without the transforms besides replication, devices by turns.
+`make test` runs one configuration of a kernel; with COARSEN_DIFFERENTIAL=full those of kernels made for groups and
+every third of the others are run, with and without the transforms besides replication: a pairwise cover of
+kernels, configurations and transforms, devices by turns.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tests.transform.harness import (
     lowered,
     original_outcome,
 )
+from tests.transform.pairwise import pairwise_cover
 
 FACTORS = (2, 3, 4, 8)
 # PoCL 3.1 copies what follows a barrier under a condition, for each such barrier again: it compiles for minutes.
@@ -110,11 +112,12 @@ def guarded(case: Case, dimension: int, factor: int) -> Iterator[Merging]:
 def sample(everything: list[Merging]) -> list[Merging]:
     """One for each kernel made for groups and for every third other, by turns with other factors.
 
-    If everything is asked for: all of the former kernels and every third of the others.
+    If everything is asked for: a pairwise cover of all of the former kernels and every third of the others.
     """
     if everything_is_asked_for():
         others = [merging for merging in everything if merging.case not in GROUP_CASES]
-        return [merging for merging in everything if merging.case in GROUP_CASES] + others[::3]
+        own = [merging for merging in everything if merging.case in GROUP_CASES]
+        return pairwise_cover(own + others[::3], lambda each: (each.case.name, each.chosen, each.transforms))
     by_case: dict[Case, list[Merging]] = {}
     for merging in everything:
         by_case.setdefault(merging.case, []).append(merging)

@@ -1,7 +1,8 @@
 """Every benchmark with whole work-groups merged: the reference's results on every device, the forms by turns.
 
-`make test` runs one configuration for each benchmark; with COARSEN_DIFFERENTIAL=full all of them are run, devices
-by turns (`tests/selection.py`).
+`make test` runs one configuration for each benchmark; with COARSEN_DIFFERENTIAL=full a pairwise cover is run of
+benchmarks along their dimensions, factors of groups and what is done to work-items, devices by turns
+(`tests/selection.py`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from tests.selection import everything_is_asked_for, turns_by
 from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items
+from tests.transform.pairwise import pairwise_cover
 from tests.transform.test_suite import local_bytes, lowered
 
 FACTORS = (2, 3, 4, 8)
@@ -55,6 +57,21 @@ class Merging:
 
     def __str__(self) -> str:
         return "-".join([self.benchmark, *map(str, self.chosen)]).replace(" ", "_")
+
+    @property
+    def where(self) -> tuple[str, int]:
+        """The benchmark and the dimension."""
+        return self.benchmark, self.dimension
+
+    @property
+    def groups(self) -> Coarsening:
+        """How work-groups are merged."""
+        return next(coarsening for coarsening in self.chosen if coarsening.level is Level.GROUP)
+
+    @property
+    def items(self) -> tuple[tuple[int, int], ...]:
+        """By which factor and stride work-items are merged, too."""
+        return tuple((each.factor, each.stride) for each in self.chosen if each.level is Level.ITEM)
 
 
 @functools.lru_cache(maxsize=32)
@@ -88,9 +105,9 @@ def all_mergings() -> Iterator[Merging]:
 
 
 def sample(everything: list[Merging]) -> list[Merging]:
-    """All, or one for each benchmark, other factors for one than for the next."""
+    """One for each benchmark, other factors for one than for the next, or a pairwise cover of all."""
     if everything_is_asked_for():
-        return everything
+        return pairwise_cover(everything, lambda each: (each.where, each.groups.factor, each.items))
     by_benchmark: dict[str, list[Merging]] = {}
     for merging in everything:
         by_benchmark.setdefault(merging.benchmark, []).append(merging)
@@ -148,8 +165,9 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     merging, device = parameters["merging"], parameters["device"]
     if everything_is_asked_for() and is_left_out(device, TURNS[MERGINGS.index(merging)]):
         return False
-    groups = next(coarsening.factor for coarsening in merging.chosen if coarsening.level is Level.GROUP)
-    enough: bool = groups * local_bytes(workload(merging.benchmark, merging.dimension)) <= device.local_memory
+    enough: bool = (
+        merging.groups.factor * local_bytes(workload(merging.benchmark, merging.dimension)) <= device.local_memory
+    )
     return enough
 
 

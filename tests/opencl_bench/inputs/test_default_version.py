@@ -13,6 +13,7 @@ from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.wrong_results import with_wrong_results
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store, open_store
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.planted import DEFAULT, VERSIONS, version, written
 
@@ -35,9 +36,11 @@ def endings(rows: tuple[Measurement, ...]) -> dict[Variant, tuple[Invalidity, Ch
 
 
 @pytest.mark.compiled_devices
-def test_a_macro_value_with_wrong_results(file: Path, store: Store, device: DeviceDescription) -> None:
+def test_a_macro_value_with_wrong_results(
+    file: Path, store: Store, pool: CompilePool, device: DeviceDescription
+) -> None:
     plan = VersionsPlan(file, device.index, ("small", "large"), VERSIONS, DEFAULT, method=METHOD)
-    measured = measure_versions(plan, store)
+    measured = measure_versions(plan, store, pool=pool)
     assert not measured.problems
     for preset in plan.presets:
         right, wrong = (
@@ -56,22 +59,22 @@ def test_a_macro_value_with_wrong_results(file: Path, store: Store, device: Devi
 
 @pytest.mark.compiled_devices
 def test_a_row_that_was_not_compared_with_the_default_is_measured_again(
-    file: Path, store: Store, device: DeviceDescription
+    file: Path, store: Store, pool: CompilePool, device: DeviceDescription
 ) -> None:
     plan = VersionsPlan(file, device.index, ("small",), (DEFAULT, version(2)), DEFAULT, method=METHOD)
-    for row in measure_versions(plan, store).rows:
+    for row in measure_versions(plan, store, pool=pool).rows:
         store.replace(replace(row, oracle=CheckedAgainst.NOTHING))
-    again = measure_versions(plan, store)
+    again = measure_versions(plan, store, pool=pool)
     assert again.measured == 1
     assert endings(again.rows)[version(2)] == (Invalidity.CORRECT, CheckedAgainst.DEFAULT)
-    assert measure_versions(plan, store).measured == 0
+    assert measure_versions(plan, store, pool=pool).measured == 0
 
 
 @pytest.mark.compiled_devices
 def test_a_version_that_is_wrong_at_one_input_is_left_out(
-    file: Path, store: Store, device: DeviceDescription
+    file: Path, store: Store, pool: CompilePool, device: DeviceDescription
 ) -> None:
     plan = VersionsPlan(file, device.index, ("small",), (DEFAULT, version(4)), DEFAULT, method=METHOD)
-    wrong = with_wrong_results(measure_versions(plan, store).rows)
+    wrong = with_wrong_results(measure_versions(plan, store, pool=pool).rows)
     assert [*wrong] == [version(4)]
     assert wrong[version(4)].startswith("small: ")

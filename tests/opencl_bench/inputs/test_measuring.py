@@ -49,14 +49,23 @@ IDLE = Variant((32,), (Coarsening(2),), definitions(AT_ONCE))
 VERSIONS = (DEFAULT, IN_STEPS, COARSENED, OPEN, WRONG, IDLE)
 
 
-@pytest.fixture
-def _own_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def _own_benchmarks() -> Iterator[None]:
     """The tests' benchmarks are known here and in the processes that compile and measure."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(measuring, "find_benchmark", find_benchmark)
-    monkeypatch.setattr(live_stage_one, "find_benchmark", find_benchmark)
-    monkeypatch.setattr(compiler, "SERVICE", "tests.opencl_bench.inputs.compile_service")
-    monkeypatch.setattr(engine, "SERVICE", "tests.opencl_bench.inputs.measure_service")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(ROOT)
+        patched.setattr(measuring, "find_benchmark", find_benchmark)
+        patched.setattr(live_stage_one, "find_benchmark", find_benchmark)
+        patched.setattr(compiler, "SERVICE", "tests.opencl_bench.inputs.compile_service")
+        patched.setattr(engine, "SERVICE", "tests.opencl_bench.inputs.measure_service")
+        yield
+
+
+@pytest.fixture(scope="module")
+def pool(_own_benchmarks: None) -> Iterator[CompilePool]:
+    """Processes for all tests that do not count them."""
+    with CompilePool() as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -88,8 +97,10 @@ def endings(rows: tuple[Measurement, ...], preset: str) -> dict[Variant, Invalid
 
 
 @pytest.mark.compiled_devices
-def test_each_version_at_each_input(store: Store, compiled: list[Any], device: DeviceDescription) -> None:
-    measured = measure_versions(plan_of(device.index), store)
+def test_each_version_at_each_input(
+    store: Store, pool: CompilePool, compiled: list[Any], device: DeviceDescription
+) -> None:
+    measured = measure_versions(plan_of(device.index), store, pool=pool)
     assert not measured.problems and measured.measured == len(VERSIONS) * len(PRESETS)
     assert max(Counter(compiled).values()) == 1
     for preset in PRESETS:
@@ -105,12 +116,12 @@ def test_each_version_at_each_input(store: Store, compiled: list[Any], device: D
     assert {row.oracle for row in timed} == {CheckedAgainst.REFERENCE}
     for row in timed:
         assert len(row.sum_nanoseconds) == len(row.baseline_host_nanoseconds) == len(row.nanoseconds)
-    again = measure_versions(plan_of(device.index), store)
+    again = measure_versions(plan_of(device.index), store, pool=pool)
     assert (again.measured, {row.key for row in again.rows}) == (0, {row.key for row in measured.rows})
 
 
-def test_where_no_input_has_a_reference_the_default_version_vouches(store: Store) -> None:
-    measured = measure_versions(plan_of("intel", UNSURE), store)
+def test_where_no_input_has_a_reference_the_default_version_vouches(store: Store, pool: CompilePool) -> None:
+    measured = measure_versions(plan_of("intel", UNSURE), store, pool=pool)
     correct = {row.candidate: row.oracle for row in measured.rows if row.invalidity is Invalidity.CORRECT}
     assert correct == {
         DEFAULT: CheckedAgainst.NOTHING,
@@ -119,9 +130,9 @@ def test_where_no_input_has_a_reference_the_default_version_vouches(store: Store
     assert endings(measured.rows, "input-1")[WRONG] is Invalidity.CORRECTNESS
 
 
-def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store) -> None:
+def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store, pool: CompilePool) -> None:
     plan = plan_of("intel")
-    measure_versions(plan, store)
+    measure_versions(plan, store, pool=pool)
     inputs = tuple(InputPoint(preset, preset, {}) for preset in PRESETS)
     asked = TimesRequest(NAME, inputs, VERSIONS, DEFAULT)
     source = CurrentSource(find_benchmark(NAME))
@@ -129,45 +140,47 @@ def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store) -> Non
     assert seconds.shape == (2, 6)
     assert (seconds[:, :4] > 0).all() and all(value != value for value in seconds[:, 4:].flat)
     chosen = {"input-1": [IN_STEPS, DEFAULT]}
-    confirmed = confirm_versions(plan, chosen, store, invocations=2)
+    confirmed = confirm_versions(plan, chosen, store, invocations=2, pool=pool)
     assert {row.role for row in confirmed.rows} == {Role.CONFIRMATION} and confirmed.measured == 4
     assert confirmed_ratios(confirmed.rows, asked).keys() == {("input-1", IN_STEPS), ("input-1", DEFAULT)}
-    assert confirm_versions(plan, chosen, store, invocations=2).measured == 0
+    assert confirm_versions(plan, chosen, store, invocations=2, pool=pool).measured == 0
     # One that failed is measured once more where that is asked for.
     nothing: dict[str, Any] = dict.fromkeys(("nanoseconds", "baseline_nanoseconds", *BESIDE), ())
     broken = replace(confirmed.rows[0], invalidity=Invalidity.RUNTIME, **nothing)
     store.replace(broken)
-    assert confirm_versions(plan, chosen, store, invocations=2).measured == 0
-    repaired = confirm_versions(plan, chosen, store, invocations=2, again=Remeasure.FAILED)
+    assert confirm_versions(plan, chosen, store, invocations=2, pool=pool).measured == 0
+    repaired = confirm_versions(plan, chosen, store, invocations=2, again=Remeasure.FAILED, pool=pool)
     assert repaired.measured == 1 and {row.invalidity for row in repaired.rows} == {Invalidity.CORRECT}
 
 
 @pytest.mark.parametrize(("inputs_each", "started"), [(1, 2), (2, 1)])
 def test_inputs_share_a_new_process_where_that_is_asked_for(
-    store: Store, monkeypatch: pytest.MonkeyPatch, inputs_each: int, started: int
+    store: Store, pool: CompilePool, monkeypatch: pytest.MonkeyPatch, inputs_each: int, started: int
 ) -> None:
     counted: list[RowMeasurer] = []
     monkeypatch.setattr(RowMeasurer, "start_afresh", lambda self: counted.append(self))
     chosen = dict.fromkeys(PRESETS, (DEFAULT,))
-    confirmed = confirm_versions(plan_of("intel"), chosen, store, inputs_each=inputs_each)
+    confirmed = confirm_versions(plan_of("intel"), chosen, store, inputs_each=inputs_each, pool=pool)
     assert (confirmed.measured, len(counted)) == (2, started)
 
 
 def test_an_input_that_was_timed_before_does_not_begin_a_process_for_the_next(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, pool: CompilePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[RowMeasurer] = []
     monkeypatch.setattr(RowMeasurer, "start_afresh", lambda self: counted.append(self))
     first, second = PRESETS
-    confirm_versions(plan_of("intel"), {first: (DEFAULT,)}, store)
+    confirm_versions(plan_of("intel"), {first: (DEFAULT,)}, store, pool=pool)
     both = {first: (DEFAULT,), second: (DEFAULT,)}
-    assert confirm_versions(plan_of("intel"), both, store, inputs_each=2).measured == 1
+    assert confirm_versions(plan_of("intel"), both, store, inputs_each=2, pool=pool).measured == 1
     assert len(counted) == 2
 
 
-def test_rows_of_an_older_source_or_of_another_input_of_the_name_do_not_count(store: Store) -> None:
+def test_rows_of_an_older_source_or_of_another_input_of_the_name_do_not_count(
+    store: Store, pool: CompilePool
+) -> None:
     plan = replace(plan_of("intel"), presets=("test",), versions=(DEFAULT, WRONG, IDLE))
-    measured = measure_versions(plan, store)
+    measured = measure_versions(plan, store, pool=pool)
     source = CurrentSource(find_benchmark(NAME))
     assert [source.is_of(row) for row in measured.rows] == [True] * 3
     later = replace(measured.rows[0], started_at="2126-12-01T00:00:00+00:00")
@@ -181,37 +194,39 @@ def test_rows_of_an_older_source_or_of_another_input_of_the_name_do_not_count(st
     assert np.array_equal(stored_times(store, asked, source).times.seconds, expected, equal_nan=True)
 
 
-def test_a_default_version_that_fails_leaves_the_others_of_that_input(store: Store) -> None:
+def test_a_default_version_that_fails_leaves_the_others_of_that_input(store: Store, pool: CompilePool) -> None:
     plan = replace(plan_of("intel"), default=WRONG, presets=("test",))
-    measured = measure_versions(plan, store)
+    measured = measure_versions(plan, store, pool=pool)
     assert [row.candidate for row in measured.rows] == [WRONG]
     assert measured.problems["test"].startswith("the default version, uncoarsened, local size 32, -D IMPL=1")
 
 
-def test_a_search_on_a_few_inputs_says_what_to_measure_on_all_and_keeps_its_rows(store: Store) -> None:
+def test_a_search_on_a_few_inputs_says_what_to_measure_on_all_and_keeps_its_rows(
+    store: Store, pool: CompilePool
+) -> None:
     plan = plan_of("intel")
     inputs = (InputPoint("test", "test", {"n": 256.0}), InputPoint("input-1", "input-1", {"n": 1024.0}))
     space = Space(factors=(1,), local_sizes=((32,), (64,)), definitions=(("PLUS", ("1",)),))
     settings = StageOneSettings(StaircaseSearcher(), inputs=1, is_warm=False)
-    found = search_versions(plan, inputs, space, store, settings)
+    found = search_versions(plan, inputs, space, store, settings, pool=pool)
     # Two parameters of two values each: all are tried, and the winner has two neighbours.
     assert found.versions[0] == DEFAULT
     assert 3 <= len(found.versions) <= 4 and found.measured == found.result.trials == 4
-    assert search_versions(plan, inputs, space, store, settings).measured == 0
+    assert search_versions(plan, inputs, space, store, settings, pool=pool).measured == 0
     searched = PRESETS[found.result.searched[0]]
-    measured = measure_versions(replace(plan, versions=found.versions, presets=(searched,)), store)
+    measured = measure_versions(replace(plan, versions=found.versions, presets=(searched,)), store, pool=pool)
     assert (measured.measured, len(measured.rows)) == (0, len(found.versions))
 
 
-def test_where_the_default_version_fails_nothing_is_searched(store: Store) -> None:
+def test_where_the_default_version_fails_nothing_is_searched(store: Store, pool: CompilePool) -> None:
     inputs = (InputPoint("test", "test", {}),)
     space = Space(factors=(1,), local_sizes=((32,),), definitions=(("PLUS", ("1",)),))
-    found = search_versions(replace(plan_of("intel"), default=WRONG), inputs, space, store)
+    found = search_versions(replace(plan_of("intel"), default=WRONG), inputs, space, store, pool=pool)
     assert (found.versions, found.measured) == ((WRONG,), 1)
     with pytest.raises(InvalidInputError, match="no inputs"):
-        search_versions(plan_of("intel"), (), space, store)
+        search_versions(plan_of("intel"), (), space, store, pool=pool)
     with pytest.raises(InvalidInputError, match="leave the sample out"):
-        search_versions(plan_of("intel"), inputs, replace(space, sample=3), store)
+        search_versions(plan_of("intel"), inputs, replace(space, sample=3), store, pool=pool)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,15 @@ from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 METHOD = Method(repetitions=4, minimum_repetitions=3, interval_width=10.0)
 
 
-def small_plan(device: str, benchmark: str = "mt", space: Space | None = None) -> SweepPlan:
-    """One kernel along one dimension, two local sizes, a constraint violation among the factors."""
+def small_plan(
+    device: str, benchmark: str = "mt", space: Space | None = None, confirms: bool = False
+) -> SweepPlan:
+    """One kernel along one dimension, two local sizes, a constraint violation among the factors.
+
+    Confirmation starts three more processes: it is for tests that look at it.
+    """
     small = Space(factors=(1, 2, 4, 64), strides=(1, 8), dimensions=(1,), local_sizes=((32, 32), (8, 8)))
-    return SweepPlan(benchmark, device, "test", space=space or small, method=METHOD)
+    return SweepPlan(benchmark, device, "test", space=space or small, method=METHOD, confirms=confirms)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.results.store.filters import Filter
 from coarsen.opencl_bench.sweep.cluster import plan_from_json, plan_to_json, sweep_on_cluster
 from coarsen.opencl_bench.sweep.cluster_connection import Scheduler
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import limits_of
@@ -39,7 +40,9 @@ FINE = (Invalidity.CORRECT, Invalidity.CONSTRAINTS)
 
 
 def plan(benchmark: str, device: str = "intel") -> SweepPlan:
-    return SweepPlan(benchmark, device, "test", space=SPACES[benchmark], method=SLOW)
+    """One of the two is confirmed, in three more processes."""
+    confirms = benchmark == "mvCoal"
+    return SweepPlan(benchmark, device, "test", space=SPACES[benchmark], method=SLOW, confirms=confirms)
 
 
 class Witness(SweepsObserver):
@@ -79,7 +82,7 @@ def kill_the_worker_of(benchmark: str, workers: dict[str, Popen[bytes]], client:
 
 
 def test_all_rows_arrive_though_a_worker_is_killed(
-    dask: Cluster, postgresql_database: str, tmp_path: Path
+    dask: Cluster, postgresql_database: str, pool: CompilePool, tmp_path: Path
 ) -> None:
     witness, plans = Witness(), [plan(name) for name in SPACES]
     workers = {name: dask.worker(name, "intel=1") for name in ("one", "two")}
@@ -88,10 +91,10 @@ def test_all_rows_arrive_though_a_worker_is_killed(
     with (
         open_store(postgresql_database) as store,
         Client(dask.address) as client,
-        ThreadPoolExecutor() as pool,
+        ThreadPoolExecutor() as threads,
     ):
         order = (plans, store, postgresql_database, dask.scheduler, witness)
-        future = pool.submit(sweep_on_cluster, *order)
+        future = threads.submit(sweep_on_cluster, *order)
         until(lambda: future.done() or store.count(of_mt) >= 3, dask.log)
         if not future.done():
             kill_the_worker_of("mt", workers, client)
@@ -107,7 +110,7 @@ def test_all_rows_arrive_though_a_worker_is_killed(
     assert sorted(witness.finished_sweeps) == sorted(SPACES)
     assert witness.counts[-1] == (len(rows), len(rows))
     with open_store(str(tmp_path / "local.sqlite")) as local:
-        here = [row for each in plans for row in sweep(each, local).rows]
+        here = [row for each in plans for row in sweep(each, local, pool=pool).rows]
     assert keys(map(decided, here)) == keys(decided(row) for result in results for row in result.rows)
 
 
@@ -162,12 +165,12 @@ def test_a_device_that_is_lost_for_good(
 
 
 def test_what_is_stored_is_not_measured_again_and_failures_are_reported(
-    dask: Cluster, postgresql_database: str, tmp_path: Path
+    dask: Cluster, postgresql_database: str, pool: CompilePool, tmp_path: Path
 ) -> None:
     dask.worker("one", "intel=1,gameboy=1")
     dask.wait_for_workers(1)
     with open_store(postgresql_database) as store:
-        first = sweep(plan("mvCoal"), store)
+        first = sweep(plan("mvCoal"), store, pool=pool)
         plans = [plan("mvCoal"), plan("mvCoal", "gameboy")]
         again, lost = sweep_on_cluster(plans, store, postgresql_database, dask.scheduler, SweepsObserver())
         assert keys(again.rows) == keys(first.rows) and not again.measured and not again.problem

@@ -21,6 +21,7 @@ from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity,
 from coarsen.opencl_bench.results.best import best_row
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep import compiler
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
@@ -36,7 +37,8 @@ DEVICE = "intel"
 COMPARISONS = 2 + 12
 # In each of three processes: the three fastest, the baseline and the other launch.
 CONFIRMATIONS = 3 * (3 + 2)
-ROWS = COMPARISONS + 2 + CONFIRMATIONS
+UNCONFIRMED = COMPARISONS + 2
+ROWS = UNCONFIRMED + CONFIRMATIONS
 
 
 class Watcher(SweepObserver):
@@ -81,7 +83,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
 
         patched.setattr(MeasuringProcess, "start_afresh", count)
         watcher = Watcher()
-        summary = sweep(small_plan(DEVICE), store, watcher)
+        summary = sweep(small_plan(DEVICE, confirms=True), store, watcher)
         patched.undo()
         yield Whole(store, summary, watcher, tuple(started))
 
@@ -121,7 +123,7 @@ def test_the_baseline_is_the_best_uncoarsened_local_size(whole: Whole) -> None:
 
 
 def test_the_best_and_the_baseline_are_confirmed_with_new_samples_in_new_processes(whole: Whole) -> None:
-    rows, first = whole.summary.rows, ROWS - CONFIRMATIONS
+    rows, first = whole.summary.rows, UNCONFIRMED
     assert whole.started == (first, first + 5, first + 10)
     compared = [row for row in rows if row.role is Role.COMPARISON and row.nanoseconds]
     coarsened = sorted((row for row in compared if row.candidate.coarsenings), key=speedup_of, reverse=True)
@@ -134,7 +136,9 @@ def test_the_best_and_the_baseline_are_confirmed_with_new_samples_in_new_process
     assert len({row.nanoseconds for row in (*confirmed, *compared)}) == len(confirmed) + len(compared)
 
 
-def test_what_fails_in_one_process_is_not_timed_in_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_in_one_process_is_not_timed_in_the_next(
+    store: Store, pool: CompilePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     space = Space(factors=(1, 2, 4), strides=(1,), dimensions=(1,), local_sizes=((8, 8),))
     measure, starts = MeasuringProcess.measure, []
     monkeypatch.setattr(MeasuringProcess, "start_afresh", lambda _process: starts.append(True))
@@ -145,7 +149,7 @@ def test_what_fails_in_one_process_is_not_timed_in_the_next(store: Store, monkey
         return measure(process, ready, baseline, limits)
 
     monkeypatch.setattr(MeasuringProcess, "measure", measured)
-    rows = sweep(small_plan(DEVICE, space=space), store).rows
+    rows = sweep(small_plan(DEVICE, space=space, confirms=True), store, pool=pool).rows
     confirmed = [(row.invocation, row.invalidity) for row in rows if row.role is Role.CONFIRMATION]
     assert Counter(confirmed) == {
         (0, Invalidity.CORRECT): 3,
@@ -157,13 +161,13 @@ def test_what_fails_in_one_process_is_not_timed_in_the_next(store: Store, monkey
     assert best is not None and best.candidate.factor != 2
 
 
-def test_the_best_is_not_confirmed_where_that_is_not_wanted(store: Store) -> None:
-    watcher, plan = Watcher(), replace(small_plan(DEVICE), confirms=False)
-    rows = sweep(plan, store, watcher).rows
+def test_the_best_is_not_confirmed_where_that_is_not_wanted(store: Store, pool: CompilePool) -> None:
+    watcher, plan = Watcher(), small_plan(DEVICE)
+    rows = sweep(plan, store, watcher, pool=pool).rows
     assert Counter(row.role for row in rows) == {Role.SELECTION: 2, Role.COMPARISON: COMPARISONS}
-    assert len(rows) == watcher.configurations == ROWS - CONFIRMATIONS
+    assert len(rows) == watcher.configurations == UNCONFIRMED
     # What the progress bar counts, in which the six that break a constraint have no part.
-    for confirms, expected in ((False, ROWS - CONFIRMATIONS - 6), (True, ROWS - 6)):
+    for confirms, expected in ((False, UNCONFIRMED - 6), (True, ROWS - 6)):
         wanted = replace(plan, confirms=confirms)
         assert planned_rows(SUITE["mt"], wanted, limits_of(find_device(DEVICE))) == expected
 
@@ -171,33 +175,34 @@ def test_the_best_is_not_confirmed_where_that_is_not_wanted(store: Store) -> Non
 def test_a_second_sweep_measures_nothing(whole: Whole, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[bool] = []
     monkeypatch.setattr(MeasuringProcess, "start_afresh", lambda _process: started.append(True))
-    second = sweep(small_plan(DEVICE), whole.store)
+    second = sweep(small_plan(DEVICE, confirms=True), whole.store)
     assert (second.measured, started) == (0, [])
     assert second.rows == whole.summary.rows
     assert whole.store.count() == ROWS
 
 
-def test_everything_can_be_measured_again(store: Store) -> None:
+def test_everything_can_be_measured_again(store: Store, pool: CompilePool) -> None:
     space = Space(factors=(1, 2), strides=(1,), dimensions=(1,), local_sizes=((8, 8),))
-    first = sweep(small_plan(DEVICE, space=space), store)
-    second = sweep(small_plan(DEVICE, space=space), store, again=Remeasure.EVERYTHING)
+    plan = small_plan(DEVICE, space=space, confirms=True)
+    first = sweep(plan, store, pool=pool)
+    second = sweep(plan, store, again=Remeasure.EVERYTHING, pool=pool)
     assert second.measured == len(first.rows)
     # There is one coarsened configuration, which is confirmed whatever it is worth.
     assert store.count() == len(first.rows) == 2 + 1 + 3 * 2
     assert {row.nanoseconds for row in first.rows} != {row.nanoseconds for row in second.rows}
 
 
-def test_other_sizes_and_methods_are_other_rows(store: Store) -> None:
+def test_other_sizes_and_methods_are_other_rows(store: Store, pool: CompilePool) -> None:
     space = Space(factors=(1,), local_sizes=((8, 8),))
     plan = small_plan(DEVICE, space=space)
-    keys = {row.key for row in sweep(plan, store).rows}
+    keys = {row.key for row in sweep(plan, store, pool=pool).rows}
     for changed in (replace(plan, seed=1), small_plan(DEVICE, "sgemm", space)):
-        assert keys.isdisjoint(row.key for row in sweep(changed, store).rows)
+        assert keys.isdisjoint(row.key for row in sweep(changed, store, pool=pool).rows)
 
 
-def test_a_local_size_that_the_algorithm_cannot_use_is_a_row(store: Store) -> None:
+def test_a_local_size_that_the_algorithm_cannot_use_is_a_row(store: Store, pool: CompilePool) -> None:
     plan = small_plan(DEVICE, "reduce", Space(factors=(1, 2), strides=(1,), local_sizes=((128,), (96,))))
-    rows = sweep(plan, store).rows
+    rows = sweep(plan, store, pool=pool).rows
     violated = [row for row in rows if row.invalidity is Invalidity.CONSTRAINTS]
     assert {row.candidate.local_size for row in violated} == {(96,)}
     assert all("power of two" in row.reason for row in violated)
@@ -219,15 +224,16 @@ def test_a_compiler_that_crashes_or_hangs_costs_its_configurations_only(
     assert found[4].reason == "not compiled within 4 s"
 
 
-def test_failures_can_be_measured_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_can_be_measured_again(store: Store, pool: CompilePool, monkeypatch: pytest.MonkeyPatch) -> None:
     space = Space(factors=(1, 2), strides=(1,), dimensions=(1,), local_sizes=((8, 8),))
+    plan = small_plan(DEVICE, space=space, confirms=True)
     with monkeypatch.context() as patched:
         patched.chdir(ROOT)
         patched.setattr(compiler, "SERVICE", "tests.opencl_bench.sweep.crashing_compile_service")
-        first = sweep(small_plan(DEVICE, space=space), store)
+        first = sweep(plan, store)
     assert first.failures() == {Invalidity.COMPILE: 1}
-    assert sweep(small_plan(DEVICE, space=space), store).measured == 0
-    mended = sweep(small_plan(DEVICE, space=space), store, again=Remeasure.FAILED)
+    assert sweep(plan, store, pool=pool).measured == 0
+    mended = sweep(plan, store, again=Remeasure.FAILED, pool=pool)
     assert not mended.failures()
     # What had failed is measured in place of its failure, and then confirmed.
     assert mended.measured == 1 + 3
@@ -262,7 +268,7 @@ def test_a_home_that_cannot_be_written_to_costs_nothing(tmp_path: Path) -> None:
     with open_store(str(path)) as store:
         fine = (Invalidity.CORRECT, Invalidity.CONSTRAINTS)
         assert [row.reason for row in store.measurements() if row.invalidity not in fine] == []
-        assert store.count() == ROWS
+        assert store.count() == UNCONFIRMED
 
 
 @pytest.mark.parametrize("rows_before", [1, 5])
@@ -276,10 +282,10 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, rows_before: int) -
         process.kill()
     with open_store(str(path)) as store:
         stored = store.count()
-        assert rows_before <= stored < ROWS, "it was to be killed half-way"
+        assert rows_before <= stored < UNCONFIRMED, "it was to be killed half-way"
         before = {row.key: row for row in store.measurements()}
         summary = sweep(small_plan(DEVICE), store)
-        assert summary.measured == ROWS - stored
+        assert summary.measured == UNCONFIRMED - stored
         after = {row.key: row for row in store.measurements()}
-    assert len(after) == ROWS
+    assert len(after) == UNCONFIRMED
     assert {key: after[key] for key in before} == before

@@ -8,6 +8,7 @@ import pytest
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.variant.coarsening import Level
@@ -17,27 +18,27 @@ from tests.opencl_bench.sweep.small_sweep import small_plan
 BOTH = (Level.ITEM, Level.GROUP)
 
 
-def compared(tmp_path: Path, benchmark: str, space: Space) -> list[Measurement]:
+def compared(tmp_path: Path, pool: CompilePool, benchmark: str, space: Space) -> list[Measurement]:
     """The comparisons of a small sweep on Intel's runtime."""
     with open_store(str(tmp_path / "store")) as store:
-        rows = sweep(small_plan("intel", benchmark, space), store).rows
+        rows = sweep(small_plan("intel", benchmark, space), store, pool=pool).rows
     return [row for row in rows if row.role is Role.COMPARISON]
 
 
-def test_levels_dimensions_and_wide_accesses_together(tmp_path: Path) -> None:
+def test_levels_dimensions_and_wide_accesses_together(tmp_path: Path, pool: CompilePool) -> None:
     wide = TransformChoices(wide_accesses=(False, True))
     space = Space((2,), (1,), (0, 1), ((16, 16),), levels=BOTH, at_once=2, transforms=wide)
-    rows = compared(tmp_path, "sgemm", space)
+    rows = compared(tmp_path, pool, "sgemm", space)
     assert len(rows) == 1 + (4 + 6) * 2
     assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
     both = [row for row in rows if {entry.level for entry in row.candidate.coarsenings} == {*BOTH}]
     assert len({row.code_hash for row in rows}) > len(both) > 0
 
 
-def test_merged_groups_bring_their_local_memory(tmp_path: Path) -> None:
+def test_merged_groups_bring_their_local_memory(tmp_path: Path, pool: CompilePool) -> None:
     """`reduce` is passed local memory, of which the merged group needs as much for each of its groups."""
     space = Space((5, 3), (1,), (0,), ((128,),), levels=(Level.GROUP,))
-    rows = {row.candidate.factor: row for row in compared(tmp_path, "reduce", space)}
+    rows = {row.candidate.factor: row for row in compared(tmp_path, pool, "reduce", space)}
     assert rows[5].invalidity is Invalidity.CORRECT
     # How many groups there are shows when the workload is made.
     assert rows[3].invalidity is Invalidity.CONSTRAINTS
@@ -45,8 +46,8 @@ def test_merged_groups_bring_their_local_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", Level)
-def test_guarded_kernels_take_what_does_not_divide(tmp_path: Path, level: Level) -> None:
+def test_guarded_kernels_take_what_does_not_divide(tmp_path: Path, pool: CompilePool, level: Level) -> None:
     space = Space((3,), (1,), (0,), ((64,),), levels=(level,), transforms=TransformChoices(any_size=(True,)))
-    rows = {row.candidate.factor: row for row in compared(tmp_path, "mvUncoal", space)}
+    rows = {row.candidate.factor: row for row in compared(tmp_path, pool, "mvUncoal", space)}
     assert rows[3].candidate.any_size
     assert rows[3].invalidity is Invalidity.CORRECT, rows[3].reason

@@ -117,7 +117,9 @@ def test_a_simulation_ends_with_its_first_finding(tmp_path: Path, monkeypatch: p
 
 
 def swept(path: Path, device: str, tmp_path: Path) -> SweepResult:
-    plan = SweepPlan(path, device, "test", space=Space(factors=(1, 2), strides=(1,)), method=METHOD)
+    plan = SweepPlan(
+        path, device, "test", space=Space(factors=(1, 2), strides=(1,)), method=METHOD, confirms=False
+    )
     with open_store(str(tmp_path / "results.sqlite")) as store:
         return sweep_all([plan], store, SweepsObserver())[0]
 

@@ -19,6 +19,7 @@ from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.searchers import SEARCHERS
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.model_prior import ModelPrior, model_prior
 from coarsen.opencl_bench.sweep.observer import SearchProgress, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
@@ -44,7 +45,7 @@ CHOICES = 1 + 2 * (9 - 1)
 
 
 def plan(confirms: bool = False) -> SweepPlan:
-    return replace(small_plan(DEVICE, space=SPACE), confirms=confirms)
+    return small_plan(DEVICE, space=SPACE, confirms=confirms)
 
 
 def at_random(trials: int, seed: int = 1) -> SearchRequest:
@@ -69,9 +70,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_a_search_goes_on_from_the_store_and_measures_nothing_twice(store: Store) -> None:
-    first, watcher = search_sweep(plan(), at_random(3), store), Watcher()
-    again = search_sweep(plan(), at_random(5), store, watcher)
+def test_a_search_goes_on_from_the_store_and_measures_nothing_twice(store: Store, pool: CompilePool) -> None:
+    first, watcher = search_sweep(plan(), at_random(3), store, pool=pool), Watcher()
+    again = search_sweep(plan(), at_random(5), store, watcher, pool=pool)
     assert first.searched is not None and again.searched is not None
     before, after = first.searched.found.trace, again.searched.found.trace
     assert [len(before), len(after)] == [3, 5]
@@ -82,9 +83,9 @@ def test_a_search_goes_on_from_the_store_and_measures_nothing_twice(store: Store
     assert watcher.compiled == [2], "a round is compiled before it is measured, without what the store has"
 
 
-def test_trials_are_rows_over_the_baseline(store: Store) -> None:
+def test_trials_are_rows_over_the_baseline(store: Store, pool: CompilePool) -> None:
     request = SearchRequest(SEARCHERS["exhaustive"], Budget(trials=4))
-    summary = search_sweep(plan(), request, store)
+    summary = search_sweep(plan(), request, store, pool=pool)
     space = search_space(SUITE["mt"], plan(), limits_of(find_device(DEVICE)))
     rows = [row for row in summary.sweep.rows if row.role is Role.COMPARISON]
     assert summary.searched is not None and len(rows) == 4
@@ -97,28 +98,28 @@ def test_trials_are_rows_over_the_baseline(store: Store) -> None:
     assert summary.searched.share == 4 / CHOICES
 
 
-def test_the_best_is_confirmed(store: Store) -> None:
-    summary = search_sweep(plan(confirms=True), at_random(2, seed=3), store)
+def test_the_best_is_confirmed(store: Store, pool: CompilePool) -> None:
+    summary = search_sweep(plan(confirms=True), at_random(2, seed=3), store, pool=pool)
     roles = Counter(row.role for row in summary.sweep.rows)
     expected = planned_search_rows(SUITE["mt"], plan(confirms=True), limits_of(find_device(DEVICE)), at_random(2))
     assert roles == {Role.SELECTION: 1, Role.COMPARISON: 2, Role.CONFIRMATION: 3 * (2 + 1)}
     assert sum(roles.values()) == expected
 
 
-def test_rows_of_searches_are_rows_of_sweeps(store: Store) -> None:
-    searched = search_sweep(plan(), at_random(3), store).sweep.rows
-    swept = search_sweep(plan(), SearchRequest(SEARCHERS["exhaustive"], Budget()), store)
+def test_rows_of_searches_are_rows_of_sweeps(store: Store, pool: CompilePool) -> None:
+    searched = search_sweep(plan(), at_random(3), store, pool=pool).sweep.rows
+    swept = search_sweep(plan(), SearchRequest(SEARCHERS["exhaustive"], Budget()), store, pool=pool)
     assert {row.key for row in searched} <= {row.key for row in swept.sweep.rows}
     assert swept.searched is not None and swept.searched.tried == CHOICES
     assert {row.invalidity for row in swept.sweep.rows} == {Invalidity.CORRECT}
 
 
-def test_a_guided_search_asks_what_is_expected_first(store: Store) -> None:
+def test_a_guided_search_asks_what_is_expected_first(store: Store, pool: CompilePool) -> None:
     def prior(variant: Variant) -> float:
         return abs(variant.factor - 8.0)
 
     searcher = GuidedSearcher(first_choices=2, trees=5, round_size=1, patience=1)
-    summary = search_sweep(plan(), SearchRequest(searcher, Budget(trials=4), prior=prior), store)
+    summary = search_sweep(plan(), SearchRequest(searcher, Budget(trials=4), prior=prior), store, pool=pool)
     assert summary.searched is not None
     space = search_space(SUITE["mt"], plan(), limits_of(find_device(DEVICE)))
     first, second = (space.variant(trial.choice) for trial in summary.searched.found.trace[:2])

@@ -16,6 +16,7 @@ from coarsen.ir.hashed_text import hashed_text
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role, Subject
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compile_service import CompileService
+from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
@@ -93,7 +94,7 @@ def changed(path: Path, old: str, new: str) -> None:
 
 
 def plan(path: Path) -> SweepPlan:
-    return SweepPlan(path, "intel", "test", space=SPACE, method=METHOD)
+    return SweepPlan(path, "intel", "test", space=SPACE, method=METHOD, confirms=False)
 
 
 def subject(path: Path) -> Subject:
@@ -109,14 +110,14 @@ def selected(rows: Iterable[Measurement]) -> set[str]:
     return {row.key for row in rows if row.role is Role.SELECTION}
 
 
-def test_all_configurations_in_two_dimensions_are_right(file: Path, store: Store) -> None:
-    first = sweep(plan(file), store)
+def test_all_configurations_in_two_dimensions_are_right(file: Path, store: Store, pool: CompilePool) -> None:
+    first = sweep(plan(file), store, pool=pool)
     assert not first.problem
     assert {row.invalidity for row in first.rows} == {Invalidity.CORRECT}, [row.reason for row in first.rows]
     coarsened = [row for row in first.rows if row.candidate.coarsenings]
     assert {row.oracle for row in coarsened} == {CheckedAgainst.UNCOARSENED}
     changed(file, "TILE = [4]", "TILE = [4, 8]\n# another value leaves the rows of the first as they are")
-    second = sweep(plan(file), store)
+    second = sweep(plan(file), store, pool=pool)
     assert selected(first.rows) < selected(second.rows)
 
 
@@ -164,9 +165,11 @@ class Meddler(SweepObserver):
 
 
 @pytest.mark.parametrize(("old", "new"), [("uniform(-1, 1)", "zeros"), ("n = 64", "n = 32")])
-def test_a_file_that_changes_meanwhile_ends_the_sweep(file: Path, store: Store, old: str, new: str) -> None:
+def test_a_file_that_changes_meanwhile_ends_the_sweep(
+    file: Path, store: Store, pool: CompilePool, old: str, new: str
+) -> None:
     with pytest.raises(InvalidInputError, match=r"weigh\.toml has changed since the sweep began; begin again"):
-        sweep(plan(file), store, Meddler(file, old, new))
+        sweep(plan(file), store, Meddler(file, old, new), pool=pool)
     assert not store.count()
 
 
@@ -186,22 +189,24 @@ def test_a_kernel_that_changes_meanwhile_is_not_compiled(file: Path) -> None:
     assert CompileService().compile(request) == {"changed": True}
 
 
-def test_a_macro_value_that_does_not_compile_costs_its_configurations_only(file: Path, store: Store) -> None:
+def test_a_macro_value_that_does_not_compile_costs_its_configurations_only(
+    file: Path, store: Store, pool: CompilePool
+) -> None:
     changed(file, "TILE = [4]", "TILE = [4, 16]")
-    summary = sweep(plan(file), store)
+    summary = sweep(plan(file), store, pool=pool)
     assert not summary.problem
     found = {row.candidate: row for row in summary.rows if row.role is Role.COMPARISON}
     for candidate, row in found.items():
         right = candidate.definitions == TILE
         assert row.invalidity is (Invalidity.CORRECT if right else Invalidity.COMPILE), row.reason
     assert Variant((8, 4), (), (("TILE", "16"),)) in found
-    assert sweep(plan(file), store).measured == 0
+    assert sweep(plan(file), store, pool=pool).measured == 0
 
 
-def test_a_kernel_that_writes_nothing_proves_nothing(file: Path, store: Store) -> None:
+def test_a_kernel_that_writes_nothing_proves_nothing(file: Path, store: Store, pool: CompilePool) -> None:
     changed(file, '"uniform(-1, 1)"', '"constant(0.0)"\n')
     changed(file.parent / "weigh.cl", "output[y * width + x] =", "if (width < 0) output[y * width + x] =")
-    summary = sweep(plan(file), store)
+    summary = sweep(plan(file), store, pool=pool)
     assert "leaves all outputs as they were" in summary.problem
     assert {row.invalidity for row in summary.rows} == {Invalidity.RUNTIME}
 

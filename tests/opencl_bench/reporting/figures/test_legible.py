@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import pandas as pd
@@ -28,6 +29,7 @@ from tests.opencl_bench.reporting.figures.samples import (
 )
 from tests.opencl_bench.reporting.figures.writing import texts, written
 
+Drawing = Callable[[pd.DataFrame], Figure]
 DRAWINGS = (draw_curves, draw_violins, draw_hinton, draw_portability)
 NVIDIA_PTX = NVIDIA | {"platform": "NVIDIA CUDA driver"}
 LONG = "a_kernel_whose_name_is_longer_than_any_page_is_wide_and_then_some"
@@ -41,30 +43,32 @@ def four_devices() -> pd.DataFrame:
     return rows
 
 
+@pytest.fixture(scope="module")
+def drawn(four_devices: pd.DataFrame) -> Callable[[Drawing], Figure]:
+    """A figure of these, drawn once."""
+    return functools.cache(lambda draw: draw(four_devices))
+
+
 @pytest.mark.parametrize("draw", DRAWINGS)
-def test_no_type_is_too_small_for_print(
-    draw: Callable[[pd.DataFrame], Figure], four_devices: pd.DataFrame
-) -> None:
-    figure = draw(four_devices)
+def test_no_type_is_too_small_for_print(draw: Drawing, drawn: Callable[[Drawing], Figure]) -> None:
+    figure = drawn(draw)
     assert min(text.get_fontsize() for text in texts(figure)) >= SMALLEST_SIZE
     assert figure.get_size_inches()[0] <= PAGE_WIDTH + 0.01
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_a_title_has_two_lines_at_most_and_nothing_of_it_is_lost(
-    draw: Callable[[pd.DataFrame], Figure], four_devices: pd.DataFrame
+    draw: Drawing, drawn: Callable[[Drawing], Figure]
 ) -> None:
-    figure = draw(four_devices)
+    figure = drawn(draw)
     title = next(text for text in texts(figure) if text.get_fontweight() == "bold" and text.axes is None)
     assert title.get_text().count("\n") <= 1
     assert figure.get_label() in written(figure)
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)
-def test_devices_of_different_sizes_stand_side_by_side(
-    draw: Callable[[pd.DataFrame], Figure], four_devices: pd.DataFrame
-) -> None:
-    text = written(draw(four_devices))
+def test_devices_of_different_sizes_stand_side_by_side(draw: Drawing, drawn: Callable[[Drawing], Figure]) -> None:
+    text = written(drawn(draw))
     assert (
         "Problem sizes differ: preset gpu on NVIDIA H200 (OpenCL) and NVIDIA H200 (PTX); "
         "preset test on AMD EPYC (Intel) and AMD EPYC (PoCL)."
@@ -86,7 +90,7 @@ def test_a_long_name_is_cut_rather_than_small() -> None:
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 @pytest.mark.parametrize("name", ["cost$in$", r"$\frac{$", "a$b"])
-def test_a_dollar_sign_in_a_name_is_no_formula(draw: Callable[[pd.DataFrame], Figure], name: str) -> None:
+def test_a_dollar_sign_in_a_name_is_no_formula(draw: Drawing, name: str) -> None:
     rows = sweep_frame((POCL, INTEL))
     rows = rows[rows["benchmark"].isin(["mt", "sgemm"])].replace({"benchmark": {"mt": name}})
     rows["device"] += name

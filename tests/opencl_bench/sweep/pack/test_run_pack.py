@@ -73,9 +73,9 @@ def test_rows_of_a_run_without_any_heavy_package(small_pack: Path, tmp_path: Pat
 
 def test_a_second_run_measures_nothing_again(small_pack: Path, tmp_path: Path) -> None:
     output = tmp_path / "results.jsonl"
-    assert run(small_pack, output, "--benchmark", "reduce").returncode == 0
+    assert run(small_pack, output, "--benchmark", "reduce", "--no-confirmation").returncode == 0
     first = output.read_bytes()
-    again = run(small_pack, output, "--benchmark", "reduce")
+    again = run(small_pack, output, "--benchmark", "reduce", "--no-confirmation")
     assert again.returncode == 0 and "; 0 measured in " in again.stdout
     assert output.read_bytes() == first
 
@@ -132,7 +132,7 @@ def test_failures_are_rows(small_pack: Path, tmp_path: Path) -> None:
     (pack / "plan.json").write_text(json.dumps(plan))
 
     output = tmp_path / "results.jsonl"
-    finished = run(pack, output)
+    finished = run(pack, output, "--no-confirmation")
     assert finished.returncode == 0, finished.stderr
     rows = [row for row in read_lines(output) if row.role is Role.COMPARISON]
     reasons = {row.invalidity: row.reason for row in rows if row.invalidity is not Invalidity.CORRECT}
@@ -158,7 +158,8 @@ def test_a_benchmark_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "scale.cl").write_text(SCALE)
     (tmp_path / "scale.toml").write_text(SCALE_FILE)
     make_pack(tmp_path / "pack", tmp_path / "scale.toml")
-    finished = run(tmp_path / "pack", tmp_path / "results.jsonl", environment=blocking(tmp_path / "site", *ABSENT))
+    site = blocking(tmp_path / "site", *ABSENT)
+    finished = run(tmp_path / "pack", tmp_path / "results.jsonl", "--no-confirmation", environment=site)
     assert finished.returncode == 0, finished.stderr
     rows = read_lines(tmp_path / "results.jsonl")
     assert {row.oracle for row in rows if row.candidate.coarsenings and row.nanoseconds} == {
@@ -234,7 +235,7 @@ def test_a_sweep_that_ends_in_an_internal_error_is_said(
 
     monkeypatch.setattr(RowSweep, "run", fail_once)
     output = str(tmp_path / "results.jsonl")
-    assert main([str(small_pack), "-o", output, "--device", DEVICE]) == 1
+    assert main([str(small_pack), "-o", output, "--device", DEVICE, "--no-confirmation"]) == 1
     printed = capsys.readouterr()
     assert printed.err == "error: reduce: this is a bug in coarsen: ZeroDivisionError: for the test\n"
     assert {row.subject.benchmark for row in read_lines(Path(output))} == {"mvCoal"}

@@ -10,9 +10,8 @@ import pytest
 
 from coarsen.opencl_bench.workloads.lookup import adaptive, adaptive_kernel
 from coarsen.variant.variant import Variant
-from tests.conftest import short_name
 from tests.opencl_bench.workloads.adaptive.version_run import mistakes, smallest_inputs, some_versions
-from tests.selection import PLACES, is_taken
+from tests.selection import is_one_of_two
 
 # The kernels of the suite have their own tests.
 VERSIONS = [
@@ -25,7 +24,7 @@ VERSIONS = [
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Return True for one of two devices, another one from one version to the next."""
-    return is_taken(parameters["number"], 2, PLACES.get(short_name(parameters["device"]), 0))
+    return is_one_of_two(parameters["number"], parameters["device"])
 
 
 @pytest.mark.compiled_devices

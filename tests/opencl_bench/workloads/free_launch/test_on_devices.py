@@ -10,6 +10,7 @@ import pytest
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import kernels_of, run_workload
@@ -21,7 +22,7 @@ from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark, fr
 from coarsen.pipeline import carry_out
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
-from tests.selection import is_taken
+from tests.selection import is_one_of_two
 
 # Of each kind of mechanism one: a grid's stride, a product, a window, branches, a sparse row, atomics, tiles,
 # a table, a reduction, levels.
@@ -48,14 +49,9 @@ def coarsened_workload(
     return kernel.opencl_c, (kernel.opencl_c_standard,), replace(workload, launches=launches)
 
 
-def place_of(queue: cl.CommandQueue) -> int:
-    """0 or 1: whether it is PoCL's queue."""
-    return int("Portable" in queue.device.platform.name)
-
-
 @pytest.mark.compiled_devices
 @pytest.mark.parametrize("number", SAMPLE)
-def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, number: int) -> None:
+def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, device: DeviceDescription, number: int) -> None:
     name = f"launch-0-{number}"
     benchmark = free_launch_benchmark(name)
     original = build_uncached(queue.context, benchmark.source, benchmark.build_options)
@@ -63,7 +59,7 @@ def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, number: int) -
     assert len(variants) == DRAWN
     # Devices share a kernel's variants: each has one or two of three.
     first = SAMPLE.index(number) * DRAWN
-    for variant in (variants[turn] for turn in range(DRAWN) if is_taken(first + turn, 2, place_of(queue))):
+    for variant in (variants[turn] for turn in range(DRAWN) if is_one_of_two(first + turn, device)):
         workload = benchmark.workload("test", 0, variant.local_size)
         expected = run_workload(queue, workload, kernels_of(original))
         assert expected.guards_intact

@@ -14,8 +14,7 @@ from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_work
 from coarsen.opencl_bench.workloads.lookup import judge
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.opencl_bench.workloads.coarsened_run import run_coarsened
-from tests.selection import everything_is_asked_for
-from tests.transform.harness import is_first_turn
+from tests.selection import everything_is_asked_for, is_one_of_two
 
 FACTORS = (2, 4)
 
@@ -48,8 +47,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
     if "chosen" not in parameters:
         return True
     index = COARSENINGS.index((parameters["name"], parameters["chosen"]))
-    turn = is_first_turn(index)
-    return bool(parameters["device"].is_called("pocl")) == turn
+    return is_one_of_two(index, parameters["device"])
 
 
 @pytest.mark.compiled_devices

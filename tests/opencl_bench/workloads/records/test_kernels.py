@@ -6,7 +6,7 @@ Those of an interpreter, which looks for races as well, are in `tests/oclgrind/t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,8 @@ from coarsen.opencl_bench.workloads.benchmark import Preset
 from coarsen.opencl_bench.workloads.lookup import find_benchmark, records
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.opencl_bench.workloads.coarsened_run import run_coarsened
-from tests.selection import everything_is_asked_for
-from tests.transform.harness import is_first_turn
+from tests.selection import everything_is_asked_for, is_one_of_two
+from tests.transform.pairwise import pairwise_cover
 
 FACTORS = (2, 4)
 
@@ -60,18 +60,25 @@ def test_few_records_and_numbers_beside_a_vectors_width(queue: cl.CommandQueue, 
         assert result.guards_intact
 
 
-def coarsenings() -> Iterator[tuple[str, Coarsening]]:
-    """Every kernel by each factor; dimensions, levels and strides by turns, or all of them if asked for."""
-    number = itertools.count()
-    for name, factor in itertools.product(records(), FACTORS):
+def coarsenings() -> list[tuple[str, Coarsening]]:
+    """Every kernel by each factor; dimensions, levels and strides by turns, or pairwise if all is asked for."""
+    sample, everything = [], []
+    for number, (name, factor) in enumerate(itertools.product(records(), FACTORS)):
         dimensions = find_benchmark(name).dimensions
         kinds = [Coarsening(factor, along, 1, level) for level in Level for along in dimensions]
         kinds += [Coarsening(factor, along, 2) for along in dimensions]
-        shown = kinds if everything_is_asked_for() else [kinds[next(number) % len(kinds)]]
-        yield from ((name, chosen) for chosen in shown)
+        sample.append((name, kinds[number % len(kinds)]))
+        everything += [(name, chosen) for chosen in kinds]
+    return pairwise_cover(everything, values_of) if everything_is_asked_for() else sample
 
 
-COARSENINGS = tuple(coarsenings())
+def values_of(combination: tuple[str, Coarsening]) -> tuple[Hashable, ...]:
+    """The kernel with the dimension, the factor, and what is merged how."""
+    name, chosen = combination
+    return (name, chosen.dimension), chosen.factor, (chosen.level, chosen.stride)
+
+
+COARSENINGS = coarsenings()
 
 
 def runs_on(parameters: Mapping[str, Any]) -> bool:
@@ -80,8 +87,7 @@ def runs_on(parameters: Mapping[str, Any]) -> bool:
         return True
     index = COARSENINGS.index((parameters["name"], parameters["chosen"]))
     # From one kernel to the next, other factors are PoCL's.
-    turn = is_first_turn(index + index // len(FACTORS))
-    return bool(parameters["device"].is_called("pocl")) == turn
+    return is_one_of_two(index + index // len(FACTORS), parameters["device"])
 
 
 @pytest.mark.compiled_devices
