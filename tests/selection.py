@@ -5,8 +5,8 @@ The gate sets COARSEN_DIFFERENTIAL=full and runs all tests. `make test` leaves t
 
 Devices take turns. In the gate each of the three that it has takes every third combination of a kernel and a
 configuration, so that each kernel with each transform goes through all of them; where there are fewer, they share
-all combinations, and one alone takes every one. Tests of tools, and of single instructions, run on one of them
-each.
+all combinations, and one alone takes every one. What falls to a device that can't take it goes to one that can.
+Tests of tools, and of single instructions, run on one of them each.
 
 What no gate runs:
 
@@ -140,6 +140,21 @@ class Turn:
         """
         shifted = self.place + self.place // self._round
         return (self.kernel + shifted + places().get(device, 0)) % self._round == 0
+
+    def falls_to(self, device: str, able: Sequence[str]) -> bool:
+        """Return True if a device takes the combination, where not all can.
+
+        In the gate nothing is lost: what falls to none that can goes to one of those that can, by turns.
+
+        Args:
+            device: by its short name.
+            able: the devices that can take it, in any order.
+        """
+        if device not in able:
+            return False
+        if not everything_is_asked_for() or any(self.is_for(name) for name in able):
+            return self.is_for(device)
+        return device == sorted(able)[(self.kernel + self.place) % len(able)]
 
     @property
     def _round(self) -> int:

@@ -10,6 +10,7 @@ import pytest
 from tests import selection
 from tests.devices.described_devices import TAHITI
 from tests.selection import (
+    FULL,
     Turn,
     choose_by_themselves,
     is_one_of_two,
@@ -127,3 +128,19 @@ def test_a_report_says_what_is_slow(tmp_path: Path) -> None:
         "tests/test_b.py::test_slower",
         "tests/test_c.py::test_many 4",
     ]
+
+
+def test_what_falls_to_a_device_that_can_not_take_it_goes_to_one_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FULL, "full")
+    monkeypatch.setattr(selection, "places", lambda: {name: place for place, name in enumerate(DEVICES)})
+    turns = [Turn(0, place, 30) for place in range(30)]
+    for able in (DEVICES, ("pocl", "intel"), ("oclgrind",)):
+        takers = [[name for name in DEVICES if turn.falls_to(name, able)] for turn in turns]
+        assert all(len(each) == 1 and each[0] in able for each in takers)
+        assert {name for each in takers for name in each} == set(able)
+        own = [(turn, each) for turn, each in zip(turns, takers, strict=True) if turn.is_for(each[0])]
+        assert len(own) == sum(any(turn.is_for(name) for name in able) for turn in turns)
+    assert not any(turn.falls_to(name, ()) for turn in turns for name in DEVICES)
+    monkeypatch.delenv(FULL)
+    sampled = [turn for turn in turns if turn.falls_to("intel", ("pocl", "intel"))]
+    assert sampled == [turn for turn in turns if turn.is_for("intel")]

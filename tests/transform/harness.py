@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 from tests.selection import Turn
 from tests.transform.cases import Argument, BorderSampler, Case, Image, LocalMemory
-from tests.working_devices import short_name
+from tests.working_devices import devices_that_work, short_name
 
 RGBA_FLOAT = cl.ImageFormat(cl.channel_order.RGBA, cl.channel_type.FLOAT)
 
@@ -102,9 +102,21 @@ def form_by_turns(device: DeviceDescription, turn: Turn) -> str:
     return forms(device)[0 if turn.is_odd else -1]
 
 
-def is_left_out(device: DeviceDescription, turn: Turn) -> bool:
-    """Return True if a combination is not for a device: devices take turns, as `tests/selection.py` says."""
-    return not turn.is_for(short_name(device))
+def is_left_out(
+    device: DeviceDescription, turn: Turn, can_take: Callable[[DeviceDescription], bool] | None = None
+) -> bool:
+    """Return True if a combination is not for a device: devices take turns, as `tests/selection.py` says.
+
+    Args:
+        device: which.
+        turn: of the combination.
+        can_take: tells the devices that can take it; all if None.
+    """
+    if can_take is None:
+        return not turn.is_for(short_name(device))
+    return not turn.falls_to(
+        short_name(device), [short_name(each) for each in devices_that_work() if can_take(each)]
+    )
 
 
 def turns_of(device: DeviceDescription, kernel: int, count: int) -> dict[int, Turn]:

@@ -65,8 +65,12 @@ TURNS = turns_by([name for name, _ in COMBINATIONS])
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Whether the device takes the kernel as it stands in its file, and the combination is for it."""
     kernel, device = LAUNCHES[parameters["name"]].path.stem, parameters["device"]
-    if is_left_out(device, TURNS[COMBINATIONS.index((parameters["name"], parameters["chosen"]))]):
-        return False
+    turn = TURNS[COMBINATIONS.index((parameters["name"], parameters["chosen"]))]
+    return not is_left_out(device, turn, functools.partial(takes, kernel))
+
+
+def takes(kernel: str, device: DeviceDescription) -> bool:
+    """Return True if a device takes a kernel as it stands in its file."""
     return not any(device.runs_on(part) and kernel in kernels for part, kernels in BEYOND.items())
 
 

@@ -176,9 +176,14 @@ def check(merging: Merging, form: str, queue: cl.CommandQueue) -> None:
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Whether the original kernel runs, and runs right, on the device, and the coarsened one builds in time."""
     merging, device = parameters["merging"], parameters["device"]
+    if everything_is_asked_for() and "turn" in parameters:
+        return not is_left_out(device, parameters["turn"], functools.partial(takes, merging))
+    return takes(merging, device)
+
+
+def takes(merging: Merging, device: DeviceDescription) -> bool:
+    """Return True if a device runs the original kernel right, and builds the coarsened one in time."""
     case = merging.case
-    if everything_is_asked_for() and "turn" in parameters and is_left_out(device, parameters["turn"]):
-        return False
     if device.is_called("pocl"):
         under_conditions = merging.any_size or case.name in SLOW_ON_POCL
         if under_conditions and merging.chosen[0].factor > 4:

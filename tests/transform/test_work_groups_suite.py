@@ -163,8 +163,13 @@ def further(added: tuple[AddedArgument, ...], arguments: tuple[KernelArgument, .
 def runs_on(parameters: Mapping[str, Any]) -> bool:
     """Return True if the device has the local memory that the launches ask for, and the merging is for it."""
     merging, device = parameters["merging"], parameters["device"]
-    if everything_is_asked_for() and is_left_out(device, TURNS[MERGINGS.index(merging)]):
-        return False
+    if everything_is_asked_for():
+        return not is_left_out(device, TURNS[MERGINGS.index(merging)], functools.partial(fits, merging))
+    return fits(merging, device)
+
+
+def fits(merging: Merging, device: DeviceDescription) -> bool:
+    """Return True if a device has the local memory that the launches of merged groups ask for."""
     enough: bool = (
         merging.groups.factor * local_bytes(workload(merging.benchmark, merging.dimension)) <= device.local_memory
     )
