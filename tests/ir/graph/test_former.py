@@ -141,6 +141,15 @@ def test_what_is_sealed_is_not_taken_apart() -> None:
     assert module_text(module) == module_text(parse_module(GIVEN))
 
 
+def test_nothing_is_taken_apart_twice() -> None:
+    """The second module would have the blocks of the first one."""
+    module, lines = given()
+    back = parse_module(GIVEN_BACK, former=FormerModule(module, {"k": lines}))
+    with pytest.raises(InternalError, match="'entry' stands in what LLVM has given back already"):
+        parse_module(GIVEN_BACK, former=FormerModule(module, {"k": {}}))
+    assert module_text(back) == module_text(parse_module(GIVEN_BACK))
+
+
 def test_a_value_that_is_used_must_be_there() -> None:
     module, lines = given()
     with pytest.raises(InternalError, match="'a' is used and not"):
