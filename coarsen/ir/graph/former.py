@@ -29,6 +29,9 @@ class FormerFunction:
     Args:
         function: owned; None where nothing is known.
         lines: its instructions.
+
+    Raises:
+        InternalError: it was taken apart before.
     """
 
     def __init__(self, function: Function | None = None, lines: Lines | None = None) -> None:
@@ -37,6 +40,8 @@ class FormerFunction:
         self._blocks = {block.name: block for block in function.blocks} if function else {}
         self._instructions: list[Instruction] = []
         for block in self._blocks.values():
+            if block.function is not function:
+                raise InternalError(f"the block '{block.name}' stands in what LLVM has given back already")
             self._instructions += block.take_from(0)
             block.function = None
 

@@ -42,9 +42,11 @@ class Origin:
     replica: int | None = None
 
     def __hash__(self) -> int:
-        # Not of all of it: origins are looked up for each instruction, and these tell nearly all of them apart.
-        place = self.position
-        return hash((self.name.base, self.replica, place and (place.line, place.column)))
+        # Roles, derivations and files apart: origins are looked up for each instruction, and these tell nearly all
+        # of them apart. The lines of an inlined function have one position, and as many calls as there are.
+        place, call, name = self.position, self.call_position, self.name
+        at = place and (place.line, place.column, call and (call.line, call.column))
+        return hash((name.base, name.number, self.replica, at))
 
     def for_replica(self, replica: int | None, role: Role | None = None) -> Origin:
         """Return the origin of a replica's copy, in another role if one is given."""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 
 from coarsen.errors import InternalError
+from coarsen.frontend.lower import lower
+from coarsen.ir.graph import locations
 from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.former import FormerModule, Lines
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
+from coarsen.ir.graph.view import kernel_view
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import carry_out
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import Variant
 
 GIVEN = """\
 @v = internal addrspace(3) global i32 undef, align 4
@@ -56,11 +66,42 @@ end:
   ret void
 }
 """
+SOURCE = """
+typedef struct { float4 place; int kind; } Body;
+float weight(float x, int kind) { return kind > 2 ? native_sin(x) : x * 0.5f; }
+kernel void k(global Body *bodies, global const int *kinds, global float *out, int n, local float *shared)
+{
+    local float own[16];
+    int i = get_global_id(0), l = get_local_id(0);
+    float sum = 0;
+    own[l & 15] = shared[l] = bodies[i].place.x;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int j = 0; j < kinds[i]; ++j) {
+        if (kinds[j] == 3)
+            sum += weight(bodies[j].place.y, kinds[j]);
+        else
+            sum -= own[j & 15];
+        out[n * i + j] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    switch (bodies[i].kind) {
+        case 0: out[i] = sum; break;
+        case 1: out[i] = weight(sum, n); break;
+        default: out[i] = shared[l] + i / n;
+    }
+}
+"""
+VARIANTS = (
+    Variant(coarsenings=(Coarsening(2),)),
+    Variant(coarsenings=(Coarsening(3, 0, 2),), transforms=Transforms(clean_up=False)),
+    Variant(coarsenings=(Coarsening(2, level=Level.GROUP),), transforms=Transforms(wide_accesses=True)),
+    Variant(coarsenings=(Coarsening(2), Coarsening(2, level=Level.GROUP)), transforms=Transforms(distinct=True)),
+)
 
 
-def given() -> tuple[Module, Lines]:
-    module = parse_module(GIVEN)
-    lines = {instruction_text(each): each for each in module.function("k").instructions()}
+def given(text: str = GIVEN) -> tuple[Module, Lines]:
+    module = parse_module(text)
+    lines = {instruction_text(each).partition(", !")[0]: each for each in module.function("k").instructions()}
     return module, lines
 
 
@@ -100,7 +141,57 @@ def test_what_is_sealed_is_not_taken_apart() -> None:
     assert module_text(module) == module_text(parse_module(GIVEN))
 
 
+def test_nothing_is_taken_apart_twice() -> None:
+    """The second module would have the blocks of the first one."""
+    module, lines = given()
+    back = parse_module(GIVEN_BACK, former=FormerModule(module, {"k": lines}))
+    with pytest.raises(InternalError, match="'entry' stands in what LLVM has given back already"):
+        parse_module(GIVEN_BACK, former=FormerModule(module, {"k": {}}))
+    assert module_text(back) == module_text(parse_module(GIVEN_BACK))
+
+
 def test_a_value_that_is_used_must_be_there() -> None:
     module, lines = given()
     with pytest.raises(InternalError, match="'a' is used and not"):
         parse_module(GIVEN_BACK.replace("  %a = add i32 %n, 3\n", ""), former=FormerModule(module, {"k": lines}))
+
+
+def test_metadata_is_what_is_given_back() -> None:
+    """LLVM drops what does not hold any more of a value that it merges or moves, and numbers nodes anew."""
+    nodes = "\n!0 = !{i32 0, i32 9}\n!1 = !{i32 0, i32 8}\n"
+    load = "  %l = load i32, ptr addrspace(1) %p, align 4"
+    before, after = (
+        text.replace("  %b = mul", f"{load}, NODES\n  %b = mul") + nodes for text in (GIVEN, GIVEN_BACK)
+    )
+    for new in (", !range !1", ", !range !0, !nonnull !1", ""):
+        module, lines = given(before.replace(", NODES", ", !range !0, !invariant.load !1"))
+        loaded = lines[load.strip()]
+        text = after.replace(", NODES", new)
+        back = parse_module(text, former=FormerModule(module, {"k": lines}))
+        assert loaded in set(back.function("k").instructions())
+        assert module_text(back) == module_text(parse_module(text))
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=range(len(VARIANTS)))
+def test_a_kernel_is_as_if_all_of_it_were_read_anew(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
+    lowered = lower(SOURCE)
+    kept = carry_out(lowered, variant).kernel
+    monkeypatch.setattr(locations, "FormerModule", lambda _module, _lines: FormerModule())
+    anew = carry_out(lowered, variant).kernel
+    assert kept == anew
+    assert module_text(kept.graph) == module_text(anew.graph)
+
+
+def test_what_goes_by_a_name_that_something_else_had_is_what_has_it_now() -> None:
+    """The coarsened kernels of one source have most names in common, of other values, blocks and lines."""
+    lowered = lower(SOURCE)
+    texts = [module_text(carry_out(lowered, variant).kernel.graph) for variant in VARIANTS]
+    for before, now in permutations([module_text(lowered.graph), *texts], 2):
+        module, lines = given(before)
+        back = parse_module(now, former=FormerModule(module, {"k": lines}))
+        check_function(back.function("k"))
+        assert _viewed(back) == _viewed(parse_module(now))
+
+
+def _viewed(module: Module) -> Kernel:
+    return kernel_view(module, "k")

@@ -6,12 +6,14 @@ import copy
 import pickle
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph import module_parser
+from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.former import FormerModule
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Callee, Variable
@@ -64,6 +66,15 @@ def said(module: Module) -> tuple[str, list[Origin]]:
     return module_text(module), origins
 
 
+def check_uses(module: Module) -> None:
+    """Check that nothing in a graph is used by what stands elsewhere: copies are made of a kept graph itself."""
+    there = {i for function in module.functions.values() for i in function.instructions()}
+    for function in module.functions.values():
+        check_function(function)
+    for named in (*module.variables.values(), *module.callees.values()):
+        assert {use.user for use in named.uses} <= there, named.name
+
+
 def test_the_view_says_what_its_graph_says() -> None:
     kernel = lower(SOURCE)
     assert kernel_view(kernel.graph, "k") == kernel
@@ -91,6 +102,20 @@ def test_no_stage_edits_the_graph_of_the_kernel_that_it_is_given(
     assert len(kept) == 1 + len(variant.coarsenings) + variant.transforms.wide_accesses
     assert all(said(kernel.graph) == before for kernel, before in kept)
     assert all(kernel_view(kernel.graph, kernel.name).blocks == kernel.blocks for kernel, _ in kept)
+    for kernel, _ in kept:
+        check_uses(kernel.graph)
+
+
+def test_one_kernel_may_be_coarsened_by_several_threads_at_once() -> None:
+    kernel = lower(SOURCE)
+    before = said(kernel.graph)
+    variants = VARIANTS * 4
+    alone = [module_text(carry_out(kernel, variant).kernel.graph) for variant in variants]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(lambda v: module_text(carry_out(kernel, v).kernel.graph), variants))
+    assert together == alone
+    assert said(kernel.graph) == before
+    check_uses(kernel.graph)
 
 
 def test_neither_the_guard_nor_a_layout_edits_the_graph_of_the_kernel_that_it_is_given() -> None:
