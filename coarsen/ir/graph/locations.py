@@ -1,6 +1,6 @@
 """Origins that go through LLVM's passes and come back: each is a debug location while it is there.
 
-    store i32 %v, ptr %p, !dbg !8      !8 = !DILocation(line: 3, column: 0, scope: !5)      table[3]: the origin
+    store i32 %v, ptr %p, !dbg !8      !8 = !DILocation(line: 3, scope: !5)      table[3]: the origin
 
 LLVM keeps debug locations with care, whatever its passes do, and they change nothing of what the passes do. A
 value or block that comes back under the name it went by has that name's origin; another phi that of its values,
@@ -12,19 +12,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
+from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.former import FormerModule, Lines
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
-from coarsen.ir.graph.names import named_in
-from coarsen.ir.graph.names_from_llvm import display_names, name_after
+from coarsen.ir.graph.names_from_llvm import name_after
 from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Named
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.graph.printer import module_text
+from coarsen.ir.types import VoidType
 
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
 _FLAGS, _UNITS = "llvm.module.flags", "llvm.dbg.cu"
@@ -56,8 +57,7 @@ class Origins:
         former = FormerModule(self.module, self.lines)
         module = parse_module(text, lambda node: numbered.get(lines.get(node, 0), UNKNOWN), former)
         for name, function in module.functions.items():
-            for named in named_in(function):
-                before[name].restore(named)
+            before[name].restore(function)
         if self.adds_version:
             _drop_version(module.metadata)
         without_debug_information(module)
@@ -69,25 +69,38 @@ class _Before:
     """A function as LLVM was given it."""
 
     def __init__(self, function: Function) -> None:
-        self._names = display_names(function)
-        self._origins = {
-            named.name: named.origin for named in named_in(function) if isinstance(named, Block | Instruction)
+        self._arguments = [argument.name for argument in function.arguments]
+        self._blocks = {block.name: block.origin for block in function.blocks}
+        # An instruction without a result may have a name, too: a mere wish, which is nobody's.
+        self._results = {
+            instruction.name: instruction.origin
+            for block in function.blocks
+            for instruction in block.instructions
+            if not isinstance(instruction.type, VoidType)
         }
 
-    def restore(self, named: Named) -> None:
-        """Give a value or block of the function that LLVM gives back its origin."""
-        if not isinstance(named, Block | Instruction):
-            return
-        known = self._origins.get(named.name)
-        if known is not None:
-            named.origin = known
-        elif isinstance(named, Instruction):
-            common = self._common(named) if named.opcode is Opcode.PHI else None
-            named.origin = (common or named.origin).called(name_after(named.name, self._names))
+    def restore(self, function: Function) -> None:
+        """Give the values and blocks of the function that LLVM gives back their origins."""
+        known = self._results
+        for block in function.blocks:
+            block.origin = self._blocks.get(block.name, block.origin)
+            for instruction in block.instructions:
+                name = instruction.name
+                if name in known:
+                    instruction.origin = known[name]
+                elif name:
+                    common = self._common(instruction) if instruction.opcode is Opcode.PHI else None
+                    instruction.origin = (common or instruction.origin).called(name_after(name, self._names))
+
+    @cached_property
+    def _names(self) -> Mapping[str, DisplayName]:
+        """How the function's values were called for a reader: of use for what LLVM has made of them."""
+        names = {name: origin.name for name, origin in self._results.items()}
+        return names | {name: DisplayName(name) for name in (*self._arguments, *self._blocks)}
 
     def _common(self, phi: Instruction) -> Origin | None:
         """Return the origin that all values of a phi have, LLVM's own apart."""
-        known = {self._origins.get(value.name) for value in phi.operands if isinstance(value, Instruction)}
+        known = {self._results.get(value.name) for value in phi.operands if isinstance(value, Instruction)}
         return known.pop() if len(known) == 1 else None
 
 
@@ -150,12 +163,13 @@ class _Writer:
         assert instruction.block.function is not None
         name = instruction.block.function.name
         self._lines[name][text] = instruction
-        known = self._located.get(instruction.origin)
+        origin = instruction.origin
+        known = self._located.get(origin)
         if known is None:
-            known = self._located[instruction.origin] = (len(self._located) + 1, {})
+            known = self._located[origin] = (len(self._located) + 1, {})
         number, locations = known
         if name not in locations:
-            node = self._node(f"!DILocation(line: {number}, column: 0, scope: !{self._scopes[name]})")
+            node = self._node(f"!DILocation(line: {number}, scope: !{self._scopes[name]})")
             locations[name] = f", !dbg !{node}"
         return locations[name]
 
