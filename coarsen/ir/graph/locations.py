@@ -126,7 +126,7 @@ class _Before:
 
     @cached_property
     def _names(self) -> Mapping[str, DisplayName]:
-        """How the function's values were called for a reader: of use for what LLVM has made of them."""
+        """The names that the function's values had for a reader: of use for what LLVM has made of them."""
         names = {name: origin.name for name, origin in self._results.items()}
         return names | {name: DisplayName(name) for name in (*self._arguments, *self._blocks)}
 
@@ -174,7 +174,9 @@ class _Writer:
             self._scopes[name] = self._node(f"distinct !DISubprogram({details}, spFlags: DISPFlagDefinition)")
             self._lines[name] = {}
         if not self.is_complete:
-            self._starts.update(start for function in self.module.functions.values() for start in _starts(function))
+            self._starts.update(
+                start for function in self.module.functions.values() for start in _starts(function)
+            )
         metadata = {**self.module.metadata, _UNITS: f"!{{!{unit}}}"}
         self._set_version(metadata)
         located = replace(self.module, metadata=metadata)
