@@ -47,7 +47,8 @@ def _has_generic_pointers(kernel: Kernel) -> bool:
     operands = {id(operand): operand for each in instructions for operand in each.operands}.values()
     if any(operand.kind is ValueKind.CONSTANT and _is_generic(operand.text) for operand in operands):
         return True
-    types: dict[int, Type] = {id(each.type): each.type for each in (*instructions, *operands)}
+    types: dict[int, Type] = {id(each.type): each.type for each in instructions}
+    types |= {id(each.type): each.type for each in operands}
     named = [each for each in instructions if each.opcode in _WITH_SOURCE_TYPE]
     types |= {id(type_): type_ for type_ in map(source_element_type, named)}
     return any(_GENERIC in str(type_) for type_ in types.values())

@@ -6,6 +6,7 @@ import pytest
 
 from coarsen.errors import SourcePosition
 from coarsen.frontend.normal_form import normalised, renormalised
+from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.locations import located_text
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
@@ -62,8 +63,9 @@ def module_of(text: str) -> Module:
     """A module of which each instruction and block comes from a line of its own."""
     module = parse_module(text)
     function = module.function("k")
-    for line, named in enumerate((*function.blocks, *function.instructions())):
-        named.origin = Origin(SourcePosition(line + 1, 1))
+    placed: list[Block | Instruction] = [*function.blocks, *function.instructions()]
+    for line, each in enumerate(placed):
+        each.origin = Origin(SourcePosition(line + 1, 1))
     return module
 
 
