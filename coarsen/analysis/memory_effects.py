@@ -17,6 +17,7 @@ from typing import Any, Generic, Self
 
 from coarsen.analysis.uses import names_in
 from coarsen.ir.graph.declarations import attributes_of_callees
+from coarsen.ir.graph.details import is_shown
 from coarsen.ir.graph.module import Module
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.builtins import Builtin, Reach, Role, builtin_named
@@ -115,20 +116,21 @@ class EffectsOfKernel:
         return self._judged(instruction) if known is None else known
 
     def _judged(self, instruction: InstructionLike[P]) -> MemoryEffects[P]:
-        opcode, operands = instruction.opcode, instruction.operands
+        opcode = instruction.opcode
         if opcode in _WITHOUT_MEMORY:
             return NO_EFFECTS
         if opcode == "call":
             return self._of_call(instruction)
+        if opcode == "load":
+            shows = is_shown(instruction.detail)
+            return MemoryEffects((instruction.operands[0],), (), False, False, shows, shows)
+        if opcode == "store":
+            shows = is_shown(instruction.detail)
+            return MemoryEffects((), (instruction.operands[1],), False, False, shows, shows)
         if opcode == "fence":
             return _FENCE
-        shows = instruction.is_volatile or instruction.is_atomic
-        if opcode == "load":
-            return MemoryEffects(reads=tuple(operands[:1]), orders=shows, is_counted=shows)
-        if opcode == "store":
-            return MemoryEffects(writes=tuple(operands[1:2]), orders=shows, is_counted=shows)
         if opcode in ("atomicrmw", "cmpxchg"):
-            place = tuple(operands[:1])
+            place = (instruction.operands[0],)
             return MemoryEffects(place, place, orders=True, is_counted=True)
         return _ALL_EFFECTS
 
@@ -142,7 +144,9 @@ class EffectsOfKernel:
         return together
 
     def _of_call(self, call: InstructionLike[P]) -> MemoryEffects[P]:
-        builtin, is_volatile = self.builtin(call), call.is_volatile
+        callee = call.callee
+        builtin = builtin_named(callee, self._attributes.get(callee, ""))
+        is_volatile = "llvm.mem" in callee and call.is_volatile
         reads, writes, orders = builtin.reads, builtin.writes, builtin.orders or is_volatile
         shows = is_volatile or builtin.role in (Role.PER_ITEM, Role.REFUSED)
         if reads is Reach.NOTHING and writes is Reach.NOTHING and not orders and not shows:
@@ -152,18 +156,24 @@ class EffectsOfKernel:
 
     def may_change_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if a load may give something else after an instruction, whatever its operands are."""
-        if instruction.opcode in _WITHOUT_MEMORY:
+        opcode = instruction.opcode
+        if opcode in _WITHOUT_MEMORY:
             return False
-        if instruction.opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
+        if opcode == "load":
+            return is_shown(instruction.detail)
+        if opcode == "call" and self.builtin(instruction).writes is not Reach.NOTHING:
             return True
         effects = self.of(instruction)
         return effects is not NO_EFFECTS and effects.changes_memory
 
     def has_effect(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
-        if instruction.opcode in _WITHOUT_MEMORY:
+        opcode = instruction.opcode
+        if opcode in _WITHOUT_MEMORY:
             return False
-        if instruction.opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
+        if opcode == "load":
+            return is_shown(instruction.detail)
+        if opcode == "call" and self.builtin(instruction).role is Role.GROUP_WIDE:
             return True
         effects = self.of(instruction)
         return effects is not NO_EFFECTS and (effects.changes_memory or effects.is_counted)
@@ -174,14 +184,17 @@ class EffectsOfKernel:
 
     def is_function_of_operands(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True if the result is the same wherever the operands are."""
-        if instruction.opcode != "call":
-            return instruction.opcode in FUNCTIONS
-        builtin = self.builtin(instruction)
+        opcode = instruction.opcode
+        if opcode != "call":
+            return opcode in FUNCTIONS
+        callee = instruction.callee
+        attributes = self._attributes.get(callee, "")
+        if "memory(none)" not in attributes:
+            return False
+        builtin = builtin_named(callee, attributes)
         if builtin.reads is not Reach.NOTHING or builtin.writes is not Reach.NOTHING:
             return False  # whether or not an operand is a pointer
-        if self.of(instruction) is not NO_EFFECTS or builtin.role is Role.IGNORED:
-            return False
-        return "memory(none)" in self._attributes.get(instruction.callee, "")
+        return builtin.role is not Role.IGNORED and self.of(instruction) is NO_EFFECTS
 
     def depends_on_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
         """Return True for a load, or a call that only computes a value, of memory that may change."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 
@@ -22,7 +23,7 @@ def uses_of_values(kernel: Kernel) -> Mapping[str, list[Use]]:
     for block in kernel.blocks:
         for instruction in block.instructions:
             use = Use(block.name, instruction)
-            for name in {name for operand in instruction.operands for name in names_in(operand)}:
+            for name in set(chain.from_iterable(map(names_in, instruction.operands))):
                 if name in uses:
                     uses[name].append(use)
                 else:

@@ -91,9 +91,14 @@ def normalised(module: Module) -> Module:
         module: owned, with names that are unique (`ir/graph/names.py`). It is taken apart, since most of it comes
             back as it was.
     """
-    text, origins = located_text(module)
+    text, origins = located_text(module, is_complete=False)
     with renormalised(text) as in_normal_form:
-        return origins.parse(str(in_normal_form))
+        found = str(in_normal_form)
+    if not origins.suffice(found):
+        text, origins = located_text(module)
+        with renormalised(text) as in_normal_form:
+            found = str(in_normal_form)
+    return origins.parse(found)
 
 
 def normalise(module: Any) -> None:  # noqa: ANN401

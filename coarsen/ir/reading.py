@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from coarsen.ir.graph.details import Detail
 from coarsen.ir.kernel import ValueKind
 from coarsen.ir.types import Type
 
@@ -38,6 +39,11 @@ class InstructionLike(Protocol[P_co]):
     @property
     def type(self) -> Type:
         """The type of the result."""
+        ...
+
+    @property
+    def detail(self) -> Detail:
+        """Whatever else it says, by its family."""
         ...
 
     @property

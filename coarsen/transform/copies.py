@@ -68,9 +68,8 @@ class Copies:
         """
         if original in self._at_start:
             return
-        copied = values.find(original)
-        if isinstance(original.type, VoidType):
-            copied = without_operands(original, origin)
+        is_void = isinstance(original.type, VoidType)
+        copied = without_operands(original, origin) if is_void else values.find(original)
         assert isinstance(copied, Instruction)
         if self._is_changed_query(original):
             build = Builder(into, copied.origin)

@@ -33,7 +33,7 @@ def own(word: str) -> NewName:
 
 def like(original: Original) -> NewName:
     """Return the name of what takes the place of a value."""
-    if isinstance(original, graph.Instruction | view.Instruction):
+    if isinstance(original, (graph.Instruction, view.Instruction)):
         return NewName(original.name, original.origin.name)
     return NewName(original.name, DisplayName(original.name if isinstance(original, Argument) else ""))
 

@@ -169,12 +169,12 @@ class Replicator:
 
     def _interleave(self, instruction: Instruction, block: Block) -> None:
         divergent = self._divergence.is_divergent(self._template.known[instruction])
-        for k in range(len(self._values) if divergent else 1):
-            if instruction.opcode is Opcode.PHI:
+        is_phi = instruction.opcode is Opcode.PHI
+        for k, values in enumerate(self._values if divergent else self._values[:1]):
+            if is_phi:
                 block.append(self._phi(instruction, k))
             else:
-                origin = for_replica(k) if divergent else same_origin
-                self._copies.write(instruction, k, self._values[k], block, origin)
+                self._copies.write(instruction, k, values, block, for_replica(k) if divergent else same_origin)
 
     def _phi(self, original: Instruction, k: int) -> Instruction:
         copied = self._values[k].find(original)

@@ -7,7 +7,6 @@ import re
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.arguments import declared_type
 from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.details import Allocation, ElementAddress
 from coarsen.ir.kernel import Kernel, ValueKind
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.opencl.queries import NEWER_QUERIES
@@ -19,6 +18,7 @@ _ONLY_2_0 = re.compile(
     r"atomic_(?:init|load|store|exchange|compare_exchange\w+|fetch_\w+|flag_\w+)(?:_explicit)?|atomic_work_item_fence"
     rf"|work_group_\w+|sub_group_\w+|ctz|get_sub_group\w+|{'|'.join(query.value for query in NEWER_QUERIES)}"
 )
+_WITH_SOURCE_TYPE = frozenset({"alloca", "getelementptr"})
 _GENERIC = "addrspace(4)"
 # Clang makes a null pointer of any address space from the generic one.
 _GENERIC_NULL = "addrspacecast (ptr addrspace(4) null to "
@@ -43,17 +43,20 @@ def _calls_newer(kernel: Kernel) -> bool:
 
 def _has_generic_pointers(kernel: Kernel) -> bool:
     # By identity: most values have one of few types, and to hash one takes longer than to look at it.
-    types: dict[int, Type] = {}
-    for instruction in kernel.instructions():
-        types[id(instruction.type)] = instruction.type
-        if isinstance(instruction.detail, Allocation | ElementAddress):
-            source = source_element_type(instruction)
-            types[id(source)] = source
-        for operand in instruction.operands:
-            if operand.kind is ValueKind.CONSTANT and _GENERIC in operand.text.replace(_GENERIC_NULL, ""):
-                return True  # a constant that is computed from a generic pointer other than null
-            types[id(operand.type)] = operand.type
+    instructions = list(kernel.instructions())
+    operands = {id(operand): operand for each in instructions for operand in each.operands}.values()
+    if any(operand.kind is ValueKind.CONSTANT and _is_generic(operand.text) for operand in operands):
+        return True
+    types: dict[int, Type] = {id(each.type): each.type for each in instructions}
+    types |= {id(each.type): each.type for each in operands}
+    named = [each for each in instructions if each.opcode in _WITH_SOURCE_TYPE]
+    types |= {id(type_): type_ for type_ in map(source_element_type, named)}
     return any(_GENERIC in str(type_) for type_ in types.values())
+
+
+def _is_generic(constant: str) -> bool:
+    """Return True for a constant that is computed from a generic pointer other than null."""
+    return _GENERIC in constant and _GENERIC in constant.replace(_GENERIC_NULL, "")
 
 
 def _has_atomic_types(kernel: Kernel) -> bool:

@@ -124,6 +124,11 @@ def access_of(detail: Detail) -> Access | None:
     return detail if isinstance(detail, Access) else None
 
 
+def is_shown(detail: Detail) -> bool:
+    """Return True for the detail of a load or store that is volatile or atomic: each execution of it shows."""
+    return isinstance(detail, Access) and (detail.is_volatile or bool(detail.ordering))
+
+
 def is_volatile(detail: Detail) -> bool:
     """Return True for the detail of a volatile load, store or atomic."""
     access = access_of(detail)

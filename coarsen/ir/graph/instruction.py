@@ -64,7 +64,9 @@ class Instruction(Named):
         self.attachments = attachments
         self.origin = origin
         self.block: Block | None = None
-        self._take(operands, blocks)
+        self._operands, self._blocks = [], []
+        if operands or blocks:
+            self._take(operands, blocks)
 
     # Reading.
 
@@ -197,14 +199,15 @@ class Instruction(Named):
     def _take(self, operands: Iterable[Operand], blocks: Iterable[Block]) -> None:
         """Take operands and blocks, where there are none."""
         self._operands = [*operands]
-        self._blocks = [*blocks]
         for index, operand in enumerate(self._operands):
             if isinstance(operand, Named):  # as most are
                 operand.uses[_use((self, index, False))] = None
             else:
                 self._note(index, operand)
-        for index, block in enumerate(self._blocks):
-            block.uses[_use((self, index, True))] = None
+        if blocks:
+            self._blocks = [*blocks]
+            for index, block in enumerate(self._blocks):
+                block.uses[_use((self, index, True))] = None
 
     def _note(self, index: int, operand: Operand) -> None:
         for named in operand.referenced():

@@ -32,11 +32,22 @@ def split_attachments(line: str) -> tuple[str, list[Attachment]]:
     first = line.find(", !")
     if first < 0:
         return line, []
-    # Mostly there is a debug location alone, or all begins with what looks like metadata first: no operand does.
-    if line.startswith("dbg !", first + 3) and line[first + 8 :].isdecimal():
-        return line[:first], [("dbg", line[first + 7 :])]
+    # Mostly all begins with what looks like metadata first: no operand does.
     end = _ATTACHMENTS.match(line, first) or _ATTACHMENTS.search(line, first)
     return (line[: end.start()], _ATTACHMENT.findall(end.group())) if end else (line, [])
+
+
+def split_location(line: str) -> tuple[str, str, tuple[Attachment, ...]]:
+    """Return an instruction's line without the metadata at its end, its debug location's number, and the rest.
+
+    The number is empty where there is no location.
+    """
+    text, location, number = line.partition(", !dbg !")
+    if location and number.isdecimal():  # as most have: it comes first, and mostly alone
+        return text, number, ()
+    text, attached = split_attachments(line)
+    number = next((node[1:] for kind, node in attached if kind == "dbg"), "")
+    return text, number, tuple([each for each in attached if each[0] != "dbg"])
 
 
 def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:

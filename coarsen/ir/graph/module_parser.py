@@ -17,9 +17,8 @@ from coarsen.errors import InternalError, RefusalError
 from coarsen.ir.graph.former import FormerFunction, FormerModule
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Attachment, Instruction
-from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments
+from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachments, split_location
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.operands import Argument, Callee, Variable
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.graph.scanner import Scanner
@@ -241,38 +240,31 @@ class _FunctionParser:
             block = function.append(self._former.block(lines[start].partition(":")[0]))
             self._values.add_block(block)
         for block, start, end in zip(function.blocks, starts, [*starts[1:], len(lines)], strict=True):
-            block.extend([self._instruction(line.strip()) for line in lines[start + 1 : end]])
-        for block in function.blocks:
+            block.extend(map(self._instruction, lines[start + 1 : end]))
             block.origin = block.terminator.origin
-        for named in named_in(function):
-            named.has_unique_name = True
+            block.has_unique_name = True
         self._values.check_complete()
         self._former.forget(self._values.defined)
         return function
 
     def _instruction(self, line: str) -> Instruction:
-        text, attached = split_attachments(line)
-        location, kept = "", []
-        for attachment in attached:
-            if attachment[0] == "dbg":
-                location = attachment[1].removeprefix("!")
-            else:
-                kept.append(attachment)
+        text, location, kept = split_location(line.strip())
         origin = self._origin_of(location)
-        instruction = self._without_metadata(text, origin)
-        instruction.attachments, instruction.origin = tuple(kept), origin
+        instruction = self._former.instruction(text)
+        if instruction is None:
+            instruction = self._read(text, origin)
+        elif instruction.name:
+            self._values.define(instruction)
+        instruction.attachments, instruction.origin = kept, origin
         return instruction
 
-    def _without_metadata(self, text: str, origin: Origin) -> Instruction:
-        known = self._former.instruction(text)
-        if known is not None:
-            if known.name:
-                self._values.define(known)
-            return known
+    def _read(self, text: str, origin: Origin) -> Instruction:
         try:
-            return parse_instruction(text, self._values, self._structures)
+            instruction = parse_instruction(text, self._values, self._structures)
         except RefusalError as refusal:
             raise RefusalError(refusal.code, refusal.reason, origin.position) from None
+        instruction.has_unique_name = instruction.name != ""
+        return instruction
 
     def signature(self, definition: re.Match[str]) -> Function:
         """Return the function of a `define` line, without blocks."""
@@ -281,6 +273,7 @@ class _FunctionParser:
         scanner.position = definition.end() + 1
         while not definition.string.startswith(")", scanner.position):
             argument = self._former.argument(_argument(scanner))
+            argument.has_unique_name = True
             function.arguments.append(argument)
             self._values.add_argument(argument)
         rest = definition.string[scanner.position + 1 :].removesuffix(" {")

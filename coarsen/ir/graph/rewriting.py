@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import lru_cache, partial
 
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Named, Operand
@@ -37,18 +37,15 @@ class ValueMap:
 
     def find(self, original: Named) -> Operand:
         """Return what stands for something with a name: itself if nothing else does."""
-        values: ValueMap | None = self
-        while values is not None:
-            found = values._own.get(original)
-            if found is not None:
-                return found
-            values = values._under
-        return original
+        found = self._own.get(original)
+        if found is not None:
+            return found
+        return original if self._under is None else self._under.find(original)
 
     def operand(self, original: Operand) -> Operand:
         """Return what stands for an operand, also for a constant that names variables."""
         if isinstance(original, Named):
-            return self.find(original)
+            return self._own.get(original) or self.find(original)
         mapped = original
         for named in original.referenced():
             mapped = mapped.replaced(named, self.find(named))
@@ -107,7 +104,8 @@ def without_operands(original: Instruction, origin: OriginMap = same_origin) -> 
 
 def fill_in(copied: Instruction, original: Instruction, values: ValueMap) -> None:
     """Give a copy the operands and blocks that stand for those of the original."""
-    copied.set_operands(map(values.operand, original.operands), map(values.block, original.blocks))
+    blocks = [values.block(block) for block in original.blocks] if original.blocks else ()
+    copied.set_operands(map(values.operand, original.operands), blocks)
 
 
 def copy_blocks(blocks: Iterable[Block], values: ValueMap, origin: OriginMap = same_origin) -> list[Block]:
@@ -128,6 +126,7 @@ def copy_blocks(blocks: Iterable[Block], values: ValueMap, origin: OriginMap = s
     return copies
 
 
+@lru_cache(maxsize=256)
 def for_replica(replica: int | None, role: Role | None = None) -> OriginMap:
     """Return the map that gives copies the origin of a replica's, in another role if one is given."""
     return partial(Origin.for_replica, replica=replica, role=role)

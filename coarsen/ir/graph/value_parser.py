@@ -56,9 +56,9 @@ class ValueParser:
     def define(self, value: Named) -> None:
         """Take a value for what its name means, also where it was used before."""
         self._local[value.name] = value
-        later = self._later.pop(value.name, None)
-        for use in list(later.uses) if later else ():
-            use.user.set_operand(use.slot, value)
+        if value.name in self._later:
+            for use in list(self._later.pop(value.name).uses):
+                use.user.set_operand(use.slot, value)
 
     def add_argument(self, argument: Argument) -> None:
         """Let an argument be found."""

@@ -99,7 +99,7 @@ class _Views:
 
     def instruction(self, instruction: graph.Instruction) -> Instruction:
         """Return the view of an instruction."""
-        blocks = tuple([block.name for block in instruction.blocks])
+        blocks = tuple([block.name for block in instruction.blocks]) if instruction.blocks else ()
         is_phi = instruction.opcode is Opcode.PHI
         return Instruction(
             instruction.name,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.ir.graph.details import CallSite, Detail
+from coarsen.ir.graph.details import CallSite, Detail, is_shown
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
@@ -44,18 +44,22 @@ class Expressions:
             operands: what now stands for its operands.
             memory: the state of memory where it stands (`memory_order.py`).
         """
+        opcode = instruction.opcode
+        if opcode is Opcode.LOAD:
+            return None if is_shown(instruction.detail) else (*self._shape(instruction), *operands, memory)
+        if opcode is Opcode.PHI:
+            return (*self._shape(instruction), *operands, *instruction.blocks, instruction.block)
         if self._effects.is_function_of_operands(instruction):
             return (*self._shape(instruction), *operands)
-        if instruction.opcode is Opcode.LOAD and not self._effects.of(instruction).orders:
-            return (*self._shape(instruction), *operands, memory)
-        if instruction.opcode is Opcode.PHI:
-            return (*self._shape(instruction), *operands, *instruction.blocks, instruction.block)
         return None
 
     def _shape(self, instruction: Instruction) -> Key:
         """The part of a key that is not the operands."""
-        said, type_ = self._number(instruction.detail), self._number(instruction.type)
-        return (instruction.opcode, instruction.flags, said, type_, instruction.attachments)
+        numbers, detail, type_ = self._number_of, instruction.detail, instruction.type
+        said, kind = numbers.get(id(detail)), numbers.get(id(type_))
+        if said is None or kind is None:
+            said, kind = self._number(detail), self._number(type_)
+        return (instruction.opcode, instruction.flags, said, kind, instruction.attachments)
 
     def _number(self, said: Detail | Type) -> int:
         """A number for a detail or a type: keys are looked up more than once, and to hash those takes long."""

@@ -20,11 +20,11 @@ floats are never reordered: results stay the same to the bit.
 from __future__ import annotations
 
 from coarsen.analysis.control_flow import flow_graph
-from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.analysis.memory_effects import FUNCTIONS, EffectsOfKernel
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Named, Operand
-from coarsen.ir.types import VoidType
+from coarsen.ir.types import IntegerType, VoidType
 from coarsen.transform.value_numbering.dominance import Dominance
 from coarsen.transform.value_numbering.expressions import Expressions
 from coarsen.transform.value_numbering.leaders import Leaders
@@ -75,7 +75,8 @@ class _Numbering:
         for name in self._order:
             self._memory.enter(name)
             for instruction in self._blocks[name].instructions:
-                self._memory.execute(instruction)
+                if instruction.opcode not in FUNCTIONS:
+                    self._memory.execute(instruction)
                 if not isinstance(instruction.type, VoidType):
                     self._share(instruction, name)
             self._memory.leave(name)
@@ -84,8 +85,11 @@ class _Numbering:
         replaced = self.replaced
         operands = [replaced.get(o, o) if isinstance(o, Named) else o for o in instruction.operands]
         key = self._expressions.key(instruction, operands, self._memory.state(instruction))
-        known = simplified(instruction, operands) or (None if key is None else self._leaders.find(key, block))
-        found = known or self._sums.share(instruction, operands, block)
+        found: Operand | Shorter | None = simplified(instruction, operands)
+        if found is None and key is not None:
+            found = self._leaders.find(key, block)
+        if found is None and isinstance(instruction.type, IntegerType):
+            found = self._sums.share(instruction, operands, block)
         if isinstance(found, Operand):
             self.replaced[instruction] = found
             return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
 
 from coarsen.backend.opencl_c.c.tree import (
     AddressOf,
     Binary,
-    Boolean,
     Call,
     Cast,
     Conditional,
@@ -20,45 +21,38 @@ from coarsen.backend.opencl_c.c.tree import (
     Logical,
     Member,
     Name,
-    Null,
-    Real,
     RecordLiteral,
     Reinterpretation,
     Retyped,
-    String,
     Unary,
     VectorLiteral,
 )
 from coarsen.backend.opencl_c.c.types import CType
 
 _NOTHING: frozenset[str] = frozenset()
-_LEAVES = (Name, Integer, Real, Boolean, Null, String)
-
-
-def parts_of(expression: Expression) -> tuple[Expression, ...]:
-    """Return the expressions that one is directly made of."""
-    match expression:
-        case Binary(left, _, right) | Logical(left, _, right):
-            return (left, right)
-        case Index(base, index):
-            return (base, index)
-        case Unary(operand=one) | Cast(one) | Reinterpretation(one) | Retyped(one) | Member(one):
-            return (one,)
-        case Dereference(one) | AddressOf(one) | Decayed(one) | RecordLiteral(one):
-            return (one,)
-        case Call(_, parts) | VectorLiteral(parts) | Initializer(parts):
-            return parts
-        case Conditional(condition, first, second):
-            return (condition, first, second)
-    return ()
+# What each kind of expression is directly made of; leaves are made of nothing.
+_PARTS: Mapping[type[Expression], Callable[[Any], tuple[Expression, ...]]] = {
+    **dict.fromkeys((Binary, Logical), attrgetter("left", "right")),
+    **dict.fromkeys((Unary, Cast, Reinterpretation, Retyped), lambda one: (one.operand,)),
+    **dict.fromkeys((VectorLiteral, Initializer), attrgetter("parts")),
+    Index: attrgetter("base", "index"),
+    Member: lambda member: (member.record,),
+    Dereference: lambda place: (place.pointer,),
+    AddressOf: lambda address: (address.place,),
+    Decayed: lambda pointer: (pointer.array,),
+    RecordLiteral: lambda literal: (literal.content,),
+    Call: attrgetter("arguments"),
+    Conditional: attrgetter("condition", "first", "second"),
+}
 
 
 def walk(expression: Expression) -> Sequence[Expression]:
     """Return an expression and all that it is made of."""
     found = [expression]
     for current in found:  # which grows by the parts of each
-        if not isinstance(current, _LEAVES):
-            found += parts_of(current)
+        parts = _PARTS.get(type(current))
+        if parts is not None:
+            found += parts(current)
     return found
 
 

@@ -47,7 +47,8 @@ class _Uses:
         self.site = site if self.count == 0 and count == 1 else None
         self.count += count
         self.users.append(user)
-        self.depth = max(self.depth, depth)
+        if depth > self.depth:
+            self.depth = depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class _Planner:
                 if phi.name in self.live and phi.name not in self.dataflow.copies:
                     for value, source in zip(phi.operands, phi.incoming, strict=True):
                         if source == name:
-                            self._use(self.dataflow.origin(value), 1, end, "phi", 0)
+                            self._use([self.dataflow.origin(value)], 1, end, "phi", 0)
                             break
 
     def _visit(self, instruction: Instruction, site: Site) -> None:
@@ -148,15 +149,15 @@ class _Planner:
         user = instruction.opcode
         if user == "fneg" and instruction.name in self.inlined:
             user = self.uses[instruction.name].users[0]  # a product's sign doesn't keep C from fusing it
-        for operand in self.dataflow.operands(instruction):
-            self._use(operand, count, site, user, depth)
+        self._use(self.dataflow.operands(instruction), count, site, user, depth)
 
-    def _use(self, value: Value, count: int, site: Site | None, user: str, depth: int) -> None:
-        if value.kind is ValueKind.INSTRUCTION:
-            uses = self.uses.get(value.text)
-            if uses is None:
-                uses = self.uses[value.text] = _Uses()
-            uses.add(count, site, user, depth)
+    def _use(self, values: Iterable[Value], count: int, site: Site | None, user: str, depth: int) -> None:
+        for value in values:
+            if value.kind is ValueKind.INSTRUCTION:
+                uses = self.uses.get(value.text)
+                if uses is None:
+                    uses = self.uses[value.text] = _Uses()
+                uses.add(count, site, user, depth)
 
     def _folds(self, instruction: Instruction, site: Site, uses: _Uses) -> bool:
         if self._must_fold(instruction):

@@ -40,6 +40,7 @@ class Reads:
             return frozenset((name,))
         if name not in self.folding.inlined:
             return _NOTHING
-        if name not in self._of_inlined:
-            self._of_inlined[name] = self.of_instruction(self.kernel.definition[name])
-        return self._of_inlined[name]
+        known = self._of_inlined.get(name)
+        if known is None:
+            known = self._of_inlined[name] = self.of_instruction(self.kernel.definition[name])
+        return known

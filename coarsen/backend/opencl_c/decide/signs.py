@@ -112,6 +112,13 @@ _KEEPING_SIGN = frozenset({"phi", "select", "freeze", "and", "or", "xor"})
 _KEEPING_SIGN_OF_VECTORS = frozenset({"add", "sub", "mul", "shl", "shufflevector", "insertelement"})
 
 
+def _keeps_sign(instruction: Instruction) -> bool:
+    opcode = instruction.opcode
+    if opcode in _KEEPING_SIGN:
+        return True
+    return opcode in _KEEPING_SIGN_OF_VECTORS and isinstance(instruction.type, VectorType)
+
+
 class Signs:
     """The signs of a kernel's integers."""
 
@@ -127,25 +134,31 @@ class Signs:
         self._parent: dict[str, str] = dict(shared)
         self._votes: dict[str, int] = {}
         for instruction in kernel.instructions():
-            self._unite(instruction)
+            if _keeps_sign(instruction):
+                self._unite(instruction)
         for instruction in kernel.instructions():
             for value, weight in self._votes_of(instruction):
-                origin = dataflow.origin(value)
-                if origin.is_local and weight:
-                    root = self._root(origin.text)
-                    self._votes[root] = self._votes.get(root, 0) + weight
+                if weight:
+                    self._count(dataflow.origin(value), weight)
 
     def is_signed(self, name: str) -> bool:
         """Return True if a value should have a signed type; the usual choice where nothing says otherwise."""
         return self._votes.get(self._root(name), 0) >= 0
 
+    def _count(self, value: Value, weight: int) -> None:
+        if value.is_local:
+            root = self._root(value.text)
+            self._votes[root] = self._votes.get(root, 0) + weight
+
     def _votes_of(self, instruction: Instruction) -> Iterable[Vote]:
+        voting = _VOTES.get(instruction.opcode)
+        if voting is not None:
+            return voting(instruction)
         if instruction.opcode == "load":
             return [(_result(instruction), self._memory_vote(instruction.operands[0], instruction))]
         if instruction.opcode == "store":
             return [(instruction.operands[0], self._memory_vote(instruction.operands[1], instruction))]
-        voting = _VOTES.get(instruction.opcode)
-        return voting(instruction) if voting is not None else ()
+        return ()
 
     def _memory_vote(self, address: Value, instruction: Instruction) -> int:
         """The declared type of what is loaded or stored, where it is an integer of that width."""
@@ -158,9 +171,7 @@ class Signs:
         return _certain(type_) if is_same else 0
 
     def _unite(self, instruction: Instruction) -> None:
-        is_vector = isinstance(instruction.type, VectorType) and instruction.opcode in _KEEPING_SIGN_OF_VECTORS
-        if instruction.opcode not in _KEEPING_SIGN and not is_vector:
-            return
+        """Let the operands of what keeps their sign have one with the result."""
         for operand in instruction.operands:
             origin = self.dataflow.origin(operand)
             alike = isinstance(origin.type, VectorType) == isinstance(instruction.type, VectorType)

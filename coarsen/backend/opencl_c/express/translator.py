@@ -100,8 +100,9 @@ class Translator:
         return coerce(self.value(origin), type_)
 
     def _local(self, value: Value) -> Expression:
-        if value.text in self.names:
-            return self.names[value.text]
+        known = self.names.get(value.text)
+        if known is not None:
+            return known
         instruction = self.kernel.definition.get(value.text)
         if instruction is None:
             raise RefusalError("unsupported-value", f"the value '{value.text}' can't be written as OpenCL C")

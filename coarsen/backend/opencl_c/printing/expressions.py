@@ -6,7 +6,8 @@ operators, sums and all that binds less tightly in comparisons, `&&` inside of `
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from coarsen.backend.opencl_c.c.tree import (
     BIT_AND,
@@ -86,65 +87,89 @@ def _operand(expression: Expression, minimum: int, out: list[str]) -> None:
 
 
 def _write(expression: Expression, out: list[str]) -> None:
-    match expression:
-        case Name(text) | String(text):
-            out.append(text)
-        case Binary():
-            _binary(expression, out)
-        case Index(base, index):
-            _operand(base, POSTFIX, out)
-            _enclosed("[", [index], "]", out)
-        case Integer():
-            out.append(_integer(expression))
-        case Cast(operand, type_):
-            out.append(f"({declared(type_, '')})")
-            _operand(operand, UNARY, out)
-        case Call(function, arguments):
-            out.append(function)
-            _enclosed("(", arguments, ")", out)
-        case Member():
-            _member(expression, out)
-        case Real(digits):
-            out.append(digits)
-        case Logical():
-            _logical(expression, out)
-        case Unary(operator, operand):
-            _prefixed(operator, operand, out)
-        case Retyped(operand) | Decayed(operand) | AddressOf(Dereference(operand)):
-            _write(operand, out)
-        case Dereference(pointer):
-            _prefixed("*", pointer, out)
-        case AddressOf(place):
-            _prefixed("&", place, out)
-        case _:
-            _write_rarer(expression, out)
+    _WRITERS[type(expression)](expression, out)
 
 
-def _write_rarer(expression: Expression, out: list[str]) -> None:
-    match expression:
-        case VectorLiteral(parts, type_):
-            out.append(f"({type_})")
-            _enclosed("(", parts, ")", out)
-        case Conditional(condition, first, second):
-            _operand(condition, CONDITIONAL + 1, out)
-            out.append(" ? ")
-            _operand(first, CONDITIONAL + 1, out)
-            out.append(" : ")
-            _operand(second, CONDITIONAL, out)
-        case Reinterpretation(operand, type_):
-            out.append(f"as_{type_}")
-            _enclosed("(", [operand], ")", out)
-        case Initializer(parts):
-            _enclosed("{", parts, "}", out)
-        case RecordLiteral(content, type_):
-            out.append(f"({type_.name})")
-            _write(content, out)
-        case Boolean(value):
-            out.append("true" if value else "false")
-        case Null():
-            out.append("0")
-        case _:
-            raise TypeError(type(expression).__name__)
+def _text(expression: Name | String, out: list[str]) -> None:
+    out.append(expression.text)
+
+
+def _real(literal: Real, out: list[str]) -> None:
+    out.append(literal.digits)
+
+
+def _boolean(literal: Boolean, out: list[str]) -> None:
+    out.append("true" if literal.value else "false")
+
+
+def _null(_: Null, out: list[str]) -> None:
+    out.append("0")
+
+
+def _index(element: Index, out: list[str]) -> None:
+    _operand(element.base, POSTFIX, out)
+    _enclosed("[", [element.index], "]", out)
+
+
+def _cast(cast: Cast, out: list[str]) -> None:
+    out.append(f"({declared(cast.type, '')})")
+    _operand(cast.operand, UNARY, out)
+
+
+def _call(call: Call, out: list[str]) -> None:
+    out.append(call.function)
+    _enclosed("(", call.arguments, ")", out)
+
+
+def _unary(expression: Unary, out: list[str]) -> None:
+    _prefixed(expression.operator, expression.operand, out)
+
+
+def _retyped(expression: Retyped, out: list[str]) -> None:
+    _write(expression.operand, out)
+
+
+def _decayed(pointer: Decayed, out: list[str]) -> None:
+    _write(pointer.array, out)
+
+
+def _dereference(place: Dereference, out: list[str]) -> None:
+    _prefixed("*", place.pointer, out)
+
+
+def _address(address: AddressOf, out: list[str]) -> None:
+    """Write the address of a place; that of `*p` is `p`."""
+    if isinstance(address.place, Dereference):
+        _write(address.place.pointer, out)
+    else:
+        _prefixed("&", address.place, out)
+
+
+def _vector(literal: VectorLiteral, out: list[str]) -> None:
+    out.append(f"({literal.type})")
+    _enclosed("(", literal.parts, ")", out)
+
+
+def _conditional(choice: Conditional, out: list[str]) -> None:
+    _operand(choice.condition, CONDITIONAL + 1, out)
+    out.append(" ? ")
+    _operand(choice.first, CONDITIONAL + 1, out)
+    out.append(" : ")
+    _operand(choice.second, CONDITIONAL, out)
+
+
+def _reinterpretation(same_bits: Reinterpretation, out: list[str]) -> None:
+    out.append(f"as_{same_bits.type}")
+    _enclosed("(", [same_bits.operand], ")", out)
+
+
+def _initializer(initializer: Initializer, out: list[str]) -> None:
+    _enclosed("{", initializer.parts, "}", out)
+
+
+def _record(literal: RecordLiteral, out: list[str]) -> None:
+    out.append(f"({literal.type.name})")
+    _write(literal.content, out)
 
 
 def _binary(expression: Binary, out: list[str]) -> None:
@@ -197,8 +222,35 @@ def _enclosed(opening: str, parts: Iterable[Expression], closing: str, out: list
     out.append(closing)
 
 
-def _integer(literal: Integer) -> str:
+def _integer(literal: Integer, out: list[str]) -> None:
     suffix = _SUFFIXES.get(literal.type.name, "")
     if literal.is_lowest:
-        return f"({literal.value + 1}{suffix} - 1)"
-    return f"{literal.value:#x}{suffix}" if literal.is_hexadecimal else f"{literal.value}{suffix}"
+        out.append(f"({literal.value + 1}{suffix} - 1)")
+    else:
+        out.append(f"{literal.value:#x}{suffix}" if literal.is_hexadecimal else f"{literal.value}{suffix}")
+
+
+_WRITERS: Mapping[type[Expression], Callable[[Any, list[str]], None]] = {
+    Name: _text,
+    Integer: _integer,
+    Real: _real,
+    Boolean: _boolean,
+    Null: _null,
+    String: _text,
+    Unary: _unary,
+    Binary: _binary,
+    Logical: _logical,
+    Conditional: _conditional,
+    Cast: _cast,
+    Reinterpretation: _reinterpretation,
+    Call: _call,
+    Index: _index,
+    Member: _member,
+    VectorLiteral: _vector,
+    Initializer: _initializer,
+    RecordLiteral: _record,
+    Dereference: _dereference,
+    AddressOf: _address,
+    Decayed: _decayed,
+    Retyped: _retyped,
+}
