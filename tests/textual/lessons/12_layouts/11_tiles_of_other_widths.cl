@@ -16,7 +16,7 @@ kernel void sum(global const Body *bodies, global float *out, uint count)
 // A tile has 5 · 8 = 40 bytes, of which 20 are numbers; these come after the 20 of x.
 // CHECK-NOT: urem
 // CHECK: [[TILE:%[a-z0-9._]+]] = udiv i64 [[I:%[a-z0-9._]+]], 5
-// CHECK: [[OTHERS:%[a-z0-9._]+]] = mul i64 [[TILE]], 20
+// CHECK: [[OTHERS:%[a-z0-9._]+]] = mul{{.*}} i64 [[TILE]], 20
 // CHECK: [[START:%[a-z0-9._]+]] = getelementptr inbounds{{( nuw)?}} i8, ptr addrspace(1) %bodies, i64 [[OTHERS]]
 // CHECK: getelementptr inbounds{{( nuw)?}} float, ptr addrspace(1) [[START]], i64 [[I]]
 // CHECK: udiv i64 {{%[a-z0-9._]+}}, 5
