@@ -46,10 +46,17 @@ def _open(parse: Callable[[Any], Any]) -> Iterator[Any]:
 
 def run_passes(module: Any, passes: Iterable[str], machine: Any = None) -> None:  # noqa: ANN401
     """Run LLVM passes, by llvmlite's names, over a module; the machine is the target they may ask about."""
+    builder = llvm.create_pass_builder(machine or _spirv(), llvm.create_pipeline_tuning_options())
+    _manager(tuple(passes)).run(module, builder)
+
+
+@cache
+def _manager(passes: tuple[str, ...]) -> Any:  # noqa: ANN401
+    """Return a manager of passes, which keeps nothing of the modules that it has run over."""
     manager = llvm.create_new_module_pass_manager()
     for name in passes:
         getattr(manager, f"add_{name}_pass")()
-    manager.run(module, llvm.create_pass_builder(machine or _spirv(), llvm.create_pipeline_tuning_options()))
+    return manager
 
 
 @cache
