@@ -45,7 +45,7 @@ _NARROW = IntegerType(32)
 _NARROW_DEMANDS = (AreElementsAtMost(31),)
 
 _Made = Callable[[Builder], Operand]
-_Key = tuple[str, Named, Digits | tuple[object, ...]]
+_Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,8 @@ class _Positions:
             return place
         constant = place.constant // target.arrangement.record.size
         digits = self._digits_of(place, constant, target, block)
-        key: _Key = (block, place.array, digits or (constant, *map(_alike, place.steps)))
+        # Equal coordinates do not suffice: where what they demand does not hold, the index itself is divided.
+        key: _Key = (block, place.array, constant, *map(_alike, place.steps))
         if key not in self._known:
             self._known[key] = self._position(access, _Element(place, target, digits))
         return place.at(self._known[key])
