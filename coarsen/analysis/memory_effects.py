@@ -144,9 +144,7 @@ class EffectsOfKernel:
         return together
 
     def _of_call(self, call: InstructionLike[P]) -> MemoryEffects[P]:
-        callee = call.callee
-        builtin = builtin_named(callee, self._attributes.get(callee, ""))
-        is_volatile = "llvm.mem" in callee and call.is_volatile
+        builtin, is_volatile = self.builtin(call), call.is_volatile
         reads, writes, orders = builtin.reads, builtin.writes, builtin.orders or is_volatile
         shows = is_volatile or builtin.role in (Role.PER_ITEM, Role.REFUSED)
         if reads is Reach.NOTHING and writes is Reach.NOTHING and not orders and not shows:

@@ -86,7 +86,7 @@ class RecordedJob:
         try:
             self._record(begin)
             for function, launch in calls:
-                self._launch(function, launch)
+                enqueue(self._stream, function, launch)
             self._record(end)
         except CudaError:
             driver.cuStreamEndCapture(self._stream)
@@ -98,11 +98,13 @@ class RecordedJob:
         external = driver.CUevent_record_flags.CU_EVENT_RECORD_EXTERNAL
         call(driver.cuEventRecordWithFlags, event, self._stream, external)
 
-    def _launch(self, function: Any, launch: CudaLaunch) -> None:  # noqa: ANN401 (the bindings have no types)
-        addresses = launch.addresses()
-        shape = (*launch.grid, *launch.block)
-        where = addresses.ctypes.data
-        call(driver.cuLaunchKernel, function, *shape, launch.shared_bytes, self._stream, where, 0)
+
+def enqueue(stream: Any, function: Any, launch: CudaLaunch) -> None:  # noqa: ANN401 (the bindings have no types)
+    """Put a launch of a function into a stream. Raises CudaError."""
+    addresses = launch.addresses()
+    shape = (*launch.grid, *launch.block)
+    where = addresses.ctypes.data
+    call(driver.cuLaunchKernel, function, *shape, launch.shared_bytes, stream, where, 0)
 
 
 def _allow_shared(function: Any, launches: list[CudaLaunch]) -> None:  # noqa: ANN401 (no types)

@@ -28,7 +28,7 @@ from coarsen.frontend.lower import lower
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.memory_devices import memory_device
 from coarsen.opencl_bench.calibration.device import NEVER
-from coarsen.opencl_bench.studies.bank_model import STRIDES, show
+from coarsen.opencl_bench.studies.bank_model import STRIDES
 from coarsen.opencl_bench.studies.bank_reads import (
     ELEMENTS,
     READS,
@@ -39,6 +39,7 @@ from coarsen.opencl_bench.studies.bank_reads import (
 )
 from coarsen.opencl_bench.studies.input_rows import exit_code_of
 from coarsen.opencl_bench.studies.input_runs import add_lines
+from coarsen.opencl_bench.studies.input_tables import show
 
 MACHINE = memory_device(DEVICE_DESCRIPTORS["h200"])
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"

@@ -9,6 +9,8 @@ import numpy as np
 from cuda.bindings import driver
 
 from coarsen.opencl_bench.measure.cuda_driver import call
+from coarsen.opencl_bench.measure.cuda_job import enqueue
+from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch
 
 
 def launch_once(stream: Any, function: Any, items: int, arguments: Sequence[np.generic]) -> None:  # noqa: ANN401
@@ -23,7 +25,6 @@ def launch_once(stream: Any, function: Any, items: int, arguments: Sequence[np.g
     Raises:
         CudaError: the driver refuses it.
     """
-    values = [np.array(argument) for argument in arguments]
-    addresses = np.array([value.ctypes.data for value in values], np.uint64)
-    call(driver.cuLaunchKernel, function, 1, 1, 1, items, 1, 1, 0, stream, addresses.ctypes.data, 0)
+    launch = CudaLaunch((1, 1, 1), (items, 1, 1), 0, tuple(map(np.array, arguments)))
+    enqueue(stream, function, launch)
     call(driver.cuStreamSynchronize, stream)

@@ -33,7 +33,7 @@ from coarsen.opencl_bench.studies.bank_sources import PRODUCT_ITEMS
 from coarsen.opencl_bench.studies.bank_tiles import MeasuredTile, measured_products, measured_transpositions
 from coarsen.opencl_bench.studies.input_rows import exit_code_of
 from coarsen.opencl_bench.studies.input_runs import add_lines
-from coarsen.opencl_bench.studies.input_tables import table
+from coarsen.opencl_bench.studies.input_tables import show
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 
 STRIDES = (*range(1, 34), 64)
@@ -167,12 +167,6 @@ def _paper(each: MeasuredTile) -> str:
     direct, plain, padded = PAPER_PRODUCT[each.size]
     of_way = {"direct": direct, "plain": plain, "padded": padded}.get(each.way)
     return "" if of_way is None else f"{direct / of_way:.3f}"
-
-
-def show(head: Sequence[str], rows: Iterator[list[str]]) -> None:
-    """Print a table."""
-    for line in table(head, rows):
-        print(line)
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -23,6 +23,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
+def show(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table."""
+    for line in table(head, rows):
+        print(line)
+
+
 def criteria_table(groups: Sequence[tuple[str, Sequence[Criterion]]]) -> Iterator[str]:
     """Yield the table of criteria, with the numbers of each group of kernels side by side."""
     if not groups:

@@ -30,10 +30,10 @@ from coarsen.errors import DeviceError
 from coarsen.models.analytic.machine import Quantity
 from coarsen.opencl_bench.calibration.device import ProbedDevice, Settings
 from coarsen.opencl_bench.calibration.fitting import quantity_of
-from coarsen.opencl_bench.studies.bank_model import show
 from coarsen.opencl_bench.studies.bank_reads import probed_runs
 from coarsen.opencl_bench.studies.input_rows import exit_code_of
 from coarsen.opencl_bench.studies.input_runs import add_lines
+from coarsen.opencl_bench.studies.input_tables import show
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 
 GLOBAL, NONCOHERENT, CONSTANT, IMAGE = "global", "noncoherent", "constant", "image"

@@ -25,8 +25,8 @@ from coarsen.opencl_bench.measure.speedup import Speedup, median, speedup
 from coarsen.opencl_bench.measure.timing import TimedRun, interleaved
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.studies.bank_model import show
 from coarsen.opencl_bench.studies.input_rows import exit_code_of
+from coarsen.opencl_bench.studies.input_tables import show
 from coarsen.opencl_bench.sweep.compile_service import build_options, code_of, original_code
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.opencl_bench.workloads.benchmark import Benchmark

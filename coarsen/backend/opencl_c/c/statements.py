@@ -112,9 +112,7 @@ def all_statements(body: list[Statement]) -> Iterator[Statement]:
             yield statement
             if isinstance(statement, Loop):
                 yield from (*statement.init, *statement.step)
-                pending.append(statement.body)
-            elif isinstance(statement, If):
-                pending += (statement.then, statement.otherwise)
+            pending.extend(lists_of(statement))
 
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:
