@@ -31,7 +31,7 @@ def reached_by(qualities: list[float], share: float) -> float:
     return ordered[math.ceil(share * len(ordered) - 1e-9) - 1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(0.5, 9), min_size=1, max_size=6), st.integers(0, 3), st.data())
 def test_random_draws_without_replacement(times: list[float], failures: int, data: st.DataObject) -> None:
     draws = data.draw(st.integers(1, len(times) + failures))
