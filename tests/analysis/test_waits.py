@@ -114,7 +114,8 @@ WAITING = {
     ),
     "kept till the next iteration": (
         BOTH,
-        "bool done = false; while (!done)\nif (atomic_cmpxchg(lock, 0, 1) == 0) { out[0] += i; done = true; }\n*lock = 0;",
+        "bool done = false; while (!done)\nif (atomic_cmpxchg(lock, 0, 1) == 0) { out[0] += i; "
+        "done = true; }\n*lock = 0;",
     ),
 }
 
@@ -132,7 +133,8 @@ GOING_ON = {
     "seen = atomic_cmpxchg(sums, old, as_uint(as_float(old) + in[i])); } while (seen != old);",
     "sum in a union": "union { uint u; float f; } old, next; do { old.u = *sums; next.f = old.f + in[i]; }\n"
     "while (atomic_cmpxchg(sums, old.u, next.u) != old.u);",
-    "sum by two exchanges": "float x = in[i]; while ((x = atomic_xchg(total, atomic_xchg(total, 0.0f) + x)) != 0.0f);",
+    "sum by two exchanges": "float x = in[i]; "
+    "while ((x = atomic_xchg(total, atomic_xchg(total, 0.0f) + x)) != 0.0f);",
     "sum, done in a variable": "bool done = false; while (!done) { int old = *lock;\n"
     "done = atomic_cmpxchg(lock, old, old + in[i]) == old; }",
     "sum, done under a condition": "int done = 0; do { int old = *lock;\n"
@@ -142,12 +144,14 @@ GOING_ON = {
     "strong": "int old = atomic_load(a); while (!atomic_compare_exchange_strong(a, &old, old + in[i]));",
     "weak": "int old = atomic_load(a); while (!atomic_compare_exchange_weak_explicit(a, &old, old * in[i],\n"
     "memory_order_relaxed, memory_order_relaxed));",
-    "strong, read again": "int old; do old = atomic_load(a); while (!atomic_compare_exchange_strong(a, &old, old + i));",
+    "strong, read again": "int old; do old = atomic_load(a); "
+    "while (!atomic_compare_exchange_strong(a, &old, old + i));",
     "queue": "int k; while ((k = atomic_inc(lock)) < n) out[k] = in[k];",
     "queue with break": "for (;;) { int k = atomic_fetch_add(a, n); if (k >= 100) break; out[k] = in[k]; }",
     "queue of a group": "local int k; for (;;) { if (l == 0) k = atomic_inc(lock); barrier(CLK_LOCAL_MEM_FENCE);\n"
     "if (k >= n) break; out[k] = in[l]; barrier(CLK_LOCAL_MEM_FENCE); }",
-    "gives up": "for (int k = 0; k < 100; ++k)\nif (atomic_cmpxchg(lock, 0, 1) == 0) { out[0] += i; *lock = 0; break; }",
+    "gives up": "for (int k = 0; k < 100; ++k)\nif (atomic_cmpxchg(lock, 0, 1) == 0) { out[0] += i; "
+    "*lock = 0; break; }",
     "gives up, with and": "int k = 0; while (*lock == 0 && k < n) ++k;\n*lock = k;",
     "hash table": "int at = in[i] % n; while (true) { int seen = atomic_cmpxchg(&lock[at], -1, in[i]);\n"
     "if (seen == -1 || seen == in[i]) break; at = (at + 1) % n; }\n*out = at;",
@@ -164,7 +168,8 @@ GOING_ON = {
     "until no atomic changes": "do { barrier(CLK_LOCAL_MEM_FENCE); if (l == 0) *shared = 0;\n"
     "barrier(CLK_LOCAL_MEM_FENCE); if (out[i] > 3) { out[i] /= 2; atomic_or(shared, 1); }\n"
     "barrier(CLK_LOCAL_MEM_FENCE); } while (*shared);",
-    "lock for an iteration": "bool done = false; while (!done)\nif (atomic_cmpxchg(lock, 0, 1) == 0) { out[0] += i;\n"
+    "lock for an iteration": "bool done = false; "
+    "while (!done)\nif (atomic_cmpxchg(lock, 0, 1) == 0) { out[0] += i;\n"
     "mem_fence(CLK_GLOBAL_MEM_FENCE); atomic_xchg(lock, 0); done = true; }",
     "locks for an iteration": "for (int k = 0; k < n;) if (!atomic_xchg(&lock[k], 1)) { out[k] += i;\n"
     "write_mem_fence(CLK_GLOBAL_MEM_FENCE); lock[k] = 0; ++k; }",

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from coarsen.analysis.control_flow import FlowGraph, Loop
-from coarsen.analysis.waits.memory import SharedMemory
+from coarsen.analysis.shared_memory import SharedMemory
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Value, ValueKind
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow, Loop
+from coarsen.analysis.shared_memory import CASTS, DEPTH, SharedMemory
 from coarsen.analysis.waits.locks import is_given_back
-from coarsen.analysis.waits.memory import CASTS, DEPTH, SharedMemory
 from coarsen.analysis.waits.states import LoopStates
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
@@ -125,7 +125,7 @@ class _Progress:
         return self._kernel.block_of[phi.name] == self._loop.header
 
     def _incoming(self, phi: Instruction) -> list[Value]:
-        """List what a phi may be where the loop goes on: an inner loop's before the first iteration of that one."""
+        """List what a phi may be where the loop goes on; an inner loop's, before the first iteration of that."""
         block = self._kernel.block_of[phi.name]
         inner = self._flow.loop_at.get(block)
         passed = frozenset() if inner is None or self._is_of_header(phi) else inner.blocks
@@ -136,7 +136,7 @@ class _Progress:
 
     @cached_property
     def _is_ordered(self) -> bool:
-        """Whether plain loads are done anew in each iteration, past fences, barriers and atomic operations."""
+        """True if plain loads are done anew in each iteration, past fences, barriers, atomic operations."""
         return any(i.opcode in _ORDERING and self._memory.effects.of(i).orders for i in self._inside)
 
     def _observes(self, instruction: Instruction) -> bool:
@@ -340,7 +340,7 @@ class _Progress:
         return predicate(comparison) in _TRUE_OF_EQUALS if is_same else None
 
     def _just_stored(self, value: Value) -> Value:
-        """Return what an atomic exchange before the one that gives a value has stored there; else the value itself."""
+        """Return what an atomic exchange just before the one that gives a value has stored; else the value."""
         instruction = self._definition(value)
         if instruction is None or not self._memory.operation(instruction):
             return value

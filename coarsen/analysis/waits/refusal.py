@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.memory_effects import FUNCTIONS
 from coarsen.analysis.one_position import asked_id, is_wide_id
-from coarsen.analysis.waits.memory import SharedMemory
+from coarsen.analysis.shared_memory import SharedMemory
 from coarsen.analysis.waits.progress import WaitingLoop, waiting_loops
 from coarsen.errors import RefusalError
 from coarsen.ir.details import predicate
@@ -108,7 +108,7 @@ class _Waits:
     # One work-item alone.
 
     def _alone_in(self, block: str) -> frozenset[object]:
-        """Tell which of the merged work-items comes to a block alone: what its id is compared with, for each test."""
+        """Tell which merged work-item comes to a block alone: what its id is compared with, for each test."""
         found: set[object] = set()
         while block != self._flow.entry:
             branch = self._flow.immediate_dominator[block]

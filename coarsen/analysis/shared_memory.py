@@ -64,7 +64,7 @@ class SharedMemory:
             pointer = instruction.arguments[1]
         else:
             return None
-        return pointer if pointer is not None and self._is_shared(pointer) else None
+        return pointer if pointer is not None and self.is_shared(pointer) else None
 
     def is_plain(self, instruction: Instruction) -> bool:
         """Return True for a load that is neither volatile nor atomic."""
@@ -97,15 +97,18 @@ class SharedMemory:
         type_ = (self.root(pointer) or pointer).type
         return type_.address_space if isinstance(type_, PointerType) else AddressSpace.GENERIC
 
+    def place(self, pointer: Value) -> Place:
+        """Return the memory that a pointer leads into."""
+        return Place(self.space(pointer), self.root(pointer))
+
     def may_change(self, instruction: Instruction, pointer: Value) -> bool:
         """Return True if an instruction, no fence or barrier, may change the memory that a pointer leads into."""
         effects = self.effects.of(instruction)
         if effects.writes_anything:
             is_call = instruction.opcode == "call"
             return is_call and self.effects.builtin(instruction).role not in (Role.FENCE, Role.GROUP_WIDE)
-        place = Place(self.space(pointer), self.root(pointer))
-        written = (Place(self.space(each), self.root(each)) for each in self.writes(instruction))
-        return any(self.aliasing.may_be_same(place, each) for each in written)
+        written = map(self.place, self.writes(instruction))
+        return any(self.aliasing.may_be_same(self.place(pointer), each) for each in written)
 
     def leads_into(self, pointer: Value, root: Value | None) -> bool:
         """Return True if a pointer may lead into what another one's root is; other roots are taken to be apart."""
@@ -132,7 +135,7 @@ class SharedMemory:
         says = definition.callee or str(definition.detail)
         return self._numbers.setdefault((definition.opcode, says, parts), len(self._numbers))
 
-    def _is_shared(self, pointer: Value) -> bool:
+    def is_shared(self, pointer: Value) -> bool:
         """Return True if other work-items may write where a pointer leads."""
         root = self.root(pointer)
         if root is not None and root.kind is ValueKind.INSTRUCTION:
