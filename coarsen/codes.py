@@ -40,6 +40,7 @@ _KERNEL: Mapping[str, str] = {
     "too-many-copies": "The coarsened kernel would have too many instructions.",
     "unsupported-call": "A function is called that is not known to be safe to replicate.",
     "unsupported-instruction": "LLVM's instruction is not supported, or has no form in OpenCL C.",
+    "waits-for-another": "A loop waits for another work-item, which may be one that is merged with it.",
 }
 
 # What the kernel does has no faithful form in OpenCL C; another form of output may have one.

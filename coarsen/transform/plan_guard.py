@@ -12,6 +12,7 @@ instructions: a third slower with fast paths on two CPU runtimes).
 from __future__ import annotations
 
 from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.one_position import side_of_one
 from coarsen.analysis.regions import Region
 from coarsen.transform.agreed_branches import (
     AgreedBranches,
@@ -25,7 +26,7 @@ from coarsen.transform.agreed_branches import (
     is_repeatable_before,
 )
 from coarsen.transform.alone import Entry
-from coarsen.transform.likely_agreement import is_agreement_likely, side_of_one
+from coarsen.transform.likely_agreement import is_agreement_likely
 from coarsen.variant.transforms import Use
 
 _SHORT = 20
