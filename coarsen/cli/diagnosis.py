@@ -53,7 +53,6 @@ def diagnose() -> Iterator[Finding]:
     yield Finding("coarsen", True, f"{_version('coarsen')}, {Path(__file__).parents[1]}")
     yield _guarded("LLVM", "pip install llvmlite", _llvm)
     yield _guarded("clang", "pip install ziglang", _clang)
-    yield _guarded("opencl-c-base.h", "pip install pocl-binary-distribution", _header)
     yield _guarded("OpenCL C to LLVM IR", "see the lines above", _front_end)
     yield _guarded("PyOpenCL", "pip install pyopencl", _pyopencl, Need.TO_RUN)
     yield _guarded("OpenCL loader", "pip install pyopencl", _loader, Need.TO_RUN)
@@ -89,17 +88,6 @@ def _clang() -> str:
 
     clang = find_clang()
     return f"{clang.version() or 'of unknown version'} from {clang.origin}, {' '.join(clang.command)}"
-
-
-def _header() -> str:
-    from coarsen.frontend.clang import find_clang
-
-    clang = find_clang()
-    if clang.header_folder is not None:
-        return str(clang.header_folder)
-    if clang.origin == "PATH":
-        return "clang's own"
-    raise OSError("not found")
 
 
 def _front_end() -> str:

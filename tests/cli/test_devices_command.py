@@ -81,7 +81,6 @@ def test_doctor_finds_everything_here(working_devices: tuple[DeviceDescription, 
         "coarsen",
         "LLVM",
         "clang",
-        "opencl-c-base.h",
         "PyOpenCL",
         "OpenCL loader",
     } <= findings.keys()
