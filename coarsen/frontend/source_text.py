@@ -27,7 +27,7 @@ def opencl_c_of(source: str | Path) -> str | None:
         InvalidInputError: the file can't be read.
     """
     if isinstance(source, str):
-        text = source
+        text = source.removeprefix(BYTE_ORDER_MARK)
     else:
         content = read_source(source)
         if is_bitcode(content) or source.suffix == ".ll":
