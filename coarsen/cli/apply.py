@@ -58,7 +58,7 @@ from coarsen.pipeline import Observer
 from coarsen.printable import printable
 from coarsen.variant.coarsening import Level, configuration_of
 from coarsen.variant.data_plan import array_plans
-from coarsen.variant.transforms import Transforms, Use
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
 
 # The number of merged work-items has no effect on which lines are divergent.
 _ANY_FACTOR = 2
@@ -166,8 +166,18 @@ def _explain(request: Request, observer: Observer, output: Path | None, *, disti
     file, name, options = request.file, request.kernel, request.options
     merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
     coarsened = request.coarsened(request.lowered(observer), observer).kernel if request.factors else None
-    macros = request.macros
-    print_explanation(file, name, options, merged, output, macros, distinct=distinct, coarsened=coarsened)
+    for_gpu = request.transforms.device_kind is DeviceKind.GPU
+    print_explanation(
+        file,
+        name,
+        options,
+        merged,
+        output,
+        request.macros,
+        distinct=distinct,
+        coarsened=coarsened,
+        for_gpu=for_gpu,
+    )
 
 
 def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path | None) -> None:

@@ -29,11 +29,12 @@ def print_explanation(
     *,
     distinct: bool = False,
     coarsened: Kernel | None = None,
+    for_gpu: bool = False,
 ) -> None:
     """Explain a kernel along the dimension and at the level of each coarsening, to a file or to standard output.
 
     Where `distinct` is true, say also what is kept in registers if arguments point to distinct memory. Lines are
-    marked with what came of them in `coarsened`, if that is given.
+    marked with what came of them in `coarsened`, if that is given. What memory accesses cost is said `for_gpu`.
 
     Raises:
         InvalidInputError: the kernel can't be read, the output can't be written.
@@ -42,7 +43,7 @@ def print_explanation(
     lowered, source = lower_file(path, kernel, options, macros), opencl_c_of(path)
     with naming_file(path):
         analyses = [analyse(lowered, each.dimension, each.level) for each in coarsenings]
-        explanations = [explain_kernel(analysed, source, coarsened) for analysed in analyses]
+        explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
         gained = _gained(lowered) if distinct else ""
     if output is None and sys.stdout.isatty():
         for explanation in explanations:

@@ -46,7 +46,9 @@ def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_
     """
     # The child finds packages where this process does, and not in a folder that it happens to be started in.
     command = [sys.executable, "-P", "-m", "coarsen.devices.health_probe"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    # Without PyOpenCL's cache: where it can't be written, that says nothing about the device.
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = os.environ | {"PYTHONPATH": paths, "PYOPENCL_NO_CACHE": "1"}
     limit = time_limit * _waiting_for_each_processor()
     try:
         finished = subprocess.run(

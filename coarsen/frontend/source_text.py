@@ -15,6 +15,8 @@ _ASSEMBLY = re.compile(
     r"(?:\s*;[^\n]*\n)*\s*(?:target (?:datalayout|triple)|source_filename|define |declare |[@%!]|attributes #)"
 )
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+# Some editors put it before a text; it is no part of it.
+BYTE_ORDER_MARK = "\ufeff"
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
@@ -25,7 +27,7 @@ def opencl_c_of(source: str | Path) -> str | None:
         InvalidInputError: the file can't be read.
     """
     if isinstance(source, str):
-        text = source
+        text = source.removeprefix(BYTE_ORDER_MARK)
     else:
         content = read_source(source)
         if is_bitcode(content) or source.suffix == ".ll":

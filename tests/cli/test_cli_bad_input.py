@@ -20,7 +20,7 @@ kernel void first(global int *values) { values[get_global_id(0)] = 1; }
 kernel void second(global int *values) { values[get_global_id(0)] = 2; }
 """
 SUBGROUPS = """\
-uint get_sub_group_id(void);
+// Its sub-group's number.
 kernel void groups(global uint *values)
 {
     values[get_global_id(0)] = get_sub_group_id();
