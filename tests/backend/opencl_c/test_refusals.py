@@ -36,8 +36,8 @@ def test_program_scope_variable_that_keeps_its_value() -> None:
 def test_images_and_samplers_that_a_condition_chooses(read: str) -> None:
     """Compilers of devices have no variables of these types, nor `? :` of them."""
     source = (
-        "kernel void k(read_only image2d_t a, read_only image2d_t b, sampler_t u, sampler_t w, global float4 *out,\n"
-        "              int n) {\n"
+        "kernel void k(read_only image2d_t a, read_only image2d_t b, sampler_t u, sampler_t w,\n"
+        "              global float4 *out, int n) {\n"
         "    int2 place = (int2)(get_global_id(0), n);\n"
         "    sampler_t kept = n > 3 ? u : w;\n"
         f"    out[get_global_id(0)] = {read};\n}}\n"

@@ -99,6 +99,8 @@ class Printer:
     def _loop(self, loop: Loop, depth: int) -> Iterator[Line]:
         pad = _INDENT * depth
         condition = tokens(loop.condition) if loop.condition is not None else ["true"]
+        if loop.unroll_hint:
+            yield [f"{pad}__attribute__(({loop.unroll_hint}))"]
         if loop.kind == "for":
             yield [pad, *self._for(loop), " {"]
         elif loop.kind == "do":
