@@ -39,6 +39,7 @@ from coarsen.cli.apply_report import write_report
 from coarsen.cli.apply_request import Request
 from coarsen.cli.explanation import print_explanation
 from coarsen.cli.kernel_input import naming_file, with_file
+from coarsen.cli.launch_comment import launch_comment
 from coarsen.cli.local_size import launch_place, parsed_local_size
 from coarsen.cli.messages import note
 from coarsen.cli.options import (
@@ -185,18 +186,22 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
     coarsened = CoarsenedKernel.of(request.coarsened(lowered, observer))
     with naming_file(request.file), observer.stage("write"):
         content = _WRITERS[emit](coarsened)
-    costs = (each.sentence for each in request.pads(lowered.lowered))
-    for sentence in (*lowered.sentences, *costs):
-        note(sentence)
+    kept_to = [*lowered.sentences, *(each.sentence for each in request.pads(lowered.lowered))]
     if coarsened.distinct is not None and coarsened.distinct.note:
-        note(coarsened.distinct.note)
-    for assumption in coarsened.assumptions:
-        note(with_file(assumption, request.file))
-    for added in described_arguments(coarsened.kernel):
-        note(f"pass for the added argument {added.name}: {added.sentence}")
+        kept_to.append(coarsened.distinct.note)
+    added = [
+        f"pass for the added argument {each.name}: {each.sentence}"
+        for each in described_arguments(coarsened.kernel)
+    ]
     standard = _standard(coarsened, emit)
-    if standard != _DEFAULT_STANDARD:
-        note(f"build it with {standard}")
+    built = [f"build it with {standard}"] if standard != _DEFAULT_STANDARD else []
+    assumed = [with_file(assumption, request.file) for assumption in coarsened.assumptions]
+    for sentence in (*kept_to, *assumed, *added, *built):
+        note(sentence)
+    if output is not None and isinstance(content, str):
+        mark = ";" if emit is Form.LL else "//"
+        notes = (*kept_to, *coarsened.assumptions, *added, *built)
+        content = launch_comment(coarsened, notes, mark) + content
     write_result(content, output)
 
 

@@ -28,6 +28,7 @@ from coarsen.cli.messages import INTERRUPTED, Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
+from coarsen.whole_output import whole_output
 
 _EVERYDAY = MappingProxyType(
     {
@@ -200,8 +201,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = Settings()
     with logging_to_stderr():
         try:
-            code = _run(group, sys.argv[1:] if arguments is None else list(arguments), settings)
-            sys.stdout.flush()
+            with whole_output():
+                code = _run(group, sys.argv[1:] if arguments is None else list(arguments), settings)
         except (Exception, KeyboardInterrupt) as error:
             code = _exit_code(error, settings)
     return code

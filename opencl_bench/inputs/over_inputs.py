@@ -31,6 +31,7 @@ from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.opencl_bench.inputs.live_stage_one import search_versions
 from coarsen.opencl_bench.inputs.matrix import MeasuredTimes, TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
+from coarsen.opencl_bench.inputs.one_code import without_repeated
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.inputs.wrong_results import check_default, with_wrong_results
 from coarsen.opencl_bench.records.measurement import Measurement, Method
@@ -145,6 +146,7 @@ def tune_over_inputs(
         with_baseline = replace(plan, versions=(*versions, *baseline.variants))
         measured = measure_versions(with_baseline, store, collector, pool=pool)
         check_default(measured.rows, default)
+        versions = without_repeated(versions, measured.rows, benchmark)
         asked = TimesRequest(benchmark.name, points, versions, default, settings.seed)
         making = _Making(description, device, settings, asked, measured.rows, baseline)
         checker = ColdChecker(benchmark, plan, store, collector, pool)
