@@ -12,7 +12,7 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.sweep.device_lock import device_lock_within
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_sizes
+from coarsen.opencl_bench.tuning.launch_space import launch_space, may_need_guard, other_local_sizes
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import tune_launch
@@ -52,12 +52,13 @@ def tune_captured(
         DeviceError: the device can't be opened a second time; the time was over before anything was found out.
         VerificationError: the launch does not give the same results twice.
         InvalidInputError: the launch can't be described, or no process can be started for it; its local size is
-            left open, and there is none to coarsen at.
+            left open, which matters to the kernel.
         RefusalError: the kernel can't be coarsened at all.
     """
     check_python()
     others = local_sizes_beside(launch.global_size, launch.local_size, device, groups_matter, settings)
-    space = launch_space(launch.local_size, others, transforms, settings)
+    has_guarded = not groups_matter and may_need_guard([launch.global_size])
+    space = launch_space(launch.local_size, others, transforms, settings, has_guarded=has_guarded)
     with tuning_folder() as folder:
         description = write_capture(launch, folder, "launch")
         # Other local sizes are only tried where results can't depend on them.
@@ -96,19 +97,16 @@ def local_sizes_beside(
         settings: whether other local sizes are allowed.
 
     Raises:
-        InvalidInputError: it is left open, and there is no other: nothing can be coarsened.
+        InvalidInputError: it is left open, which matters to the kernel.
     """
     is_free = settings.local_sizes and not groups_matter
     others = other_local_sizes(global_size, own, limits_of(device)) if is_free else ()
-    if own or others:
-        return others
-    if groups_matter:
-        reason = "its work-items must be grouped as they are"
-    else:
-        reason = "none that is usual divides its global size" if settings.local_sizes else "no other is allowed"
-    raise InvalidInputError(
-        f"its local size is left to the driver, and {reason}: give a local size to have it tuned"
-    )
+    if groups_matter and not own:
+        raise InvalidInputError(
+            "its local size is left to the driver, and its work-items must be grouped as they are: give a local "
+            "size to have it tuned"
+        )
+    return others
 
 
 def check_python() -> None:

@@ -10,12 +10,14 @@ should not does so in a process of its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.measure.variant_launch import needs_guard, undivided
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
@@ -43,10 +45,10 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import laid_out_starts, starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 # A larger space is not counted: that takes longer than it is worth.
 _COUNTED = 100_000
@@ -131,6 +133,9 @@ def _search(
     launch = processes.launch
     kind = device_kind_of(launch.device.device_types)
     variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
+    launches = lru_cache(maxsize=None)(partial(benchmark.launches, launch.preset))
+    if benchmark.make_launches is not None:
+        variants = replace(variants, constraints=(*variants.constraints, partial(_unsuited, benchmark, launches)))
     searchable = listed(VariantSearchSpace(variants))
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     macros = benchmark.own_definitions
@@ -157,7 +162,7 @@ def _search(
             space.levels,
             space.strides,
             transforms,
-            lambda variant: variants.violation(replace(variant, definitions=macros)) is None,
+            lambda variant: _is_in(searchable, replace(variant, definitions=macros)),
         )
     ]
     # What is uncoarsened is tried first: a gain has to be one over the best of it.
@@ -195,6 +200,22 @@ def _search(
         ending,
         laid_out_trials,
     )
+
+
+def _unsuited(
+    benchmark: Benchmark, launches: Callable[[LocalSize, Definitions], Sequence[Launch]], variant: Variant
+) -> str | None:
+    """Say of a variant that a launch's sizes don't divide, or why its guard has no use.
+
+    `coarsen.Program` launches a variant without a guard where the sizes divide.
+    """
+    if not variant.is_coarsened:
+        return None
+    coarsened = [each for each in launches(variant.local_size, variant.definitions) if benchmark.coarsens(each)]
+    if not variant.any_size:
+        return next(filter(None, (undivided(each, variant.coarsenings) for each in coarsened)), None)
+    is_needed = any(needs_guard(each, variant) for each in coarsened)
+    return None if is_needed else "its sizes divide without a guard, or nothing would be merged"
 
 
 def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:

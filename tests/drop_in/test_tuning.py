@@ -193,3 +193,28 @@ def test_too_little_time_is_no_finding(
     with pytest.raises((InvalidInputError, DeviceError)):
         ahead.tune(program.add, queue, (COUNT,), (64,), *arguments, settings=Tune(seconds=0.5, store=store))
     assert not Path(store).exists()
+
+
+SCALE = "kernel void scale(global float *values) { values[get_global_id(0)] *= 2.0f; }"
+
+
+@pytest.mark.parametrize("by", ["kernel", "attribute", "program"])
+def test_kernels_of_pyopencls_own_programs_are_tuned_when_its_cache_is_warm(
+    context: cl.Context, queue: cl.CommandQueue, store: str, tmp_path: Path, by: str
+) -> None:
+    for _ in range(2):
+        program = cl.Program(context, SCALE).build(cache_dir=str(tmp_path))
+    values = cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=np.ones(COUNT, np.float32))
+    given = {"kernel": cl.Kernel(program, "scale"), "attribute": program.scale, "program": program}[by]
+    settings = Tune(seconds=SECONDS, trials=2, store=store)
+    found = ahead.tune(given, queue, (COUNT,), (64,), values, settings=settings)
+    assert (found.kernel, found.trials, found.wrong) == ("scale", 2, ())
+
+
+def test_a_kernel_of_unknown_source_is_told_how_to_be_made(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = cl.Program(context, SCALE).build()
+    binaries: Any = program.get_info(cl.program_info.BINARIES)
+    of_binary = cl.Program(context, context.devices, binaries).build()
+    for kernel in (program.all_kernels()[0], cl.Kernel(of_binary, "scale")):
+        with pytest.raises(InvalidInputError, match=r"the kernel by pyopencl\.Kernel\(program, name\)"):
+            ahead.tune(kernel, queue, (COUNT,), (64,), None)
