@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.sweep.device_lock import device_lock_within
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.tuning.deadline import Deadline
@@ -65,7 +65,16 @@ def tune_captured(
         described = LaunchToTune(
             str(description), _PRESET, device, transforms, launch.byte_count, launch.local_size
         )
-        return tune_launch(described, space, settings, deadline, first)
+        try:
+            return tune_launch(described, space, settings, deadline, first)
+        except (InvalidInputError, DeviceError, VerificationError) as error:
+            raise type(error)(_without_files(str(error), description, launch.kernel)) from error
+
+
+def _without_files(message: str, description: Path, kernel: str) -> str:
+    """Return a message that names what is tuned in place of temporary files."""
+    named = message.replace(str(description), f"the kernel '{kernel}'")
+    return named.replace(str(description.with_suffix(".cl")), "the source").replace(f"{description.parent}/", "")
 
 
 @contextmanager
@@ -74,9 +83,9 @@ def alone_on(device: DeviceDescription, seconds: float) -> Iterator[None]:
 
     Raises DeviceError if one of them still does after some seconds.
     """
-    with device_lock_within(device, seconds) as is_held:
-        if not is_held:
-            raise DeviceError(f"another process measures on {device.name}")
+    with device_lock_within(device, seconds) as holder:
+        if holder:
+            raise DeviceError(f"{holder} measures on {device.name}, and did not end within {seconds:.3g} s")
         yield
 
 

@@ -10,8 +10,9 @@ should not does so in a process of its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -83,8 +84,10 @@ def tune_launch(
         if settings.distinct:
             space = with_distinct(space, benchmark, launch.preset, launch.device.macros)
         context = processes.context(rows, benchmark)
-        searched = _search(processes, benchmark, space, context, settings, deadline, first)
-        confirmed = _confirmed(processes, context, searched, deadline)
+        with _in_time(deadline, "before the search had ended"):
+            searched = _search(processes, benchmark, space, context, settings, deadline, first)
+        with _in_time(deadline, "before the best variants were timed again"):
+            confirmed = _confirmed(processes, context, searched, deadline)
     decision = decision_without(confirmed, searched.own)
     own = searched.own.local_size
     return Tuned(
@@ -141,7 +144,8 @@ def _search(
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
     expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size)
-    own_row, opening_seconds = _measured_own(processes, context, own)
+    with _in_time(deadline, "before the launch as it is was measured"):
+        own_row, opening_seconds = _measured_own(processes, context, own)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
     context.process.use(method)
     processes.compiler.use(compiling_method(method, deadline.seconds, own_row.compile_seconds))
@@ -185,7 +189,7 @@ def _search(
     ending = search.run(dict.fromkeys(map(searchable.choice_of, starts)))
     if ending == TIME_OVER and evaluator.tried <= 1:
         # That nothing is faster would be no finding.
-        raise DeviceError(_too_short(deadline, "before any variant was tried"))
+        raise _too_short(deadline, "before any variant was tried")
     failed = sum(trial.time is None for trial in evaluator.trace)
     laid_out_trials = sum(bool(searchable.variant(trial.choice).arrays) for trial in evaluator.trace)
     valid = count_valid(searchable, _COUNTED)
@@ -271,9 +275,24 @@ def _confirmed(
     measurers = [RowMeasurer(replace(context, process=process, method=method)) for process in fresh]
     confirmed = confirm(variants, own, measurers, deadline)
     if confirmed is None:
-        raise DeviceError(_too_short(deadline, "before the best variants were timed again"))
+        raise _too_short(deadline, "before the best variants were timed again")
     return confirmed
 
 
-def _too_short(deadline: Deadline, when: str) -> str:
-    return f"the time was over {when}: give it more than {deadline.seconds:.3g} s"
+class _TooShortError(DeviceError):
+    """The time was over before anything was found out."""
+
+
+@contextmanager
+def _in_time(deadline: Deadline, when: str) -> Iterator[None]:
+    """Raise DeviceError for what went wrong since no time was left: that no process answered, for one."""
+    try:
+        yield
+    except (DeviceError, InvalidInputError) as error:
+        if isinstance(error, _TooShortError) or not deadline.is_over:
+            raise
+        raise _too_short(deadline, when) from error
+
+
+def _too_short(deadline: Deadline, when: str) -> _TooShortError:
+    return _TooShortError(f"the time was over {when}: give it more than {deadline.seconds:.3g} s")
