@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
+from coarsen.frontend.one_kernel import source_of_one_kernel
 from coarsen.opencl_bench.sweep.device_lock import device_lock_within
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.tuning.deadline import Deadline
@@ -59,8 +61,9 @@ def tune_captured(
     others = local_sizes_beside(launch.global_size, launch.local_size, device, groups_matter, settings)
     has_guarded = not groups_matter and may_need_guard([launch.global_size])
     space = launch_space(launch.local_size, others, transforms, settings, has_guarded=has_guarded)
+    source = source_of_one_kernel(launch.source, launch.kernel, launch.options, launch.macros)
     with tuning_folder() as folder:
-        description = write_capture(launch, folder, "launch")
+        description = write_capture(replace(launch, source=source), folder, "launch")
         # Other local sizes are only tried where results can't depend on them.
         described = LaunchToTune(
             str(description), _PRESET, device, transforms, launch.byte_count, launch.local_size
