@@ -1,6 +1,7 @@
 """The variants that a launch is tuned over.
 
 local sizes × (factors × strides of work-items, factors of work-groups) along each dimension × wide accesses
+    × a guard, where the factors don't divide
     at most two coarsenings at once, at most 64 work-items merged
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import DeviceLimits
@@ -36,7 +37,14 @@ _MOST_OTHERS = 2
 _USUAL_SIZE = 256
 
 
-def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Transforms, settings: Tune) -> Space:
+def launch_space(
+    own: LocalSize,
+    others: tuple[LocalSize, ...],
+    transforms: Transforms,
+    settings: Tune,
+    *,
+    has_guarded: bool = False,
+) -> Space:
     """Return the space of a launch.
 
     Args:
@@ -44,6 +52,7 @@ def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Tran
         others: local sizes that may take its place.
         transforms: of coarsened variants, wide accesses apart.
         settings: which levels, and whether there may be wide accesses.
+        has_guarded: whether there are variants for any size, too (`may_need_guard`).
     """
     return Space(
         arrays=(),
@@ -58,8 +67,14 @@ def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Tran
             lock_step=(transforms.lock_step,),
             wide_accesses=(False, True) if settings.wide_accesses else (False,),
             clean_up=(transforms.clean_up,),
+            any_size=(False, True) if has_guarded else (False,),
         ),
     )
+
+
+def may_need_guard(global_sizes: Iterable[tuple[int, ...]]) -> bool:
+    """Return True if there may be factors that are worth a trial and divide none of the launch's sizes."""
+    return any(extent % MOST_MERGED for sizes in global_sizes for extent in sizes if extent > 1)
 
 
 def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits) -> tuple[LocalSize, ...]:

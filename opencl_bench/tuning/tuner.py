@@ -10,12 +10,15 @@ should not does so in a process of its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.measure.variant_launch import needs_guard, undivided
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
@@ -43,10 +46,10 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import laid_out_starts, starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 # A larger space is not counted: that takes longer than it is worth.
 _COUNTED = 100_000
@@ -81,8 +84,10 @@ def tune_launch(
         if settings.distinct:
             space = with_distinct(space, benchmark, launch.preset, launch.device.macros)
         context = processes.context(rows, benchmark)
-        searched = _search(processes, benchmark, space, context, settings, deadline, first)
-        confirmed = _confirmed(processes, context, searched, deadline)
+        with _in_time(deadline, "before the search had ended"):
+            searched = _search(processes, benchmark, space, context, settings, deadline, first)
+        with _in_time(deadline, "before the best variants were timed again"):
+            confirmed = _confirmed(processes, context, searched, deadline)
     decision = decision_without(confirmed, searched.own)
     own = searched.own.local_size
     return Tuned(
@@ -131,12 +136,16 @@ def _search(
     launch = processes.launch
     kind = device_kind_of(launch.device.device_types)
     variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
+    launches = lru_cache(maxsize=None)(partial(benchmark.launches, launch.preset))
+    if benchmark.make_launches is not None:
+        variants = replace(variants, constraints=(*variants.constraints, partial(_unsuited, benchmark, launches)))
     searchable = listed(VariantSearchSpace(variants))
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
     expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size)
-    own_row, opening_seconds = _measured_own(processes, context, own)
+    with _in_time(deadline, "before the launch as it is was measured"):
+        own_row, opening_seconds = _measured_own(processes, context, own)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
     context.process.use(method)
     processes.compiler.use(compiling_method(method, deadline.seconds, own_row.compile_seconds))
@@ -157,7 +166,7 @@ def _search(
             space.levels,
             space.strides,
             transforms,
-            lambda variant: variants.violation(replace(variant, definitions=macros)) is None,
+            lambda variant: _is_in(searchable, replace(variant, definitions=macros)),
         )
     ]
     # What is uncoarsened is tried first: a gain has to be one over the best of it.
@@ -180,7 +189,7 @@ def _search(
     ending = search.run(dict.fromkeys(map(searchable.choice_of, starts)))
     if ending == TIME_OVER and evaluator.tried <= 1:
         # That nothing is faster would be no finding.
-        raise DeviceError(_too_short(deadline, "before any variant was tried"))
+        raise _too_short(deadline, "before any variant was tried")
     failed = sum(trial.time is None for trial in evaluator.trace)
     laid_out_trials = sum(bool(searchable.variant(trial.choice).arrays) for trial in evaluator.trace)
     valid = count_valid(searchable, _COUNTED)
@@ -195,6 +204,22 @@ def _search(
         ending,
         laid_out_trials,
     )
+
+
+def _unsuited(
+    benchmark: Benchmark, launches: Callable[[LocalSize, Definitions], Sequence[Launch]], variant: Variant
+) -> str | None:
+    """Say of a variant that a launch's sizes don't divide, or why its guard has no use.
+
+    `coarsen.Program` launches a variant without a guard where the sizes divide.
+    """
+    if not variant.is_coarsened:
+        return None
+    coarsened = [each for each in launches(variant.local_size, variant.definitions) if benchmark.coarsens(each)]
+    if not variant.any_size:
+        return next(filter(None, (undivided(each, variant.coarsenings) for each in coarsened)), None)
+    is_needed = any(needs_guard(each, variant) for each in coarsened)
+    return None if is_needed else "its sizes divide without a guard, or nothing would be merged"
 
 
 def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
@@ -250,9 +275,24 @@ def _confirmed(
     measurers = [RowMeasurer(replace(context, process=process, method=method)) for process in fresh]
     confirmed = confirm(variants, own, measurers, deadline)
     if confirmed is None:
-        raise DeviceError(_too_short(deadline, "before the best variants were timed again"))
+        raise _too_short(deadline, "before the best variants were timed again")
     return confirmed
 
 
-def _too_short(deadline: Deadline, when: str) -> str:
-    return f"the time was over {when}: give it more than {deadline.seconds:.3g} s"
+class _TooShortError(DeviceError):
+    """The time was over before anything was found out."""
+
+
+@contextmanager
+def _in_time(deadline: Deadline, when: str) -> Iterator[None]:
+    """Raise DeviceError for what went wrong since no time was left: that no process answered, for one."""
+    try:
+        yield
+    except (DeviceError, InvalidInputError) as error:
+        if isinstance(error, _TooShortError) or not deadline.is_over:
+            raise
+        raise _too_short(deadline, when) from error
+
+
+def _too_short(deadline: Deadline, when: str) -> _TooShortError:
+    return _TooShortError(f"the time was over {when}: give it more than {deadline.seconds:.3g} s")
