@@ -2,7 +2,7 @@
 
 request ─▶ key ─▶ remembered, and it still holds ─▶ its variant
                ─▶ else, where the mode says so: captured, searched apart, remembered ─▶ its variant
-               ─▶ else the prediction, or the kernel as it is
+               ─▶ else the kernel as it is, or, where the mode says so, a predicted factor
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _log = logging.getLogger("coarsen")
 # Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
 _OTHER_SIZES_SHARE = 0.5
 
-# The advice of the mode that neither predicts nor searches.
+# The advice on launches of which nothing is known.
 AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
 
 
@@ -86,7 +86,7 @@ class TuningAdvisor:
         return self._mode.otherwise is Otherwise.TUNE
 
     def advise(self, request: AdviceRequest) -> Advice | None:
-        """Return what is remembered, or found now; None where the factor is to be predicted.
+        """Return what is remembered, or found now, else the launch as it is; None where the mode is to predict.
 
         Raises:
             CoarsenError: nothing can be said of the launch.
@@ -96,8 +96,10 @@ class TuningAdvisor:
     def advice_of(self, known: Known | None) -> Advice | None:
         """Return the advice that follows from what is known; None where the factor is to be predicted."""
         if known is not None and known.choice is not None:
-            return Advice(known.choice.variant, known.reason)
-        return AS_IT_IS if self._mode.otherwise is Otherwise.LEAVE else None
+            return Advice(known.choice.variant, known.reason, is_exact=True)
+        if self._mode.otherwise is Otherwise.PREDICT:
+            return None
+        return AS_IT_IS if known is None else Advice(Variant(), known.reason)
 
     def known(self, request: AdviceRequest) -> Known | None:
         """Return what is remembered, or found now; None where that is nothing.

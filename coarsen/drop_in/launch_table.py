@@ -217,7 +217,7 @@ def _why(launch: _Launch, divided: DividedLaunch, known: Known | None) -> str:
     if divided.reason == AS_IT_IS.reason:
         return "nothing is remembered of such launches"
     origin = None if known is None else known.origin
-    reasons = (divided.reason or "predicted", origin, divided.note)
+    reasons = (divided.reason or "nothing to merge", origin, divided.note)
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 

@@ -90,7 +90,7 @@ class RunAdvisor:
         return captures or self._advisor.looks_at_arguments
 
     def advise(self, request: AdviceRequest) -> Advice | None:
-        """Return what is remembered, or found now; None where the factor is to be predicted.
+        """Return what is remembered, or found now, else the launch as it is; None where the mode is to predict.
 
         Raises:
             CoarsenError: nothing can be said of the launch.
@@ -136,7 +136,7 @@ def run_program(
     table = LaunchTable()
     advisor = RunAdvisor(TuningAdvisor(Mode(otherwise, chosen)), table, recorder)
     is_interrupted = False
-    with programs_are_coarsened(advisor, _observer_of(table, recorder)):
+    with programs_are_coarsened(advisor, _observer_of(table, recorder), otherwise is Otherwise.PREDICT):
         try:
             exit_code = execute(script)
         except KeyboardInterrupt:

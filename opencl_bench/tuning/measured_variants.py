@@ -4,7 +4,7 @@
                                              all of them again, in new processes ─▶ the best
 
 What was confirmed in new processes counts in place of the first measurement, and where anything was, only that
-competes. A variant that merges less wins where its speed-up lies within the interval of the best one's, and within
+competes. No variant is the best whose interval has 1 in it or is wider than a tenth. One that merges less wins where its speed-up lies within the interval of the best one's, and within
 5 %: the clock can't tell the two apart.
 """
 
@@ -79,8 +79,12 @@ class MeasuredVariants:
 
     @property
     def best(self) -> MeasuredVariant:
-        """The fastest of those that ran correctly; of those that the clock can't tell from it, the simplest."""
-        correct = [(each, each.speedup) for each in self.eligible if each.speedup is not None]
+        """The fastest of those that are certainly faster; of those that the clock can't tell from it, the simplest."""
+        correct = [
+            (each, gain)
+            for each in self.eligible
+            if (gain := each.speedup) and (each.variant == self.own or (gain.is_certain and gain.low > 1))
+        ]
         _, fastest = max(correct, key=lambda entry: entry[1].ratio)
         least = min(fastest.ratio, max(fastest.low, fastest.ratio / CLEAR_GAIN))
         alike = [each for each, gain in correct if gain.ratio >= least]

@@ -26,7 +26,7 @@ from coarsen.opencl_bench.sweep.points import limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.finalists import confirm, finalists
+from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, finalists
 from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_out_choice
 from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
@@ -251,7 +251,11 @@ def _confirmed(
     confirmed = confirm(variants, own, measurers, deadline)
     if confirmed is None:
         raise DeviceError(_too_short(deadline, "before the best variants were timed again"))
-    return confirmed
+
+    def another() -> RowMeasurer:
+        return RowMeasurer(replace(context, process=processes.process(method), method=method))
+
+    return confirm_again(confirmed, own, another, deadline)
 
 
 def _too_short(deadline: Deadline, when: str) -> str:

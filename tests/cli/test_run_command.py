@@ -53,7 +53,7 @@ AS_IT_IS = LaunchRow(
     launches=1,
     is_original=True,
     runs="as it is",
-    why="predicted",
+    why="nothing is remembered of such launches",
     speedup=None,
     nanoseconds=None,
 )
@@ -98,6 +98,14 @@ def test_the_table(run: Run, tmp_path: Path, index: str) -> None:
     assert scale.split()[:4] == ["scale", "3", "1024", "64"]
     assert other.split()[:4] == ["scale", "1", "512", "64"]
     assert following == f"'coarsen run --tune {path} …' searches for what is fastest, and remembers it"
+
+
+def test_a_prediction_is_asked_for_and_called_a_guess(run: Run, tmp_path: Path, index: str) -> None:
+    path = written(tmp_path, SCALE)
+    plain, guessed = run("run", path, index), run("run", "--predict", path, index)
+    assert (plain.code, guessed.code) == (0, 0)
+    assert plain.err.count("as it is") == 3 and "guess" not in plain.err
+    assert guessed.err.count("predicted for the device and the local size: a guess") >= 3
 
 
 def test_the_report_as_json(run: Run, tmp_path: Path, index: str, store: Path) -> None:
@@ -163,6 +171,8 @@ def test_a_module_gets_its_own_options(run: Run, tmp_path: Path, monkeypatch: py
             ("--tune", "--remembered", "good.py"),
             "--remembered measures nothing: leave out --tune, or --remembered",
         ),
+        (("--predict", "--tune", "good.py"), "--predict guesses, and measures nothing: leave out --tune and --rem"),
+        (("--predict", "--remembered", "good.py"), "--predict guesses, and measures nothing"),
         (("--seconds", "3", "good.py"), "--seconds says how long to tune: add --tune"),
         (("--tune", "--seconds", "0", "good.py"), "tuning takes more than 0 seconds, not 0.0"),
         (("--most-bytes", "1G", "good.py"), "--most-bytes says how much to record: add --record FOLDER"),
@@ -238,7 +248,7 @@ def test_what_tuning_found() -> None:
         *("advect", "2000", "1024 and 1 other", "64", "factor 4 along dimension 0", "2.00 (1.90 to 2.10)"),
         *("2 ms → 1 ms", "2 s", "tuned just now"),
     ]
-    assert second.split() == ["clear", "1", "1024", "-", "as", "it", "is", "-", "-", "-", "predicted"]
+    assert second.split() == ["clear", "1", "1024", "-", "as", "it", "is", "-", "-", "-", *AS_IT_IS.why.split()]
     assert measured.startswith("Speed-ups and times are those that tuning measured")
     assert total == "Saved in all, estimated as launches times the difference: 2 s"
     assert remembered == "1 choice of this run will be remembered, in /home/me/store"
