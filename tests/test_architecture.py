@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent
 BASE = {
     *("errors", "limits", "files", "codec", "clone", "lazy_names", "near_names", "distribution", "printable"),
     "processes",
+    "bug_report",
 }
 COMPILER = {"ir", "frontend", "analysis", "variant", "transform", "backend"}
 # A part may import those parts alone. Of opencl_bench each folder is a part; its own modules are the outermost.
@@ -28,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lazy_names": set(),
     "printable": set(),
     "processes": set(),
+    "bug_report": {"distribution"},
     "limits": {"errors"},
     "files": {"errors"},
     "codec": {"errors"},

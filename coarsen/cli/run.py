@@ -45,10 +45,11 @@ def run(
 
     Nothing in the program need be changed: while it runs, pyopencl.Program coarsens what is made from OpenCL C, as
     is remembered of such launches, or as --tune finds. Other launches stay as they are: nothing runs that was not
-    measured against the original on the device, unless --predict asks for it. A table at the end, on standard error,
-    shows for each kernel how often it was launched, what ran and why, and the time that this saved as far as it
-    was measured. The exit code is the program's. Options of coarsen run come before the program's name. Processes
-    that the program starts run as without coarsen. Drivers that pip installed are there for the program, too.
+    measured against the original on the device, unless --predict asks for it. A table at the end, on standard
+    error, shows for each kernel how often it was launched, what ran and why, and the time that this saved as far
+    as it was measured. The exit code is the program's. Options of coarsen run come before the program's name.
+    Processes that the program starts run as without coarsen. Drivers that pip installed are there for the program,
+    too.
 
     Example: coarsen run --tune --seconds 30 simulation.py --steps 100
     """

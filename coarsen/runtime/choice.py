@@ -5,7 +5,7 @@
     else, if asked for    ─▶ the factor that is predicted
     else                  ─▶ the original kernel
 
-What is wanted is fitted to the launch (`variant_choice.py`); but an advice that is exact runs as it is, or not at all.
+What is wanted is fitted to the launch (`variant_choice.py`); an advice that is exact runs as it is, or not at all.
 """
 
 from __future__ import annotations
@@ -202,7 +202,9 @@ def _nearly(advised: Variant) -> str:
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
     """Return the reason for a launch that can't be carried out exactly as it is advised."""
-    hindrance = nearest.note.partition(": launched ")[0] if nearest.note else "its sizes, its buffers or the device"
+    hindrance = (
+        nearest.note.partition(": launched ")[0] if nearest.note else "its sizes, its buffers or the device"
+    )
     return f"what was measured ({advised}) does not fit this launch ({hindrance}), and nothing else was measured"
 
 

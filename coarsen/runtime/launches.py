@@ -207,7 +207,10 @@ class KernelLaunches:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
         is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
         say = self.plan.say_once if is_guess else self.plan.tell_once
-        say(("guessed" if is_guess else "chosen", self.name), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
+        say(
+            ("guessed" if is_guess else "chosen", self.name),
+            f"kernel {self.name} runs with {words_of(launch)}: {reason}",
+        )
 
 
 def words_of(launch: DividedLaunch) -> str:

@@ -204,7 +204,7 @@ class CoarseningPlan:
         try:
             advice = self._advisor.advise(request)
         except (CoarsenError, pyopencl.Error) as error:
-            self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return Advice(Variant(), str(error))
         if advice is None or not advice.variant.coarsenings:
             return advice
@@ -214,7 +214,7 @@ class CoarseningPlan:
             )
         except CoarsenError as error:
             forget_frames(error)
-            self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return Advice(Variant(), str(error))
         return advice
 
@@ -312,6 +312,11 @@ class CoarseningPlan:
             self._said.add(occasion)
             _log.warning(message)
 
+    def say_reason(self, occasion: Hashable, message: str) -> None:
+        """Log once why a kernel stays as it is: a warning, unless an observer is told with each launch."""
+        say = self.say_once if self.observer is None else self.tell_once
+        say(occasion, message)
+
     def tell_once(self, occasion: Hashable, message: str) -> None:
         """Log for information the first time that something happens."""
         if occasion not in self._said:
@@ -340,7 +345,7 @@ class CoarseningPlan:
             # No factor was requested here: whatever prevents one, the program works as before.
             forget_frames(error)
             self._kept_as_is[kernel] = str(error)
-            self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided
 

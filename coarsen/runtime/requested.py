@@ -46,9 +46,7 @@ def requested_of(
     if isinstance(factor, Mapping):
         return Requested(by_kernel={name: _of_kernel(name, factor, others) for name in _known(factor, others)})
     if factor is None and any(value != default for value, default in others.values()):
-        raise InvalidInputError(
-            "dim and stride go with a factor, level too: give the factor"
-        )
+        raise InvalidInputError("dim and stride go with a factor, level too: give the factor")
     if isinstance(dim, Mapping) or isinstance(stride, Mapping) or isinstance(level, Mapping):
         raise InvalidInputError(
             'dim, stride and level by kernel go with factors by kernel: factor={"name": 4, …}, for each of them'

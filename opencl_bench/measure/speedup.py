@@ -14,6 +14,7 @@ from coarsen.errors import InvalidInputError
 RESAMPLES = 2000
 # An interval that is a larger part of its ratio tells more of what else the machine did than of what was timed.
 WIDEST = 0.1
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Speedup:
 
         What is chosen, remembered or advised is certain.
         """
-        return self.high - self.low <= WIDEST * self.ratio
+        return self.high - self.low <= WIDEST * self.ratio * (1 + _ROUNDING)
 
     @property
     def doubt(self) -> str:

@@ -4,8 +4,8 @@ trials ─▶ the two fastest, and the fastest uncoarsened launch beside the own
 
 The largest of many noisy numbers is too large, and how fast code runs changes from process to process. So a
 variant is chosen only if it is faster than the launch as it was in these processes, with its whole interval; and
-clearly so where the time sufficed for fewer than three. Of an interval that is too wide nothing follows, neither that
-a variant is faster nor that none is: it is timed again in more processes while there is time.
+clearly so where the time sufficed for fewer than three. From an interval that is too wide nothing follows, neither
+that a variant is faster nor that none is: it is timed again in more processes while there is time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from coarsen.errors import DeviceError
 from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.results.choice import CLEAR_GAIN
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, quotient, speedup_of
 from coarsen.opencl_bench.sweep.confirmation import PROCESSES, in_turn
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
@@ -115,7 +115,7 @@ def confirm(
 def confirm_again(
     confirmed: Mapping[Variant, tuple[Measurement, ...]],
     own: Variant,
-    another: Callable[[], RowMeasurer],
+    measurers: Callable[[], Sequence[RowMeasurer]],
     deadline: Deadline,
 ) -> Mapping[Variant, tuple[Measurement, ...]]:
     """Time variants in further processes, as long as their intervals are too wide to tell, and there is time.
@@ -123,7 +123,7 @@ def confirm_again(
     Args:
         confirmed: from `confirm`.
         own: the launch as it is.
-        another: makes a measurer with a new process.
+        measurers: makes `PROCESSES` of them, each with a new process.
         deadline: when it has to be over.
 
     Returns:
@@ -132,7 +132,7 @@ def confirm_again(
     for first in range(PROCESSES, _MOST_PROCESSES, PROCESSES):
         if deadline.is_over or not _is_doubtful(confirmed, own):
             break
-        more = confirm(tuple(confirmed), own, [another() for _ in range(PROCESSES)], deadline, first) or {}
+        more = confirm(tuple(confirmed), own, measurers(), deadline, first) or {}
         confirmed = {variant: (*confirmed[variant], *rows) for variant, rows in more.items()}
     return confirmed
 
@@ -171,8 +171,7 @@ def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> 
     }
     clear = {variant: gain for variant, gain in gains.items() if _is_faster(gain, len(confirmed[variant]))}
     if not clear:
-        doubts = [gain for gain in gains.values() if not gain.is_certain and gain.high > CLEAR_GAIN]
-        return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0), max(doubts, key=lambda gain: gain.ratio, default=None))
+        return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0), most_doubtful(gains.values()))
     choice = max(clear, key=lambda variant: clear[variant].ratio)
     rows = confirmed[choice]
     last = rows[-1]

@@ -4,7 +4,7 @@
                                              all of them again, in new processes ─▶ the best
 
 What was confirmed in new processes counts in place of the first measurement, and where anything was, only that
-competes. No variant is the best whose interval has 1 in it or is wider than a tenth. One that merges less wins where its speed-up lies within the interval of the best one's, and within
+competes. A variant that merges less wins where its speed-up lies within the interval of the best one's, and within
 5 %: the clock can't tell the two apart.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from coarsen.models.launch.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.choice import CLEAR_GAIN
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, speedup_of
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.opencl_bench.sweep.confirmation import confirm, to_confirm
@@ -72,19 +72,23 @@ class MeasuredVariants:
 
     @property
     def eligible(self) -> tuple[MeasuredVariant, ...]:
-        """The variants that can be the best: the launch as it is, and those timed in the most processes."""
+        """The launch as it is, and the variants that can be the best: certain, and timed in the most processes."""
         own, *others = self.all
         most = max((each.processes for each in others), default=0)
-        return own, *(each for each in others if each.processes == most and each.speedup is not None)
+        return own, *(
+            each for each in others if each.processes == most and each.speedup and each.speedup.is_certain
+        )
+
+    @property
+    def doubtful(self) -> Speedup | None:
+        """The speed-up of what may be the fastest, where its interval is too wide for it to be the best."""
+        known = [each.speedup for each in self.variants if each.speedup is not None]
+        return most_doubtful(known) if self.best.variant == self.own else None
 
     @property
     def best(self) -> MeasuredVariant:
-        """The fastest of those that are certainly faster; of those that the clock can't tell from it, the simplest."""
-        correct = [
-            (each, gain)
-            for each in self.eligible
-            if (gain := each.speedup) and (each.variant == self.own or (gain.is_certain and gain.low > 1))
-        ]
+        """The fastest of those that ran correctly; of those that the clock can't tell from it, the simplest."""
+        correct = [(each, each.speedup) for each in self.eligible if each.speedup is not None]
         _, fastest = max(correct, key=lambda entry: entry[1].ratio)
         least = min(fastest.ratio, max(fastest.low, fastest.ratio / CLEAR_GAIN))
         alike = [each for each, gain in correct if gain.ratio >= least]

@@ -35,6 +35,8 @@ from tests.cli.conftest import Run
 from tests.cli.scale_kernel import COARSENED, DESCRIPTION, KERNEL, write_described
 from tests.opencl_bench.inputs.recordings import launch, recorded
 
+pytestmark = pytest.mark.usefixtures("certain")
+
 
 @pytest.fixture
 def described(tmp_path: Path) -> Path:

@@ -26,7 +26,9 @@ def test_what_a_value_stands_for(tune: TuneChoice, mode: Mode | None) -> None:
 
 @pytest.mark.parametrize("tune", ["yes", 20, 1.5, ()])
 def test_other_values_are_none(tune: TuneChoice) -> None:
-    with pytest.raises(InvalidInputError, match=r"tune is True, False, 'remembered', 'predict' or a coarsen\.Tune, not"):
+    with pytest.raises(
+        InvalidInputError, match=r"tune is True, False, 'remembered', 'predict' or a coarsen\.Tune, not"
+    ):
         mode_of(tune)
 
 

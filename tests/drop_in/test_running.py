@@ -52,7 +52,9 @@ def test_launches_are_counted_by_kernel_and_class_of_sizes(
     rows = {(row.kernel, row.global_size): row for row in result.rows}
     counts = {key: row.launches for key, row in rows.items()}
     assert counts == {("number", (COUNT,)): 1, ("scale", (COUNT,)): 3, ("scale", (COUNT // 2,)): 1}
-    assert all(row.local_size == (64,) and row.why.startswith("predicted") and "guess" in row.why for row in result.rows)
+    assert all(
+        row.local_size == (64,) and row.why.startswith("predicted") and "guess" in row.why for row in result.rows
+    )
     assert not (tmp_path / "store.sqlite").exists()
 
 
@@ -231,6 +233,7 @@ np.testing.assert_array_equal(found, np.arange(COUNT))
 """
 
 
+@pytest.mark.usefixtures("certain")
 def test_what_is_found_is_remembered_for_the_next_run(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
     store = str(tmp_path / "store.sqlite")
     settings = Tune(seconds=200, trials=3, levels=("item",), local_sizes=False, store=store)
