@@ -25,6 +25,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import open_store
 from tests.drop_in.scripts import SCALE, compiled, written
 from tests.opencl_bench.remembered_choices import CHOICE
+from tests.runtime.hand_coarsened import HandPredicted
 
 Run = Callable[..., Any]
 ROW = LaunchRow(
@@ -102,12 +103,21 @@ def test_the_table(run: Run, tmp_path: Path, index: str) -> None:
     assert following == f"'coarsen run --tune {path} …' searches for what is fastest, and remembers it"
 
 
-def test_a_prediction_is_asked_for_and_called_a_guess(run: Run, tmp_path: Path, index: str) -> None:
+def test_a_prediction_is_asked_for_and_called_a_guess(
+    run: Run, tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coarsen.api.predict_factor", lambda *_, **__: HandPredicted(4))
     path = written(tmp_path, SCALE)
     plain, guessed = run("run", path, index), run("run", "--predict", path, index)
     assert (plain.code, guessed.code) == (0, 0)
     assert plain.err.count("as it is") == 3 and "guess" not in plain.err
-    assert guessed.err.count("predicted for the device and the local size: a guess") >= 3
+    *said, empty, _, _, number, scale, other, _ = guessed.err.splitlines()
+    taken = "runs with factor 4 along dimension 0: predicted for the device and the local size: a guess"
+    assert [line.partition(", which nobody")[0] for line in said] == [
+        f"coarsen: warning: kernel number {taken}",
+        f"coarsen: warning: kernel scale {taken}",
+    ]
+    assert empty == "" and all(line.endswith("  predicted: a guess") for line in (number, scale, other))
 
 
 def test_the_report_as_json(run: Run, tmp_path: Path, index: str, store: Path) -> None:

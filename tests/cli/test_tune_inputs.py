@@ -243,6 +243,15 @@ def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
     ]
 
 
+def test_on_a_terminal_the_progress_is_drawn_and_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = iter((0.0, 31.0, 40.0))
+    progress = InputsProgress(lambda: next(seconds), is_live=True)
+    with logging_to_stderr():
+        progress.measuring("scale", COARSENED)
+    assert capsys.readouterr().err == ""
+    assert progress.line == f"0 rows measured, 0 rows/min; now {COARSENED}"
+
+
 def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[str]) -> None:
     CoveredInputs(({"n": 1048576.0, "skew": 0.25},)).show()
     shown = capsys.readouterr().out

@@ -247,11 +247,13 @@ def test_what_is_found_is_remembered_for_the_next_run(run_text: Callable[..., Ru
     [again] = second.rows
     assert again.why.startswith("remembered from 20")
     assert (again.launches, again.runs) == (2, row.runs)
+    assert row.is_settled and again.is_settled
 
 
 def test_nothing_is_coarsened_of_which_nothing_is_remembered(run_text: Callable[..., RunResult]) -> None:
     result = run_text(SCALE, Otherwise.LEAVE)
     assert {(row.runs, row.why) for row in result.rows} == {("as it is", "nothing is remembered of such launches")}
+    assert not any(row.is_settled for row in result.rows)
 
 
 def test_the_reason_for_which_a_kernel_stays_as_it_is(run_text: Callable[..., RunResult]) -> None:

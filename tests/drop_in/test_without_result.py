@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -20,6 +22,7 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.variant.coarsening import Coarsening
+from tests.drop_in.scripts import HEAD
 from tests.drop_in.tuned_programs import Buffers, found, program_of, remember
 
 pytestmark = pytest.mark.compiled_devices
@@ -132,6 +135,23 @@ def test_an_uncertain_choice_of_before_is_not_used(
     buffers.launch(queue, program)
     assert recorder.seen[0].coarsenings == ()
     assert any("the machine was busy: the interval of 3.08 (1.61 to 22.35)" in message for message in said())
+
+
+START = f"""
+{HEAD}
+import coarsen
+
+program = coarsen.Program(context, "kernel void k(global int *x) {{ x[get_global_id(0)] = 1; }}").build()
+program.k(queue, (COUNT,), (64,), cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * COUNT))
+parts = ("models", "features", "transform", "backend", "prediction", "launch_prediction")
+loaded = [name for name in sys.modules if name.partition(".")[0] in ("torch", "llvmlite", "sqlalchemy", "rich")]
+print(loaded + [part for part in parts if f"coarsen.{{part}}" in sys.modules])
+"""
+
+
+def test_a_kernel_of_which_nothing_is_remembered_costs_no_model_and_no_compiler(index: str, store: str) -> None:
+    done = subprocess.run([sys.executable, "-c", START, index], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize(
