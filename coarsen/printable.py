@@ -6,8 +6,12 @@ screen, rename the window or hide what comes after it. It is shown instead: `\x1
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+
+# The level of messages that are shown unless -q is given, like warnings, but nothing went wrong.
+NOTE = (logging.INFO + logging.WARNING) // 2
 
 GAP = 2
 """The blanks between columns."""

@@ -205,3 +205,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(), f"{path} differs; run with --update-golden if the change is meant"
 
     return compare
+
+
+@pytest.fixture
+def certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any interval is narrow enough: what is tuned for real is kept, however busy this machine is."""
+    monkeypatch.setattr("coarsen.opencl_bench.measure.speedup.WIDEST", float("inf"))

@@ -16,7 +16,7 @@ import coarsen
 ROOT = Path(__file__).parent.parent
 BASE = {
     *("errors", "limits", "files", "codec", "clone", "lazy_names", "near_names", "distribution", "printable"),
-    *("processes", "whole_output"),
+    *("processes", "whole_output", "bug_report"),
 }
 COMPILER = {"ir", "frontend", "analysis", "variant", "transform", "backend"}
 # A part may import those parts alone. Of opencl_bench each folder is a part; its own modules are the outermost.
@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "printable": set(),
     "processes": set(),
     "whole_output": set(),
+    "bug_report": {"distribution"},
     "limits": {"errors"},
     "files": {"errors"},
     "codec": {"errors"},

@@ -27,6 +27,7 @@ class AgainChoice(enum.StrEnum):
 
     NOTHING = "nothing"
     FAILED = "failed"
+    UNCERTAIN = "uncertain"
     EVERYTHING = "everything"
 
 

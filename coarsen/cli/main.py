@@ -22,6 +22,7 @@ from typing import Any, Protocol, runtime_checkable
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from coarsen.bug_report import bug_message
 from coarsen.cli.bare_options import with_numbers
 from coarsen.cli.groups import Group
 from coarsen.cli.messages import INTERRUPTED, Settings, logging_to_stderr, say
@@ -237,8 +238,7 @@ def _exit_code(error: BaseException, settings: Settings) -> int:
         _give_up_output()
         say("error", ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
         return InvalidInputError.exit_code
-    hint = "" if settings.debug else "; rerun with --debug and report what it shows"
-    say("error", f"this is a bug in coarsen: {_in_one_line(error)}{hint}")
+    say("error", bug_message(error, is_shown=settings.debug))
     return InternalError.exit_code
 
 
@@ -251,11 +251,6 @@ def _usage_error(error: UsageError, settings: Settings) -> int:
         message = f"{message}{did_you_mean(choice[1], _QUOTED.findall(choice[2]))}"
     say("error", f"{message[:1].lower()}{message[1:]} (try '{command} --help')")
     return error.exit_code
-
-
-def _in_one_line(error: BaseException) -> str:
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _give_up_output() -> None:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from coarsen.cli.messages import NOTE, note
+from coarsen.cli.messages import note
 from coarsen.cli.output import counted
 from coarsen.opencl_bench.search.replay import Progress
+from coarsen.printable import NOTE
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

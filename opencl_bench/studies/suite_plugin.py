@@ -34,7 +34,7 @@ _SEED = 20261122
 # The options of `coarsen.Program` in each mode; None for PyOpenCL's own programs.
 MODES: Mapping[str, Mapping[str, Any] | None] = {
     "none": None,
-    "predicted": {},
+    "predicted": {"tune": "predict"},
     "factor-2": {"factor": 2},
     "factor-4-groups": {"factor": 4, "level": "group"},
     "tuned": {"tune": Tune(seconds=30, trials=6)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from coarsen.bug_report import bug_message
 from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 
@@ -13,7 +14,7 @@ def problem_of(error: Exception) -> tuple[str, int]:
     text = " ".join(str(error).split())
     if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
         return text, error.exit_code
-    return f"this is a bug in coarsen: {type(error).__name__}: {text}", InternalError.exit_code
+    return bug_message(error), InternalError.exit_code
 
 
 def exit_code_without_baseline(rows: Iterable[Measurement]) -> int:

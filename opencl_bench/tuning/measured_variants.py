@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from coarsen.models.launch.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.choice import CLEAR_GAIN
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, speedup_of
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.opencl_bench.sweep.confirmation import confirm, to_confirm
@@ -72,10 +72,18 @@ class MeasuredVariants:
 
     @property
     def eligible(self) -> tuple[MeasuredVariant, ...]:
-        """The variants that can be the best: the launch as it is, and those timed in the most processes."""
+        """The launch as it is, and the variants that can be the best: certain, and timed in the most processes."""
         own, *others = self.all
         most = max((each.processes for each in others), default=0)
-        return own, *(each for each in others if each.processes == most and each.speedup is not None)
+        return own, *(
+            each for each in others if each.processes == most and each.speedup and each.speedup.is_certain
+        )
+
+    @property
+    def doubtful(self) -> Speedup | None:
+        """The speed-up of what may be the fastest, where its interval is too wide for it to be the best."""
+        known = [each.speedup for each in self.variants if each.speedup is not None]
+        return most_doubtful(known) if self.best.variant == self.own else None
 
     @property
     def best(self) -> MeasuredVariant:

@@ -36,16 +36,23 @@ class RacingEvaluator(RememberingEvaluator):
         own: the launch as it is, which was measured before.
         space: the choices that may be tried.
         time_left: the seconds that are left for trying.
+        told: is called before each that is tried.
     """
 
     def __init__(
-        self, measurer: RowMeasurer, own: Variant, space: VariantSearchSpace, time_left: Callable[[], float]
+        self,
+        measurer: RowMeasurer,
+        own: Variant,
+        space: VariantSearchSpace,
+        time_left: Callable[[], float],
+        told: Callable[[RacingEvaluator], None] | None = None,
     ) -> None:
         super().__init__(space)
         self._measurer = measurer
         self._own = own
         self._variants = space
         self._time_left = time_left
+        self._told = told
         self._reference = own
         self._is_fixed = False
         self._times = {own: 1.0}
@@ -65,6 +72,8 @@ class RacingEvaluator(RememberingEvaluator):
 
     def _measure(self, choice: Choice) -> Trial:
         variant = self._variants.variant(choice)
+        if self._told is not None:
+            self._told(self)
         if variant == self._own:
             return Trial(choice, 1.0)
         failed = self._failed_alike(variant)

@@ -28,8 +28,8 @@ from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
-from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.finalists import confirm, finalists
+from coarsen.opencl_bench.tuning.deadline import Deadline, TimeOverError
+from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, finalists
 from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_out_choice
 from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
@@ -42,7 +42,7 @@ from coarsen.opencl_bench.tuning.methods import (
     search_method,
 )
 from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
 from coarsen.opencl_bench.tuning.starting_points import laid_out_starts, starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
@@ -72,8 +72,8 @@ def tune_launch(
         first: a variant to begin with, where the space has it; an empty local size is the launch's own.
 
     Raises:
-        DeviceError: the device can't be opened a second time; the launch as it is does not run there; the time was
-            over before anything was found out.
+        DeviceError: the device can't be opened a second time; the launch as it is does not run there.
+        TimeOverError: the time was over before anything was found out.
         VerificationError: it does not give the same results twice.
         InvalidInputError: the kernel doesn't compile, the description can't be used.
         RefusalError: the kernel can't be coarsened at all.
@@ -86,6 +86,7 @@ def tune_launch(
         context = processes.context(rows, benchmark)
         with _in_time(deadline, "before the search had ended"):
             searched = _search(processes, benchmark, space, context, settings, deadline, first)
+        _tell(settings, benchmark.kernel, searched.trials, None, searched.gains, deadline, is_confirming=True)
         with _in_time(deadline, "before the best variants were timed again"):
             confirmed = _confirmed(processes, context, searched, deadline)
     decision = decision_without(confirmed, searched.own)
@@ -177,7 +178,12 @@ def _search(
     if first is not None:
         first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
         starts[1:1] = [first] if _is_in(searchable, first) else []
-    evaluator = RacingEvaluator(measurer, own, searchable, lambda: ending_time.left)
+    valid = count_valid(searchable, _COUNTED)
+
+    def told(evaluator: RacingEvaluator) -> None:
+        _tell(settings, benchmark.kernel, evaluator.tried, valid, evaluator.gains, deadline)
+
+    evaluator = RacingEvaluator(measurer, own, searchable, lambda: ending_time.left, told)
     search = LaunchSearch(
         evaluator,
         LaunchModel(searchable.variant, own.local_size, expected),
@@ -192,7 +198,6 @@ def _search(
         raise _too_short(deadline, "before any variant was tried")
     failed = sum(trial.time is None for trial in evaluator.trace)
     laid_out_trials = sum(bool(searchable.variant(trial.choice).arrays) for trial in evaluator.trace)
-    valid = count_valid(searchable, _COUNTED)
     return _Searched(
         own,
         median(own_row.nanoseconds) / 1e9,
@@ -220,6 +225,26 @@ def _unsuited(
         return next(filter(None, (undivided(each, variant.coarsenings) for each in coarsened)), None)
     is_needed = any(needs_guard(each, variant) for each in coarsened)
     return None if is_needed else "its sizes divide without a guard, or nothing would be merged"
+
+
+def _tell(
+    settings: Tune,
+    kernel: str,
+    tried: int,
+    valid: int | None,
+    gains: Mapping[Variant, float],
+    deadline: Deadline,
+    is_confirming: bool = False,
+) -> None:
+    """Tell whoever wants to know how far a tuning has come."""
+    if settings.progress is None:
+        return
+    known = [number for number in (valid, settings.trials) if number]
+    gain, best = max(((gain, variant) for variant, gain in gains.items()), key=lambda entry: entry[0])
+    is_faster = best in finalists(gains)
+    most = min(known, default=None)
+    shown = best if is_faster else None
+    settings.progress(TuningProgress(kernel, tried, most, shown, gain, deadline.left, is_confirming))
 
 
 def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
@@ -265,34 +290,33 @@ def _confirmed(
     processes.stop_compiling()
     context.process.close()
     method = confirming_method(searched.own_seconds, len(variants), deadline)
-    fresh = [processes.process(method) for _ in range(PROCESSES)]
     size = processes.launch.byte_count
-    has_time = deadline.left > _OPENINGS * searched.opening_seconds
-    if size is not None and size <= _SMALL_BYTES and has_time:
-        # All of them at once, before any measures: starting takes longer than timing. What went wrong shows when
-        # it is measured.
-        wait([processes.opened(process) for process in fresh])
-    measurers = [RowMeasurer(replace(context, process=process, method=method)) for process in fresh]
-    confirmed = confirm(variants, own, measurers, deadline)
+    is_small = size is not None and size <= _SMALL_BYTES
+
+    def measurers() -> list[RowMeasurer]:
+        fresh = [processes.process(method) for _ in range(PROCESSES)]
+        if is_small and deadline.left > _OPENINGS * searched.opening_seconds:
+            # All of them at once, before any measures: starting takes longer than timing. What went wrong shows
+            # when it is measured.
+            wait([processes.opened(process) for process in fresh])
+        return [RowMeasurer(replace(context, process=process, method=method)) for process in fresh]
+
+    confirmed = confirm(variants, own, measurers(), deadline)
     if confirmed is None:
         raise _too_short(deadline, "before the best variants were timed again")
-    return confirmed
-
-
-class _TooShortError(DeviceError):
-    """The time was over before anything was found out."""
+    return confirm_again(confirmed, own, measurers, deadline)
 
 
 @contextmanager
 def _in_time(deadline: Deadline, when: str) -> Iterator[None]:
-    """Raise DeviceError for what went wrong since no time was left: that no process answered, for one."""
+    """Raise TimeOverError for what went wrong since no time was left: that no process answered, for one."""
     try:
         yield
     except (DeviceError, InvalidInputError) as error:
-        if isinstance(error, _TooShortError) or not deadline.is_over:
+        if isinstance(error, TimeOverError) or not deadline.is_over:
             raise
         raise _too_short(deadline, when) from error
 
 
-def _too_short(deadline: Deadline, when: str) -> _TooShortError:
-    return _TooShortError(f"the time was over {when}: give it more than {deadline.seconds:.3g} s")
+def _too_short(deadline: Deadline, when: str) -> TimeOverError:
+    return TimeOverError(f"the time was over {when}: give it more than {deadline.seconds:.3g} s")

@@ -17,7 +17,7 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.store.database import open_existing_store
 from coarsen.opencl_bench.sweep import compiler, measuring_process
 from coarsen.opencl_bench.tuning import captured_tuning
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.runtime.advice import AdviceRequest
@@ -31,7 +31,7 @@ from tests.drop_in.tuned_programs import (
     program_of,
 )
 
-pytestmark = pytest.mark.compiled_devices
+pytestmark = [pytest.mark.compiled_devices, pytest.mark.usefixtures("certain")]
 
 
 @pytest.mark.parametrize("local_size", [(64,), None], ids=["given", "open"])
@@ -44,9 +44,14 @@ def test_a_launch_is_tuned_once_and_made_once(
     local_size: tuple[int, ...] | None,
     said: Callable[[], list[str]],
 ) -> None:
-    settings = Tune(seconds=SECONDS, trials=3)
+    told: list[TuningProgress] = []
+    settings = Tune(seconds=SECONDS, trials=3, progress=told.append)
     program, _ = program_of(context, settings)
     buffers.launch(queue, program, local_size)
+    assert [(each.kernel, each.tried, each.variants) for each in told[:3]] == [
+        ("add", count, 3) for count in (0, 1, 2)
+    ]
+    assert told[-1].is_confirming and all(0 < each.seconds_left < SECONDS for each in told)
     buffers.launch(queue, program, local_size, times=2)
     another, _ = program_of(context, settings)
     buffers.launch(queue, another, local_size)
