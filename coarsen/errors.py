@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coarsen.printable import printable
+
 
 @dataclass(frozen=True, slots=True)
 class SourcePosition:
@@ -19,9 +21,15 @@ class SourcePosition:
 
 
 class CoarsenError(Exception):
-    """Base of all errors of this package; `exit_code` is what the command line exits with."""
+    """Base of all errors of this package; `exit_code` is what the command line exits with.
+
+    Messages quote files of any origin: what a terminal would obey is shown, wherever they are printed.
+    """
 
     exit_code = 1
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(printable(each) if isinstance(each, str) else each for each in arguments))
 
 
 class InternalError(CoarsenError):

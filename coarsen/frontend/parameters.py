@@ -257,7 +257,9 @@ def _select(name: str, text: str, place: str, defined: Mapping[str, str]) -> Par
     for index, (word, number) in enumerate(labels):
         for other, same in labels[:index]:
             if same == number:
-                raise InvalidInputError(f"{other} and {word} are both {number} in the source: give each its own number")
+                raise InvalidInputError(
+                    f"{other} and {word} are both {number} in the source: give each its own number"
+                )
     return Parameter(name, Kind.SELECT, tuple(number for _, number in labels), place, labels)
 
 

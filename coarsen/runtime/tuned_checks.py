@@ -1,7 +1,7 @@
 """Checks of a tuned file for a program: what would be wrong is refused, what doesn't hold runs as it is written.
 
-A file may come from anybody. It may define what the source declares by pragmas, and nothing else; its default version
-is what the source builds by itself; and what sizes and choices are computed from are the kernel's own arguments.
+A file may come from anybody. It may define what the source declares by pragmas, and nothing else; its default
+version is what the source builds by itself; sizes and choices are computed from the kernel's own arguments.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def check_definitions(file: TunedFile, source: str, name: str = "the source") ->
         name: of the source in messages.
 
     Raises:
-        InvalidInputError: a macro or a value that no pragma declares, values that a `where` rules out, or a default
-            version with other values than the source has.
+        InvalidInputError: a macro or a value that no pragma declares, values that a `where` rules out, or a
+            default version with other values than the source has.
     """
     if not any(version.variant.definitions for version in file.versions):
         return
@@ -89,7 +89,9 @@ def check_definitions(file: TunedFile, source: str, name: str = "the source") ->
     declared = {each.name: each for each in annotations.parameters}
     conditions = [_condition(each, annotations.parameters) for each in annotations.conditions]
     for number, version in enumerate(file.versions):
-        values = {parameter: each.default for parameter, each in declared.items()} | dict(version.variant.definitions)
+        values = {parameter: each.default for parameter, each in declared.items()} | dict(
+            version.variant.definitions
+        )
         for macro, value in values.items():
             problem = _problem_of_macro(macro, value, declared.get(macro))
             if problem:
@@ -103,8 +105,8 @@ def check_definitions(file: TunedFile, source: str, name: str = "the source") ->
         for condition in conditions:
             if condition.names <= whole.keys() and not condition.holds(whole):
                 raise InvalidInputError(
-                    f"kernel {file.kernel}: version {number} of its tuned file has values that the source rules out: "
-                    f"where {condition.text}"
+                    f"kernel {file.kernel}: version {number} of its tuned file has values that the source rules "
+                    f"out: where {condition.text}"
                 )
 
 
@@ -144,8 +146,8 @@ def check_arguments(file: TunedFile, own: Sequence[KernelArgument]) -> None:
             )
         if told.kind not in (argument.kind, ArgumentKind.OTHER):
             raise InvalidInputError(
-                f"kernel {file.kernel}: its argument {argument.name} is of the kind {argument.kind}, and {told.kind} "
-                "in its tuned file"
+                f"kernel {file.kernel}: its argument {argument.name} is of the kind {argument.kind}, and "
+                f"{told.kind} in its tuned file"
             )
 
 

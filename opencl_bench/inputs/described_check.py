@@ -66,9 +66,9 @@ def check_declared(description: Description) -> None:
     for name, values in description.tunables.items():
         if name not in known:
             raise InvalidInputError(
-                f"{description.path}: {name} is no parameter of the source, and a program takes no other macros from "
-                f'a tuned file: declare it in {file.name}, "#pragma coarsen values {",".join(values[:3])}" above its '
-                "#define"
+                f"{description.path}: {name} is no parameter of the source, and a program takes no other macros "
+                f'from a tuned file: declare it in {file.name}, "#pragma coarsen values {",".join(values[:3])}" '
+                "above its #define"
             )
         if others := [value for value in values if value not in known[name].values]:
             raise InvalidInputError(

@@ -51,9 +51,7 @@ def test_declares_parameters_with_the_value_of_the_define_first() -> None:
     assert found.parameters == (
         Parameter("BLKSZ", Kind.MACRO, ("256", "64", "128", "512"), "f.cl:2"),
         Parameter("ROWS", Kind.MACRO, ("1", "2", "3", "4"), "f.cl:4"),
-        Parameter(
-            "IMPL", Kind.SELECT, ("0", "1", "2"), "f.cl:11", (("rows", "0"), ("lanes", "1"), ("even", "2"))
-        ),
+        Parameter("IMPL", Kind.SELECT, ("0", "1", "2"), "f.cl:11", (("rows", "0"), ("lanes", "1"), ("even", "2"))),
         Parameter("LU", Kind.UNROLL, ("1", "2", "4", "8"), "f.cl:19"),
     )
 
@@ -133,7 +131,10 @@ def test_a_mistake_in_values_is_one_line(text: str, message: str) -> None:
             "f.cl:4: I is c in the source, which is none of a, b",
         ),
         ("#pragma coarsen select I rows,columns", "f.cl:1: 'rows' is defined nowhere in the source"),
-        ("#define a 0\n#ifdef B\n#define a 1\n#endif\n#pragma coarsen select I a,b", "f.cl:5: 'a' is defined nowhere"),
+        (
+            "#define a 0\n#ifdef B\n#define a 1\n#endif\n#pragma coarsen select I a,b",
+            "f.cl:5: 'a' is defined nowhere",
+        ),
         ("enum { a = ONE, b };\n#pragma coarsen select I a,b", "f.cl:2: 'a' is defined nowhere"),
         (
             "#define a 1\n#define b 2\n#pragma coarsen select I a,b",

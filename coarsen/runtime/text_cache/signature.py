@@ -1,4 +1,4 @@
-"""The arguments of a kernel on disk, beside coarsened text: a program with a tuned file compiles nothing to check it.
+"""The arguments of a kernel on disk, beside coarsened text: to check a tuned file, nothing is compiled twice.
 
 source, options, device's macros, code ──▶ key ──▶ names and kinds of the kernel's arguments
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.frontend.device_macros import DeviceMacros
-from coarsen.ir.kernel import Argument
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType
 from coarsen.runtime.text_cache.checked_file import entry_of, file_of
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
@@ -59,6 +59,11 @@ def kernel_signature(
     return found
 
 
+def signature_of(kernel: Kernel) -> tuple[KernelArgument, ...]:
+    """Return the arguments of a kernel, as tuned files have them."""
+    return tuple(KernelArgument(each.name, kind_of(each)) for each in kernel.arguments)
+
+
 def kind_of(argument: Argument) -> ArgumentKind:
     """Return the kind of a kernel's argument, as tuned files have it."""
     if isinstance(argument.type, PointerType):
@@ -84,5 +89,4 @@ def _compiled(
     # Imported late: it loads LLVM.
     from coarsen.frontend.lower import lower
 
-    lowered = lower(source, kernel, tuple(options), macros)
-    return tuple(KernelArgument(each.name, kind_of(each)) for each in lowered.arguments)
+    return signature_of(lower(source, kernel, tuple(options), macros))

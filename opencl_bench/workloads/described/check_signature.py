@@ -75,7 +75,7 @@ def _check_defaults(description: Description, lowered: Sequence[Kernel]) -> None
         defaults = ", ".join(f"{name} = {value}" for name, value in description.defaults)
         raise InvalidInputError(
             f"{description.path}: {description.kernel_file.name} without -D is another kernel than with the "
-            f"defaults, {defaults}, which versions would be compared with: have the #defines and the defaults agree"
+            f"defaults, {defaults}, which versions are compared with: have the #defines and the defaults agree"
         )
 
 

@@ -51,7 +51,10 @@ def test_values_that_a_condition_rules_out_show_no_effect(tmp_path: Path) -> Non
 
 
 def test_a_scalar_argument_is_an_effect(tmp_path: Path) -> None:
-    declared = ("#pragma coarsen where", "#pragma coarsen values 128,64\n#define HEIGHT 128\n#pragma coarsen where")
+    declared = (
+        "#pragma coarsen where",
+        "#pragma coarsen values 128,64\n#define HEIGHT 128\n#pragma coarsen where",
+    )
     check_described(write_sums(tmp_path, declared, ('value = "height"', 'value = "HEIGHT"')))
 
 
