@@ -40,8 +40,8 @@ def c_header(file: TunedFile) -> str:
     guard = f"COARSEN_CHOOSE_{name}"
     kinds = _inputs(file)
     parts = [
-        f"/* Chooses among the versions of the kernel {name}; made by coarsen {comment_text(file.coarsen_version)} "
-        "from a tuned file.\n"
+        f"/* Chooses among the versions of the kernel {name}; made by coarsen "
+        f"{comment_text(file.coarsen_version)} from a tuned file.\n"
         f" * Tuned on {comment_text(file.device)}, driver {comment_text(file.driver)}. */",
         f"#ifndef {guard}\n#define {guard}",
         ARITHMETIC,

@@ -34,8 +34,8 @@ def exported_files(file: TunedFile, source: Path) -> Iterator[tuple[str, str]]:
         source: the kernel's file, that was tuned.
 
     Raises:
-        InvalidInputError: the source is another, does not compile, has other arguments or declares other macros than
-            the file; or the header can't choose between versions.
+        InvalidInputError: the source is another, does not compile, has other arguments or declares other macros
+            than the file; or the header can't choose between versions.
     """
     text = read_file(source, MOST_INPUT_BYTES).decode(errors="replace")
     if hash_with_headers(text, file.build_options, source.parent) != file.source_hash:

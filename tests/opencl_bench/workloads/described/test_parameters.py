@@ -85,9 +85,7 @@ def test_the_file_wins_over_the_source_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_default_that_the_source_does_not_have_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"parameters\.PARTS: PARTS is 2 in the source, which is none"
-    ):
+    with pytest.raises(InvalidInputError, match=r"parameters\.PARTS: PARTS is 2 in the source, which is none"):
         read_benchmark(write_sums(tmp_path, ("[sizes.test]", "[parameters]\nPARTS = [4, 8]\n[sizes.test]")))
 
 
@@ -106,9 +104,7 @@ def test_the_version_of_all_defaults_is_what_the_source_builds(
     if not is_refused:
         check_kernel_of(path)
         return
-    with pytest.raises(
-        InvalidInputError, match=r"sum\.cl without -D is another kernel than with the defaults"
-    ):
+    with pytest.raises(InvalidInputError, match=r"sum\.cl without -D is another kernel than with the defaults"):
         check_kernel_of(path)
 
 
