@@ -26,8 +26,9 @@ def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
 
     Worth is told by the times that the tuning has kept: at how many inputs a version is chosen and is the fastest
     of the file's, how many times as fast as the default it is where it is chosen, and how much longer all inputs
-    take without it. Beside the default stand its launch with a local size that the driver chooses, and the fixed best. What a check
-    with cold caches (`coarsen tune --cold-check`) found is told, too.
+    take without it. Beside the default stand its launch with a local size that the driver chooses, the fixed best
+    and the best of all that was tried. What a check with cold caches (`coarsen tune --cold-check`) found is told,
+    too.
     Of what was tuned at one size the layouts are shown, and after how many runs their conversion pays.
 
     Example: coarsen tune show mv.tuned.json

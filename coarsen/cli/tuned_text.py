@@ -102,7 +102,7 @@ def worth_lines(choice: ChoiceWorth) -> Iterator[str]:
     elif choice.not_left_open:
         yield f"    not compared with {LEFT_OPEN}: {choice.not_left_open}"
     yield f"    {choice.over_fixed:.2f} times as fast as the fixed best"
-    yield f"    {choice.share:.3f} of the speed of the fastest that was tried, in this file or not"
+    yield f"    {choice.share:.2f} of the speed of the fastest that was tried, in this file or not"
 
 
 def print_summary(
