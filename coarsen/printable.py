@@ -30,6 +30,14 @@ def printable_in_line(text: str) -> str:
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
 
 
+def shows_escapes(record: logging.LogRecord) -> bool:
+    """Make a record's message `printable`: a filter for the package's logger, whoever's handlers it has."""
+    message = record.getMessage()
+    if (shown := printable(message)) != message:
+        record.msg, record.args = shown, None
+    return True
+
+
 def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of a table that may go to a file: plain, never wrapped.
 

@@ -31,7 +31,7 @@ def print_cascade(kernel: str, dimension: int, prediction: Prediction, output_fo
 
 def _row(step: Step) -> Sequence[str]:
     answer = "yes" if step.coarsen_further else "no"
-    return str(step.factor), answer, f"{step.probability:.2f}", f"{step.examples} kernels"
+    return str(step.factor), answer, f"{step.probability:.2f}", f"{step.examples} samples"
 
 
 def _reasons(prediction: Prediction) -> list[str]:

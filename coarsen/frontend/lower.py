@@ -13,11 +13,12 @@ from functools import cache
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.annotations import read_annotations, source_without_pragmas
 from coarsen.frontend.compile import Source, compilations
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.disassemble import disassemble
 from coarsen.frontend.normal_form import normal_form
-from coarsen.frontend.options import parse_options
+from coarsen.frontend.options import BuildOptions, parse_options
 from coarsen.frontend.parsing import check_target, parsed
 from coarsen.frontend.source_names import name_origins
 from coarsen.frontend.source_text import (
@@ -129,7 +130,23 @@ def _compilations(source: str | Path, options: str | Sequence[str], macros: Devi
     if is_assembly(code.text) or (code.path is not None and code.path.suffix == ".ll"):
         yield _checked(code.text)
         return
-    yield from compilations(code, parse_options(options), macros)
+    parsed_options = parse_options(options)
+    yield from compilations(_with_chosen_values(code, parsed_options), parsed_options, macros)
+
+
+def _with_chosen_values(code: Source, options: BuildOptions) -> Source:
+    """Return the source of a file so that `-D` chooses the values of parameters that its pragmas declare.
+
+    A `#define` of theirs would win over `-D` without a word. A source that is no file is a program's, which its
+    device builds as it stands.
+    """
+    chosen = {re.split(r"[=(]", word[2:])[0] for word in options.clang_options if word.startswith("-D")}
+    if code.path is None or not chosen or "pragma" not in code.text:
+        return code
+    declared = {each.name for each in read_annotations(code.text, str(code.path)).parameters}
+    if not chosen & declared:
+        return code
+    return replace(code, text=source_without_pragmas(code.text, str(code.path)))
 
 
 def _checked(assembly: str) -> str:

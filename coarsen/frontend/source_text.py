@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import stat
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import opened
 from coarsen.limits import MEBIBYTE, MOST_INPUT_BYTES
 
 TOO_LARGE = f"larger than {MOST_INPUT_BYTES // MEBIBYTE} MiB, the most that is read of a kernel's source"
@@ -49,10 +49,7 @@ def is_bitcode(content: bytes) -> bool:
 def read_source(path: Path) -> bytes:
     """Return the content of a source file. Raises InvalidInputError if it is none, too large or empty."""
     try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise InvalidInputError(f"{path}: not a regular file")  # a device may never end, a pipe never begin
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             content = stream.read(MOST_INPUT_BYTES + 1)
     except OSError as error:
         raise InvalidInputError(f"{path}: {error.strerror}") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from coarsen.bug_report import bug_message
-from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError, VerificationError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 
 
@@ -18,9 +18,10 @@ def problem_of(error: Exception) -> tuple[str, int]:
 
 
 def exit_code_without_baseline(rows: Iterable[Measurement]) -> int:
-    """Return the exit code where no uncoarsened configuration runs correctly."""
+    """Return the exit code where no uncoarsened configuration runs correctly.
+
+    The device works, but there is nothing that others could be verified against.
+    """
     endings = {row.invalidity for row in rows}
-    if Invalidity.CORRECTNESS in endings:
-        return VerificationError.exit_code
-    failed_there = endings & {Invalidity.RUNTIME, Invalidity.TIMEOUT}
-    return DeviceError.exit_code if failed_there else InvalidInputError.exit_code
+    has_run = endings & {Invalidity.CORRECTNESS, Invalidity.RUNTIME, Invalidity.TIMEOUT}
+    return VerificationError.exit_code if has_run else InvalidInputError.exit_code

@@ -272,7 +272,7 @@ def _measured_own(processes: TuningProcesses, context: SweepContext, own: Varian
     if row.invalidity is Invalidity.COMPILE:
         raise InvalidInputError(f"the kernel as it is: {row.reason}")
     if row.invalidity is not Invalidity.CORRECT:
-        raise DeviceError(f"the kernel as it is: {row.reason}")
+        raise VerificationError(f"the kernel as it is, against which others are verified: {row.reason}")
     return row, opening_seconds
 
 

@@ -191,3 +191,52 @@ def test_bitcode_is_read(scale: Path, tmp_path: Path, run: Run) -> None:
     outcome = run("apply", bitcode, "--factor", 2, "--emit", "ll")
     assert outcome.code == 0
     assert "spir_kernel void @scale" in outcome.out
+
+
+def test_a_definition_chooses_the_value_of_a_declared_parameter(tmp_path: Path, run: Run) -> None:
+    """As `coarsen tune show` names versions; a plain `#define` of the source would win over `-D`."""
+    path = tmp_path / "scale.cl"
+    path.write_text(
+        """\
+#define rows 5
+#define columns 6
+#pragma coarsen select IMPL rows,columns
+#define IMPL rows
+#pragma coarsen values 3,4
+#define TIMES 3
+kernel void scale(global int *x)
+{
+#if IMPL == columns
+    x[get_global_id(0)] *= 10 * TIMES;
+#else
+    x[get_global_id(0)] *= 100 * TIMES;
+#endif
+}
+"""
+    )
+    products = {
+        (): "300",
+        ("-D", "IMPL=5"): "300",
+        ("-D", "IMPL=6"): "30",
+        ("-D", "IMPL=6", "-D", "TIMES=4"): "40",
+    }
+    for options, product in products.items():
+        result = run("apply", str(path), "--factor", "2", *options)
+        assert re.search(rf"\b{product}\b", result.out), (options, result.out, result.err)
+
+
+def test_words_that_nothing_defines_are_refused_with_the_line(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "scale.cl"
+    path.write_text(
+        """\
+#pragma coarsen select IMPL rows,columns
+kernel void scale(global int *x)
+{
+#if IMPL == columns
+    x[0] = 1;
+#endif
+}
+"""
+    )
+    result = run("apply", str(path), "--factor", "2", "-D", "IMPL=0")
+    assert result.code == 2 and result.error.startswith(f"{path}:1: 'rows' is defined nowhere in the source")
