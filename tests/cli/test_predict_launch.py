@@ -15,7 +15,7 @@ from coarsen.user_models import user_models
 from tests.cli.conftest import SCALE, Run
 from tests.cli.small_launch_model import store_small_launch_model
 
-NOT_FOR_A_FACTOR = "is for the launch model: ask for --model launch, without --dim"
+NOT_FOR_A_FACTOR = "is for the launch model: ask for --model launch"
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_the_launch_both_speed_ups_and_the_reason(run: Run, models: Path, kernel
     assert lines[1].startswith("Over the launch as it is: ")
     assert lines[2].startswith("Over the best uncoarsened local size: ")
     assert lines[3].startswith("Why: ")
-    assert "This is the training kernel scale_learned" in outcome.out
+    assert "scale_learned is one of the model's training kernels, so this is not" in outcome.out
     assert lines[-1] == "Nothing was measured: as --no-measure asks"
 
 
@@ -81,19 +81,47 @@ def test_a_model_that_the_user_trained_answers_from_then_on(run: Run, kernel: Pa
     assert json.loads(outcome.out)["model"] == "launch"
     assert outcome.err.startswith("coarsen: note: by the model that you trained, in ")
     assert run(*asked, "--shipped").out == shipped.out
-    # Who asks for a factor along a dimension, or for another model, gets that.
+    # Who asks for a dimension asks the same model; who asks for another model gets that.
+    assert json.loads(run(*asked, "--dim", "0").out)["model"] == "launch"
     by_factor = ("predict", kernel, "-d", "intel", "-f", "json")
-    assert json.loads(run(*by_factor, "--dim", "0").out)["model"] == "default"
     assert json.loads(run(*by_factor, "--model", "default").out)["model"] == "default"
 
 
 @pytest.mark.parametrize("gpu", ["tahiti", "Tesla K20c"])
-def test_the_default_model_answers_for_gpus_of_which_best_factors_were_published(
-    run: Run, kernel: Path, gpu: str
-) -> None:
-    assert json.loads(run("predict", kernel, "-d", gpu, "-f", "json").out)["model"] == "default"
+def test_a_gpu_of_the_publication_is_answered_by_its_cascade(run: Run, kernel: Path, gpu: str) -> None:
+    found = json.loads(run("predict", kernel, "-d", gpu, "-f", "json").out)
+    assert found["model"] == {"tahiti": "tahiti"}.get(gpu, "kepler")
+    # Whoever wants another answer names another model.
+    by_default = run("predict", kernel, "-d", gpu, "--model", "default", "-f", "json")
+    assert json.loads(by_default.out)["model"] == "default"
     asked = ("predict", kernel, "-d", gpu, "--model", "launch", "--no-measure", "-f", "json")
     assert json.loads(run(*asked).out)["model"] == "launch"
+
+
+def test_along_one_dimension_nothing_else_is_considered(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "copy.cl"
+    file.write_text("kernel void copy(global int *a) { a[get_global_id(1) * 64 + get_global_id(0)] = 1; }")
+    asked = ("predict", file, "-d", "intel", "--no-measure", "-f", "json")
+
+    def dimensions(*words: str) -> set[int]:
+        launches = json.loads(run(*asked, *words).out)["launches"]
+        return {each["dimension"] for launch in launches for each in launch["variant"].get("coarsenings", ())}
+
+    assert (dimensions(), dimensions("--dim", "1")) == ({0, 1}, {1})
+
+
+def test_nothing_that_is_expected_to_be_slower_is_chosen(run: Run) -> None:
+    # At these sizes the shipped model ranks launches before the own one which it expects to be slower than that.
+    for kernel, device in (("mt", "h200"), ("sgemm", "h200"), ("reduce", "pocl"), ("spmv", "intel")):
+        found = json.loads(run("predict", kernel, "-d", device, "--no-measure", "-f", "json").out)
+        assert found["choice"]["over_own"]["value"] >= 1, (kernel, device)
+
+
+def test_rows_can_be_kept_only_where_something_is_measured(run: Run, models: Path, kernel: Path) -> None:
+    words = ("predict", kernel, "-d", "intel", "--models", models, "--store", "rows.sqlite")
+    outcome = run(*words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error.startswith("there are no inputs: ")
 
 
 def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path, tmp_path: Path) -> None:
@@ -105,10 +133,11 @@ def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path, tmp_
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--dim", "0", "--global-size", "64"), f"--global-size {NOT_FOR_A_FACTOR}"),
+        (("--model", "cascade", "--global-size", "64"), f"--global-size {NOT_FOR_A_FACTOR}"),
         (("--model", "default", "--risk", "bold"), f"--risk {NOT_FOR_A_FACTOR}"),
-        (("--dim", "1", "--size", "count=3"), f"--size {NOT_FOR_A_FACTOR}"),
-        (("--model", "launch", "--dim", "1"), "the launch model takes no --dim: it considers all dimensions"),
+        (("--model", "default", "--dim", "1", "--size", "count=3"), f"--size {NOT_FOR_A_FACTOR}"),
+        (("--dim", "1", "--local-size", "64"), "a launch with the local size 64 has no dimension 1"),
+        (("--dim", "3"), "dimension 3 does not exist: 0, 1 or 2"),
         (("--measure", "2", "--no-measure"), "--measure and --no-measure exclude each other"),
     ],
 )
