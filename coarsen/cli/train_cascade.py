@@ -109,7 +109,7 @@ def _learned(wanted: CascadeTraining) -> _Learned:
     found = examples_of(curves, wanted.kernels, processors())
     for text in dict.fromkeys((*data.notes, *found.notes)):
         note(text)
-    renamed = tuple(replace(example, device=model_name(name)) for example in found.examples)
+    renamed = tuple(replace(example, device=model_name(_own_name(wanted, name))) for example in found.examples)
     return _Learned(renamed, data.predicted_on(name), sources)
 
 
@@ -158,6 +158,21 @@ def _measured_devices() -> tuple[str, ...]:
     return tuple(path.stem.removeprefix("synthetic_") for path in synthetic_files())
 
 
+def _own_name(wanted: CascadeTraining, found: str) -> str:
+    """The name of the model: the device's in the data, or the user's for one that nothing else is known of."""
+    same = {wanted.device.strip().casefold(), _known_name(wanted.device).casefold()}
+    return found if found.casefold() in same or _is_known(wanted.device) else wanted.device.strip()
+
+
+def _is_known(device: str) -> bool:
+    """Return True of a device that is here, or that is known without being here."""
+    try:
+        target_of(device)
+    except DeviceError:
+        return device.strip().casefold() in _measured_devices()
+    return True
+
+
 def _name_in(device: str, data: CurveData) -> str:
     """The data's name of a device. Raises InvalidInputError where it has nothing of it."""
     names = dict.fromkeys(curve.device for curve in data.curves)
@@ -165,6 +180,10 @@ def _name_in(device: str, data: CurveData) -> str:
     for wanted in (device.strip(), device.strip().casefold(), _known_name(device)):
         if wanted in alike:
             return alike[wanted]
+    if len(names) == 1 and not _is_known(device):
+        (only,) = names
+        note(f"the data is of {only}: it is taken for that of {device.strip()}")
+        return only
     raise InvalidInputError(
         f"the data has nothing of a device '{device}'{did_you_mean(device, names)}; it has {', '.join(names)}"
     )

@@ -12,6 +12,7 @@ import pytest
 from coarsen.features.identity import kernel_identity
 from coarsen.frontend.lower import lower
 from coarsen.user_models import user_models
+from coarsen.variant.variant_json import variant_from_json
 from tests.cli.conftest import SCALE, Run
 from tests.cli.small_launch_model import store_small_launch_model
 
@@ -105,7 +106,8 @@ def test_along_one_dimension_nothing_else_is_considered(run: Run, tmp_path: Path
 
     def dimensions(*words: str) -> set[int]:
         launches = json.loads(run(*asked, *words).out)["launches"]
-        return {each["dimension"] for launch in launches for each in launch["variant"].get("coarsenings", ())}
+        variants = (variant_from_json(launch["variant"]) for launch in launches)
+        return {each.dimension for variant in variants for each in variant.coarsenings}
 
     assert (dimensions(), dimensions("--dim", "1")) == ({0, 1}, {1})
 
@@ -137,7 +139,7 @@ def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path, tmp_
         (("--model", "default", "--risk", "bold"), f"--risk {NOT_FOR_A_FACTOR}"),
         (("--model", "default", "--dim", "1", "--size", "count=3"), f"--size {NOT_FOR_A_FACTOR}"),
         (("--dim", "1", "--local-size", "64"), "a launch with the local size 64 has no dimension 1"),
-        (("--dim", "3"), "dimension 3 does not exist: 0, 1 or 2"),
+        (("--dim", "3"), "the dimension must be 0, 1 or 2, not 3"),
         (("--measure", "2", "--no-measure"), "--measure and --no-measure exclude each other"),
     ],
 )

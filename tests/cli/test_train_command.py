@@ -109,6 +109,21 @@ def test_a_cascade_of_any_device_is_trained_from_runtimes_and_then_predicts(
     assert coarsen.predict(mt, device="mygpu", model="cascade").training_kernel == "mt"
 
 
+def test_data_of_one_device_may_be_taken_for_another_that_nothing_is_known_of(
+    scale: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    table = tmp_path / "runtimes.csv"
+    table.write_text(TABLE.replace("mygpu", "intel"))
+    trained = run("train", "-d", "my_chip", "--data", table)
+    assert trained.code == 0
+    assert "the data is of intel: it is taken for that of my_chip" in trained.err
+    assert json.loads(run("predict", scale, "-d", "my_chip", "-f", "json").out)["model"] == "my_chip"
+    # What is known to be another device is not.
+    refused = run("train", "-d", "fermi", "--data", table)
+    assert (refused.code, refused.error) == (2, "the data has nothing of a device 'fermi'; it has intel")
+
+
 def test_what_was_trained_goes_before_what_is_shipped(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
