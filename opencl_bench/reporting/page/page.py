@@ -38,27 +38,7 @@ LOOKS = 8
 PASTED = 3
 # Kernels that the chart of gains shows at once.
 CHARTED = 25
-_ROUND = (
-    0.01,
-    0.02,
-    0.05,
-    0.1,
-    0.2,
-    0.5,
-    1.0,
-    1.25,
-    1.5,
-    2.0,
-    3.0,
-    5.0,
-    10.0,
-    20.0,
-    50.0,
-    100.0,
-    200.0,
-    500.0,
-    1000.0,
-)
+_ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 300.0)
 # In per cent of the width.
 _TICKS_APART = 11
 # Of a longer note only the beginning is shown until it is opened.

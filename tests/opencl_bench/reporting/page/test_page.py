@@ -146,7 +146,7 @@ def test_what_looked_faster_than_the_best_is_hollow() -> None:
 
 
 def test_no_mark_lies_beyond_the_last_tick_and_none_beside_the_axis() -> None:
-    for percent, last in ((95, 1.25), (60, 2.0), (11, 10.0), (3, 50.0)):
+    for percent, last in ((95, 1.25), (60, 2.0), (11, 10.0), (3, 50.0), (4, 30.0)):
         report = report_of(Results((compared(1, 100), compared(2, percent)), "here"))
         axis = _bar_axis(report)
         gain = report.gains[0][1].speedup
