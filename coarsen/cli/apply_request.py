@@ -137,16 +137,17 @@ class Request:
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""
         # Imported late: the models load NumPy, which a coarsening by a given factor does without.
-        from coarsen.prediction import default_prediction
+        from coarsen.prediction import KernelPrediction, device_prediction
 
         assert self.device is not None
         if len(self.dimensions) > 1:
             raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
         dimension = Coarsening(1, self.dimensions[0]).dimension
         with naming_file(self.file):
-            predicted = default_prediction(lowered, self.device, dimension)
-        for caution in filter(None, (predicted.reason, predicted.device_note)):
-            note(caution)
+            predicted = device_prediction(lowered, self.device, dimension)
+        if isinstance(predicted, KernelPrediction):
+            for caution in filter(None, (predicted.reason, predicted.device_note)):
+                note(caution)
         note(f"predicted factor {predicted.factor} along dimension {dimension} for {self.device}")
         return predicted.factor
 

@@ -1,4 +1,9 @@
-"""`coarsen predict`: the launch, or the factor, for a device, what to expect of it, and why."""
+"""`coarsen predict`: the launch, or the factor, for a device, what to expect of it, and why.
+
+fermi, kepler, cypress, tahiti         ─▶ the device's cascade
+a device that only a cascade knows     ─▶ that cascade
+else, or where --model names another   ─▶ the launch model, along one dimension with --dim; the default model
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,7 @@ from coarsen.cli.predict_options import (
     Shipped,
 )
 from coarsen.errors import InvalidInputError
-from coarsen.user_models import answers_by_launch_model
+from coarsen.user_models import answers_by_cascade, answers_by_launch_model
 
 
 def predict(
@@ -64,16 +69,19 @@ def predict(
 ) -> None:
     """Predict the best launch of a kernel on a device, which need not be there.
 
-    With a launch model, that is a coarsening and a local size: the speed-up over the launch as it is and over the
-    best uncoarsened local size, and why. With the default model it is a factor along one dimension: the speed-up
-    over factor 1 that each can be expected to give, with an interval, the probability that the next step helps,
-    and why. With --measure the best of a few variants is chosen by running them.
+    Each device has one model that answers, unless --model names another. For fermi, kepler, cypress and tahiti
+    that is the device's published cascade, which gives a factor along one dimension. For other devices it is the
+    launch model, which gives coarsenings and a local size: the speed-up over the launch as it is and over the best
+    uncoarsened local size, and why.
 
-    Example: coarsen predict sgemm.cl --device tahiti --local-size 16x16
+    Where the device is here and the kernel has inputs (KERNEL.toml), the launch model's most promising launches
+    are run, verified and timed, its choice first, and the answer is the best of them.
+
+    Example: coarsen predict sgemm.cl --device tahiti
     """
     local = parsed_local_size(local_size)
-    if store is not None and measure is None:
-        raise InvalidInputError("--store is for --measure")
+    if store is not None and no_measure:
+        raise InvalidInputError("--store keeps what is measured: leave out --no-measure")
     if shipped and models is not None:
         raise InvalidInputError("--shipped and --models FOLDER exclude each other")
     if measure is not None and no_measure:
@@ -81,37 +89,39 @@ def predict(
     folder, dimension = existing_folder("--models", models), checked_dimension(dim or 0)
     wanted = KernelRequest(file, kernel, build_options(define, include, cl_std, build_option), preset)
     own = {"--global-size": global_size, "--size": size, "--risk": risk}
-    if _is_by_launch_model(model, dim, device, folder, shipped):
+    answering = model or _answering(device, folder, shipped=shipped)
+    if answering is ModelName.LAUNCH:
         # Imported late: the other models do without planned work.
         from coarsen.cli.predict_by_launch import LaunchQuestion, predict_by_launch
 
         trials = None if no_measure else measure
-        question = LaunchQuestion(device, local, global_size, tuple(size or ()), risk, folder, shipped, store)
+        along = None if dim is None else dimension
+        sizes = local, global_size, tuple(size or ())
+        question = LaunchQuestion(device, *sizes, risk, folder, shipped, store, along)
         predict_by_launch(question, wanted, trials, measures=not no_measure, output_format=output_format)
         return
     _refuse_options_of_launches(own)
+    if store is not None and measure is None:
+        raise InvalidInputError("--store keeps what is measured: give --measure NUMBER, too")
     # Imported late: the launch model does without the features of the others.
     from coarsen.cli.predict_by_factor import FactorQuestion, predict_by_default, predict_by_published
 
     asked = FactorQuestion(device, dimension, local, folder, shipped)
-    if model is ModelName.CASCADE:
+    if answering is ModelName.CASCADE:
         predict_by_published(asked, wanted, measure, output_format)
     else:
         predict_by_default(asked, wanted, measure, store, output_format)
 
 
-def _is_by_launch_model(
-    model: ModelName | None, dim: int | None, device: str, folder: Path | None, shipped: bool
-) -> bool:
-    """Return True if the launch model is asked for, or answers and nothing asks for another."""
-    if model is ModelName.LAUNCH:
-        if dim is not None:
-            raise InvalidInputError("the launch model takes no --dim: it considers all dimensions")
-        return True
-    return model is None and dim is None and answers_by_launch_model(device, folder, shipped=shipped)
+def _answering(device: str, folder: Path | None, *, shipped: bool) -> ModelName:
+    """The model that answers for a device where none is named."""
+    if answers_by_cascade(device, folder, shipped=shipped):
+        return ModelName.CASCADE
+    by_launch = answers_by_launch_model(device, folder, shipped=shipped)
+    return ModelName.LAUNCH if by_launch else ModelName.DEFAULT
 
 
 def _refuse_options_of_launches(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise InvalidInputError(f"{name} is for the launch model: ask for --model launch, without --dim")
+            raise InvalidInputError(f"{name} is for the launch model: ask for --model launch")
