@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -51,7 +52,7 @@ def launch(description: DeviceDescription, body: str, level: str | None) -> None
         "kernel void adds(volatile global int *lock, volatile global int *total)\n"
         f"{{ int i = get_global_id(0); {body} }}"
     )
-    asked = {} if level is None else {"factor": 4, "level": level}
+    asked: dict[str, Any] = {} if level is None else {"factor": 4, "level": level}
     program = Program(context, source, **asked).build()
     memory = [cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros(1, np.int32)) for _ in range(2)]
     program.adds(queue, (1024,), (32,), *memory)
