@@ -2,7 +2,7 @@
 
 Codes are stable: `sub-group`, `collective`, `device-enqueue`, `pipe`, `indirect-call`, `inline-assembly`,
 `irreducible`, `endless-loop`, `program-scope-variable`, `unsupported-instruction`, `unsupported-call`. Elsewhere:
-`recursion` (front end), `endless-loop` and `barrier-in-divergent-region` (regions).
+`recursion` (front end), `endless-loop` and `barrier-in-divergent-region` (regions), `waits-for-another` (waits).
 """
 
 from __future__ import annotations

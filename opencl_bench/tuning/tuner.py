@@ -34,6 +34,7 @@ from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_o
 from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
 from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, LaunchSearch
+from coarsen.opencl_bench.tuning.launch_space import without_refused
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.methods import (
     compiling_method,
@@ -79,6 +80,7 @@ def tune_launch(
         RefusalError: the kernel can't be coarsened at all.
     """
     benchmark = find_benchmark(launch.description)
+    space = without_refused(space, benchmark)
     rows = MemoryRows()
     with tuning_processes(launch, deadline) as processes:
         if settings.distinct:
