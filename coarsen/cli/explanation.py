@@ -44,8 +44,9 @@ def explained(
 ) -> ExplainedKernel:
     """Explain a kernel along the dimension and at the level of each coarsening.
 
-    `path` is the file that `unit` is compiled from. Where `distinct` is true, say also what is kept in registers if arguments point to distinct memory. Lines are
-    marked with what came of them in `coarsened`, if that is given. What memory accesses cost is said `for_gpu`.
+    `path` is the file that `unit` is compiled from. Where `distinct` is true, say also what is kept in registers
+    if arguments point to distinct memory. Lines are marked with what came of them in `coarsened`, if that is
+    given. What memory accesses cost is said `for_gpu`.
 
     Raises:
         InvalidInputError: it isn't clear which kernel is meant.
