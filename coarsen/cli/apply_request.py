@@ -45,6 +45,18 @@ class Request:
     device_kind: DeviceKind | None = None
     local_size: tuple[int, int, int] | None = None
     arrays: tuple[ArrayPlan, ...] = ()
+    compiled: TranslationUnit | None = None
+
+    def for_each_kernel(self) -> list[Request]:
+        """Return the request for the kernel that is named, or where none is for each of the file, in its order.
+
+        Raises:
+            InvalidInputError: the file can't be read.
+        """
+        names = self.unit.kernels if self.kernel is None else ()
+        if len(names) < 2:
+            return [self]
+        return [replace(self, kernel=name, compiled=self.unit) for name in names]
 
     @cached_property
     def memory_device(self) -> MemoryDevice:
@@ -78,20 +90,24 @@ class Request:
     @cached_property
     def unit(self) -> TranslationUnit:
         """Return the file, compiled. Raises InvalidInputError if it can't be read."""
-        return compile_source(self.file, self.options, self.macros)
+        return self.compiled or compile_source(self.file, self.options, self.macros)
+
+    def check(self) -> None:
+        """Raise InvalidInputError for neither factors nor a device, or both, or a bad factor."""
+        if bool(self.factors) == (self.device is not None):
+            both = ", but not both" if self.factors else ""
+            raise InvalidInputError(f"give --factor, or --device to have the factor predicted{both}")
+        if self.factors:
+            self._variant(self.factors)
 
     def lowered(self, observer: Observer) -> LaidOutKernel:
         """Lower the kernel and lay its arrays out, once for the prediction and the coarsening.
 
         Raises:
-            InvalidInputError: neither factors nor a device, or both; the kernel can't be read.
+            InvalidInputError: as `check`; the kernel can't be read.
             RefusalError: the kernel can't be lowered, or laid out so; it names the file.
         """
-        if bool(self.factors) == (self.device is not None):
-            both = ", but not both" if self.factors else ""
-            raise InvalidInputError(f"give --factor, or --device to have the factor predicted{both}")
-        if self.factors:
-            self._variant(self.factors)  # A bad one is named before the kernel is read.
+        self.check()
         with naming_file(self.file):
             with observer.stage("lower"):
                 unit = self.unit

@@ -7,12 +7,16 @@ else, or where --model names another   ─▶ the launch model, along one dimens
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from coarsen.cli.bench_options import PresetName
 from coarsen.cli.folders import existing_folder
+from coarsen.cli.kernel_input import KERNEL_SUFFIXES, kernels_of
 from coarsen.cli.local_size import parsed_local_size
+from coarsen.cli.messages import say
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
@@ -24,7 +28,7 @@ from coarsen.cli.options import (
     build_options,
     checked_dimension,
 )
-from coarsen.cli.output import Format
+from coarsen.cli.output import Format, print_line
 from coarsen.cli.predict_input import KernelRequest
 from coarsen.cli.predict_options import (
     ArgumentSizes,
@@ -41,7 +45,7 @@ from coarsen.cli.predict_options import (
     Risk,
     Shipped,
 )
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.user_models import answers_by_cascade, answers_by_launch_model
 
 
@@ -87,7 +91,7 @@ def predict(
     if measure is not None and no_measure:
         raise InvalidInputError("--measure and --no-measure exclude each other")
     folder, dimension = existing_folder("--models", models), checked_dimension(dim or 0)
-    wanted = KernelRequest(file, kernel, build_options(define, include, cl_std, build_option), preset)
+    request = KernelRequest(file, kernel, build_options(define, include, cl_std, build_option), preset)
     own = {"--global-size": global_size, "--size": size, "--risk": risk}
     answering = model or _answering(device, folder, shipped=shipped)
     if answering is ModelName.LAUNCH:
@@ -98,7 +102,10 @@ def predict(
         along = None if dim is None else dimension
         sizes = local, global_size, tuple(size or ())
         question = LaunchQuestion(device, *sizes, risk, folder, shipped, store, along)
-        predict_by_launch(question, wanted, trials, measures=not no_measure, output_format=output_format)
+        ask = partial(
+            predict_by_launch, question, trials=trials, measures=not no_measure, output_format=output_format
+        )
+        _ask_of_each(ask, request, output_format, measure)
         return
     _refuse_options_of_launches(own)
     if store is not None and measure is None:
@@ -108,9 +115,42 @@ def predict(
 
     asked = FactorQuestion(device, dimension, local, folder, shipped)
     if answering is ModelName.CASCADE:
-        predict_by_published(asked, wanted, measure, output_format)
+        ask = partial(predict_by_published, asked, measure=measure, output_format=output_format)
     else:
-        predict_by_default(asked, wanted, measure, store, output_format)
+        ask = partial(predict_by_default, asked, measure=measure, store=store, output_format=output_format)
+    _ask_of_each(ask, request, output_format, measure)
+
+
+def _ask_of_each(
+    ask: Callable[[KernelRequest], None], request: KernelRequest, output_format: Format, measure: int | None
+) -> None:
+    """Ask about the kernel that is named, or about each of the file; a refusal stops none of the others.
+
+    Raises:
+        InvalidInputError: there are several, and the answer is one piece of JSON, or measured.
+        RefusalError: the last one, after all have been asked about.
+    """
+    path = Path(request.word)
+    is_file = path.suffix in KERNEL_SUFFIXES and path.exists() and measure is None
+    names = kernels_of(path, request.kernel, request.options) if is_file else (request.kernel,)
+    if len(names) == 1:
+        ask(request)
+        return
+    if output_format is Format.JSON:
+        listed = ", ".join(map(str, names))
+        raise InvalidInputError(f"--format json tells of one kernel, choose one with -k: {listed}")
+    refusals: list[RefusalError] = []
+    for number, name in enumerate(names):
+        if number:
+            print_line()
+        try:
+            ask(replace(request, kernel=name))
+        except RefusalError as refusal:
+            refusals.append(refusal)
+    for refusal in refusals[:-1]:
+        say("error", str(refusal))
+    if refusals:
+        raise refusals[-1]
 
 
 def _answering(device: str, folder: Path | None, *, shipped: bool) -> ModelName:
