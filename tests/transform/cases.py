@@ -198,6 +198,15 @@ CASES = (
         (24,),
         lambda rng, n: [integers(rng, n), zeros(n), LocalMemory(4)],
     ),
+    *(
+        Case(
+            name,
+            (192,),
+            (48,),
+            lambda rng, n: [integers(rng, n), zeros(n), np.int32(100)],
+        )
+        for name in ("tail_behind_barrier", "store_behind_barrier")
+    ),
     Case(
         "event_chain",
         (96,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
-# Both ways to double are the same once the code is in normal form.
+# What one way computes in addition is gone once the code is in normal form.
 KERNEL = """\
 #pragma coarsen range 1,2,1
 #define WAY 1
@@ -27,13 +28,11 @@ KERNEL = """\
 kernel void twice(global float *values, int count)
 {
     int item = get_global_id(0);
-#if WAY == 1
-    if (item < count)
-        values[item] += values[item];
-#else
-    if (count > item)
-        values[item] = values[item] + values[item];
+#if WAY == 2
+    int unused = item * count;
 #endif
+    if (item < count)
+        values[item] *= 2.0f;
 }
 """
 DESCRIPTION = """\
@@ -104,4 +103,4 @@ def test_tuning_chooses_among_different_codes(described: Path, device: DeviceDes
         tuned = tune_over_inputs(described, device, store, settings)
     coarsened = [version for version in tuned.times.versions if version.is_coarsened]
     assert coarsened
-    assert {version.definitions for version in coarsened} == {(("WAY", "1"),)}
+    assert len({replace(version, definitions=()) for version in coarsened}) == len(coarsened)
