@@ -28,10 +28,11 @@ class Settings:
 
 
 class _OneLine(logging.Formatter):
-    """`coarsen: warning: message`."""
+    """`coarsen: warning: message`; of an error that did not end the command, its traceback below."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"coarsen: {_WORDS.get(record.levelno, 'error')}: {printable(record.getMessage())}"
+        line = f"coarsen: {_WORDS.get(record.levelno, 'error')}: {printable(record.getMessage())}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
 class _Once(logging.Filter):

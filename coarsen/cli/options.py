@@ -32,6 +32,7 @@ def _set_quiet(value: bool) -> bool:
 def _set_debug(context: typer.Context, value: bool) -> bool:
     if value:
         context.ensure_object(Settings).debug = True
+        set_level(logging.DEBUG)
     return value
 
 

@@ -208,6 +208,7 @@ class TuningAdvisor:
             return self._not_tuned(key.kernel, str(error))
         except Exception as error:
             # The program must not end of it.
+            _log.debug("the kernel %s can't be tuned", key.kernel, exc_info=error)
             return self._not_tuned(key.kernel, f"this is a bug in coarsen: {type(error).__name__}: {error}")
         choice = choice_of(tuned, key, device)
         kept = remember(choice, settings.store)

@@ -8,6 +8,7 @@ are there when the script has ended.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import Advice, AdviceRequest
 
 INTERRUPTED = 130
+
+_log = logging.getLogger("coarsen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ class RunAdvisor:
             raise
         except Exception as error:
             # The program must not end of it: it knows nothing of this.
+            _log.debug("nothing can be said of a launch of %s", request.kernel, exc_info=error)
             raise InternalError(f"this is a bug in coarsen: {type(error).__name__}: {error}") from error
         self._table.note(request, known)
         return self._advisor.advice_of(known)
