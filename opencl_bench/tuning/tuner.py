@@ -279,20 +279,16 @@ def _confirmed(
     return confirmed
 
 
-class _TooShortError(DeviceError):
-    """The time was over before anything was found out."""
-
-
 @contextmanager
 def _in_time(deadline: Deadline, when: str) -> Iterator[None]:
     """Raise DeviceError for what went wrong since no time was left: that no process answered, for one."""
     try:
         yield
     except (DeviceError, InvalidInputError) as error:
-        if isinstance(error, _TooShortError) or not deadline.is_over:
+        if str(error).startswith(TIME_OVER) or not deadline.is_over:
             raise
         raise _too_short(deadline, when) from error
 
 
-def _too_short(deadline: Deadline, when: str) -> _TooShortError:
-    return _TooShortError(f"the time was over {when}: give it more than {deadline.seconds:.3g} s")
+def _too_short(deadline: Deadline, when: str) -> DeviceError:
+    return DeviceError(f"{TIME_OVER} {when}: give it more than {deadline.seconds:.3g} s")
