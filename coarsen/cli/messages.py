@@ -27,7 +27,7 @@ class Settings:
 
 
 class _OneLine(logging.Formatter):
-    """`coarsen: warning: message`."""
+    """`coarsen: warning: message`; of an error that did not end the command, its traceback below."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = f"coarsen: {_WORDS.get(record.levelno, 'error')}: {printable(record.getMessage())}"

@@ -33,6 +33,8 @@ _log = logging.getLogger("coarsen")
 
 INTERRUPTED = 130
 
+_log = logging.getLogger("coarsen")
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyopencl
@@ -31,7 +31,7 @@ SortedArguments: TypeAlias = tuple[tuple[Argument, ...], tuple[Argument, ...]]
 
 _NUMBERS = (np.number, np.bool_, bytes)
 # Kinds of objects on the device, and what makes another object of the same that the driver keeps as long.
-_RETAINED: tuple[tuple[type, Any], ...] = (
+_RETAINED: tuple[tuple[Any, Any], ...] = (
     (pyopencl.MemoryObjectHolder, pyopencl.MemoryObject.from_int_ptr),
     (pyopencl.Sampler, pyopencl.Sampler.from_int_ptr),
     (pyopencl.CommandQueue, pyopencl.CommandQueue.from_int_ptr),
@@ -145,7 +145,8 @@ class SetArguments:
         value = self._by_index[index]
         if value is not None and not isinstance(value, pyopencl.MemoryObjectHolder):
             raise LookupError(index)
-        return value
+        # PyOpenCL's annotation knows what all memory objects have of some classes alone.
+        return cast("pyopencl.MemoryObject | None", value)
 
     def copy(self) -> SetArguments:
         """Return the same arguments, for another kernel object."""
@@ -194,7 +195,8 @@ def _is_below(value: Argument, limit: int) -> bool:
         return False
     if not isinstance(value, pyopencl.MemoryObjectHolder):
         return True
-    if value.size >= limit:
+    memory: Any = value
+    if memory.size >= limit:
         return False
-    whole = value.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
-    return whole is None or whole.size < limit
+    whole = memory.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    return whole is None or bool(whole.size < limit)

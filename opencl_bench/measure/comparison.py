@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from coarsen.ir.kernel import WrittenArgument
 from coarsen.opencl_bench.measure.rounding import rounding_tolerance, typical_magnitude
-from coarsen.opencl_bench.records.code import Code, WrittenArgument
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, BufferArgument, Launch, Workload
 
 # Elements that are compared at once: intermediate results then stay in a processor's cache.

@@ -11,12 +11,13 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from coarsen.ir.kernel import WrittenArgument
 from coarsen.opencl_bench.measure.comparison import compare, is_same, padding_of, without_padding
 from coarsen.opencl_bench.measure.laid_out import Arrangements, LaidOutExecutor, arrangements_of
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.measure.placement import Oracle, Placement
 from coarsen.opencl_bench.measure.timing import Timed, TimedRun, interleaved
-from coarsen.opencl_bench.records.code import Code, WrittenArgument
+from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Workload
 from coarsen.opencl_bench.workloads.clock import Clock

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from coarsen.errors import InvalidInputError
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.kernel import AddedArgument, WrittenArgument
 from coarsen.variant.data_layout import Arrangement, ArrayLayout, Order
 from coarsen.variant.placement import Place, PlacedArgument
 from coarsen.variant.records import RecordType
@@ -51,23 +51,6 @@ class LaidArgument:
         if self.shape and self.shape != shape:
             raise InvalidInputError(f"{self.argument} is of the shape {shape}, and the code of {self.shape}")
         return Arrangement(RecordType.parse(self.record), ArrayLayout.parse(self.layout), shape, order)
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenArgument:
-    """A pointer argument through which a kernel may write.
-
-    Attributes:
-        kernel: whose argument it is.
-        index: among the kernel's arguments.
-        period: the bytes after which what is there has the same form.
-        padding: the bytes of each period that no store gives a value, and which are no result.
-    """
-
-    kernel: str
-    index: int
-    period: int = 1
-    padding: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import Kernel, WrittenArgument
 from coarsen.opencl_bench.measure.machine import BuildError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.records.code import Code, Form, LaidArgument, WrittenArgument
+from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
 from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark

@@ -15,6 +15,7 @@ from coarsen.cli.main import COMMANDS
 from coarsen.cli.run_options import byte_count
 from coarsen.cli.run_report import report_lines
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.drop_in import measured_launch
 from coarsen.drop_in.launch_table import LaunchRow
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
@@ -134,6 +135,22 @@ def test_the_report_as_json(run: Run, tmp_path: Path, index: str, store: Path) -
 def test_quiet(run: Run, tmp_path: Path, index: str) -> None:
     outcome = run("run", "-q", written(tmp_path, SCALE), index)
     assert (outcome.code, outcome.out, outcome.err) == (0, "right\n", "")
+
+
+def test_the_traceback_of_a_bug_is_shown_where_it_is_asked_for(
+    run: Run, tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_arguments: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(measured_launch, "tune_request", failing)
+    path = written(tmp_path, SCALE)
+    silent, outspoken = run("run", "--tune", path, index), run("run", "--tune", "--debug", path, index)
+    assert (silent.code, silent.out) == (outspoken.code, outspoken.out) == (0, "right\n")
+    for outcome in (silent, outspoken):
+        assert "this is a bug in coarsen: ZeroDivisionError: a bug" in outcome.err
+    assert "Traceback" not in silent.err
+    assert "coarsen: debug: the kernel scale can't be tuned\nTraceback (most recent call last):" in outspoken.err
 
 
 def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, store: Path) -> None:

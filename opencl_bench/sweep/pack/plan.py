@@ -12,9 +12,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.kernel import AddedArgument, WrittenArgument
 from coarsen.opencl_bench.measure.environment import Versions
-from coarsen.opencl_bench.records.code import Code, Form, LaidArgument, WrittenArgument
+from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.variant.placement import PlacedArgument

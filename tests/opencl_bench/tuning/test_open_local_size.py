@@ -146,16 +146,17 @@ kernel void add(global float *sum)
 
 
 @pytest.mark.compiled_devices
-@pytest.mark.parametrize("extents", [(512, 512), (74, 73), (2016,), (4099,), (16, 8, 9)])
+@pytest.mark.parametrize("extents", [(512, 512), (74, 73), (4099,), (16, 8, 9)])
 def test_launches_of_any_dimensions_and_sizes_are_tuned_without_one(
     device: DeviceDescription, extents: tuple[int, ...]
 ) -> None:
     content = CapturedBuffer(np.arange(math.prod(extents), dtype=np.float32).view(np.uint8))
     launch = CapturedLaunch(IN_ROWS, (), "add", extents, (), (content,))
-    settings = Tune(seconds=200, trials=7)
+    # One trial more than the search has to begin with: the model is asked.
+    settings = Tune(seconds=200, trials=8, levels=("item",))
     found = tune_captured(launch, device, DEFAULT, False, settings, Deadline(settings.seconds))
     assert (found.local_size, found.wrong, found.failed) == (None, (), 0)
-    assert found.trials == 7
+    assert found.trials == 8
 
 
 @pytest.mark.compiled_devices

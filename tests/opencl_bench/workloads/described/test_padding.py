@@ -11,10 +11,11 @@ import pytest
 from coarsen.codec import decoded, encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import WrittenArgument
 from coarsen.opencl_bench.measure.comparison import padding_of, without_padding
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.measure.session import Session, Slot
-from coarsen.opencl_bench.records.code import Code, WrittenArgument, code_from_json
+from coarsen.opencl_bench.records.code import Code, code_from_json
 from coarsen.opencl_bench.sweep.compile_service import CompileService
 from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, Packed, PackPlan
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument, Launch
