@@ -235,9 +235,9 @@ class TuningAdvisor:
         except Exception as error:
             # The program must not end of it.
             return self._failed(key.kernel, error)
-        say_ending(str(tuned), settings)
         if tuned.doubt:
             return self._not_tuned(key.kernel, tuned.doubt)
+        say_ending(str(tuned), settings)
         choice = choice_of(tuned, key, device)
         kept = remember(choice, settings.store)
         if kept.reason:

@@ -58,13 +58,13 @@ def tune(
         settings: how to tune; `coarsen.Tune()` if None.
 
     Returns:
-        What was found, also if nothing is faster; on a busy machine nothing is certain, which its `doubt` says, and
+        What was found, also if nothing is faster. Where the machine is too busy to tell, its `doubt` says so, and
         nothing is remembered.
 
     Raises:
         InvalidInputError: the launch can't be tuned: it can't be captured, or the program is from no source.
-        DeviceError: the queue does not come to its end; the device can't be opened a second time; the time was over
-            before anything was found out, which is remembered.
+        DeviceError: the queue does not come to its end; the device can't be opened a second time; the time was
+            over before anything was found out, which is remembered.
         VerificationError: the launch does not give the same results twice.
         RefusalError: the kernel can't be coarsened.
     """
