@@ -176,7 +176,7 @@ class TuningAdvisor:
         return Known(choice, f"remembered from {choice.found_at[:10]}")
 
     def _without_result(self, choice: RememberedChoice) -> Known | None:
-        """What follows from a tuning whose time was over; None where there is more time now."""
+        """Return what follows from a tuning whose time was over; None where there is more time now."""
         reason = (
             f"its tuning had no result in {choice.seconds:.3g} s ({choice.found_at[:10]}); "
             f"with more it is tried again: --seconds, or coarsen.Tune(seconds={2 * choice.seconds:.3g})"
@@ -235,9 +235,9 @@ class TuningAdvisor:
         except Exception as error:
             # The program must not end of it.
             return self._failed(key.kernel, error)
-        say_ending(str(tuned), settings)
         if tuned.doubt:
             return self._not_tuned(key.kernel, tuned.doubt)
+        say_ending(str(tuned), settings)
         choice = choice_of(tuned, key, device)
         kept = remember(choice, settings.store)
         if kept.reason:

@@ -58,7 +58,7 @@ def tune(
         settings: how to tune; `coarsen.Tune()` if None.
 
     Returns:
-        What was found, also if nothing is faster. On a busy machine nothing is certain: its `doubt` says so, and
+        What was found, also if nothing is faster. Where the machine is too busy to tell, its `doubt` says so, and
         nothing is remembered.
 
     Raises:
@@ -115,30 +115,19 @@ def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopenc
         if len(kernels) != 1:
             names = ", ".join(kernel.function_name for kernel in kernels)
             raise InvalidInputError(f"say which kernel of the program to tune: {names}")
-        # Those of PyOpenCL's own programs don't know their source.
-        return pyopencl.Kernel(kernel_or_program, kernels[0].function_name)
+        return kernels[0]
     return kernel_or_program
 
 
 def _text_of(kernel: pyopencl.Kernel, device: pyopencl.Device) -> tuple[str, tuple[str, ...]]:
     """The source of a kernel's program, and its build options. Raises InvalidInputError where there is none."""
-    try:
-        program: Any = kernel.program
-        # A program from PyOpenCL's cache of binaries has no source, but its kernels keep what it was made from.
-        kept = getattr(program, "_text", None) or getattr(kernel, "_source", None)
-    except TypeError:  # PyOpenCL's own, for those that `all_kernels` and `clone` make
-        raise _unknown_source(kernel) from None
-    source = kept if kept is not None else program.get_info(pyopencl.program_info.SOURCE)
-    if isinstance(source, bytes):
-        source = source.decode(errors="replace")
+    program: Any = kernel.program
+    source = getattr(program, "_text", None) or getattr(program, "_source", None)
+    if source is None:
+        source = program.get_info(pyopencl.program_info.SOURCE)
     if not isinstance(source, str) or not source.strip():
-        raise _unknown_source(kernel)
+        raise InvalidInputError(
+            f"the source of the kernel '{kernel.function_name}' is not known: make its program from OpenCL C"
+        )
     options = cast("str", program.get_build_info(device, pyopencl.program_build_info.OPTIONS))
     return source, device_options(options)
-
-
-def _unknown_source(kernel: pyopencl.Kernel) -> InvalidInputError:
-    return InvalidInputError(
-        f"the source of the kernel '{kernel.function_name}' is not known: make its program from OpenCL C, and the "
-        "kernel by pyopencl.Kernel(program, name)"
-    )

@@ -183,8 +183,8 @@ def test_a_lost_device_does_not_end_the_other_sweeps(tmp_path: Path, run: Run, s
     assert outcome.code == 4
     first, second = outcome.err.splitlines()
     assert first == "coarsen: error: mt on intel: the device can't be opened"
-    bug = "coarsen: error: sobel on intel: this is a bug in coarsen: ZeroDivisionError: division by zero"
-    assert second.startswith(f"{bug}; report it with this file: ")
+    said = "coarsen: error: sobel on intel: this is a bug in coarsen: ZeroDivisionError: division by zero"
+    assert second.startswith(f"{said}; report it with this file: ")
     assert "2 rows; 2 of them measured now" in outcome.out
     kernels = [line.split()[0] for line in outcome.out.splitlines()[1:4]]
     assert kernels == ["mt", "sobel", "reduce"]

@@ -88,7 +88,7 @@ def test_the_help_of_each_command(command: str, run: Run) -> None:
             *("-d, --device NAME", "--preset NAME", "--seed NUMBER", "--factors N,...", "--strides N,..."),
             *("--dims N,...", "--local-sizes SIZE,...", "-D, --define NAME=VALUE,...", "--form <opencl_c|spirv>"),
             *("--repetitions NUMBER", "--quick", "--cold-cache", "--timeout-multiple NUMBER", "--store URL|FILE"),
-            *("--again <nothing|failed|everything>", "--scheduler ADDRESS", "-o, --output FILE"),
+            *("--again <nothing|failed|uncertain|everything>", "--scheduler ADDRESS", "-o, --output FILE"),
             *("--tls-ca-file FILE", "--tls-cert FILE", "--tls-key FILE", "--trust-network"),
             *("-f, --format <table|json>", "coarsen bench init", "coarsen bench pack"),
         ),

@@ -178,7 +178,7 @@ def test_what_is_uncertain_is_timed_in_more_processes_while_there_is_time(
 ) -> None:
     measurer = Measurer({FOUR: ratios})
     confirmed = {FOUR: tuple(row(FOUR, ratio) for ratio in ratios[:PROCESSES])}
-    again: Any = confirm_again(confirmed, OWN, lambda: [measurer] * PROCESSES, Deadline(seconds))  # type: ignore[arg-type, return-value]
+    again: Any = confirm_again(confirmed, OWN, lambda: [measurer] * PROCESSES, Deadline(seconds))  # type: ignore[list-item]
     assert [invocation for invocation, _ in measurer.asked] == list(range(PROCESSES, processes))
     assert len(again[FOUR]) == processes
     assert decide(again, OWN).choice == choice
