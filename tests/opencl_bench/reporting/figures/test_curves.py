@@ -274,3 +274,13 @@ def test_frames_are_left_as_they_are() -> None:
     before = rows.copy()
     draw_curves(rows)
     pd.testing.assert_frame_equal(rows, before)
+
+
+def test_what_another_layout_gains_is_no_point_of_the_kernel_as_it_is() -> None:
+    rows = [
+        row("mt", 1),
+        row("mt", 2, 1.2),
+        row("mt", 1, 1.9, arrays="bodies as soa", configuration="bodies as soa"),
+    ]
+    points = curve_points(frame_of(rows)).set_index("factor")
+    assert points["speedup"].to_dict() == {1: 1.0, 2: 1.2}
