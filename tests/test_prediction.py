@@ -168,7 +168,7 @@ def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch, model
 
 
 def test_a_prediction_is_one_line_in_a_list_and_a_table_when_printed() -> None:
-    found = coarsen.predict(SGEMM, device="pocl", local_size=(16, 16))
+    found = coarsen.predict(SGEMM, device="pocl", model="default", local_size=(16, 16))
     assert repr(found) == f"<KernelPrediction: {str(found).splitlines()[0]}>"
     assert repr(found).startswith("<KernelPrediction: sgemm on pocl along dimension 0: factor ")
     lines = str(found).splitlines()
