@@ -67,6 +67,11 @@ _ANY_FACTOR = 2
 # The version that every implementation builds a program for if none is named.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 
+_SHORT_LOOP = (
+    "a short loop in lock-step, which work-items leave at different times: Intel's CPU compiler gets some of these "
+    "wrong, and --device-kind cpu avoids them"
+)
+
 _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxyType(
     {
         Form.CL: lambda coarsened: coarsened.opencl_c,
@@ -239,6 +244,9 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
     assumed = [with_file(assumption, request.file) for assumption in coarsened.assumptions]
     for sentence in (*kept_to, *assumed, *added, *built):
         note(sentence)
+    if request.transforms.device_kind is DeviceKind.ANY and emit is not Form.PTX:
+        for place in dict.fromkeys(place for plan in coarsened.plans for place in plan.short_loops_in_lock_step()):
+            note(with_file("".join((f"{place}: " if place else "", _SHORT_LOOP)), request.file))
     if output is not None and isinstance(content, str):
         mark = ";" if emit is Form.LL else "//"
         notes = (*kept_to, *coarsened.assumptions, *added, *built)

@@ -115,19 +115,30 @@ def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopenc
         if len(kernels) != 1:
             names = ", ".join(kernel.function_name for kernel in kernels)
             raise InvalidInputError(f"say which kernel of the program to tune: {names}")
-        return kernels[0]
+        # Those of PyOpenCL's own programs don't know their source.
+        return pyopencl.Kernel(kernel_or_program, kernels[0].function_name)
     return kernel_or_program
 
 
 def _text_of(kernel: pyopencl.Kernel, device: pyopencl.Device) -> tuple[str, tuple[str, ...]]:
     """The source of a kernel's program, and its build options. Raises InvalidInputError where there is none."""
-    program: Any = kernel.program
-    source = getattr(program, "_text", None) or getattr(program, "_source", None)
-    if source is None:
-        source = program.get_info(pyopencl.program_info.SOURCE)
+    try:
+        program: Any = kernel.program
+        # A program from PyOpenCL's cache of binaries has no source, but its kernels keep what it was made from.
+        kept = getattr(program, "_text", None) or getattr(kernel, "_source", None)
+    except TypeError:  # PyOpenCL's own, for those that `all_kernels` and `clone` make
+        raise _unknown_source(kernel) from None
+    source = kept if kept is not None else program.get_info(pyopencl.program_info.SOURCE)
+    if isinstance(source, bytes):
+        source = source.decode(errors="replace")
     if not isinstance(source, str) or not source.strip():
-        raise InvalidInputError(
-            f"the source of the kernel '{kernel.function_name}' is not known: make its program from OpenCL C"
-        )
+        raise _unknown_source(kernel)
     options = cast("str", program.get_build_info(device, pyopencl.program_build_info.OPTIONS))
     return source, device_options(options)
+
+
+def _unknown_source(kernel: pyopencl.Kernel) -> InvalidInputError:
+    return InvalidInputError(
+        f"the source of the kernel '{kernel.function_name}' is not known: make its program from OpenCL C, and the "
+        "kernel by pyopencl.Kernel(program, name)"
+    )

@@ -243,3 +243,22 @@ kernel void scale(global int *x)
     )
     result = run("apply", str(path), "--factor", "2", "-D", "IMPL=0")
     assert result.code == 2 and result.error.startswith(f"{path}:1: 'rows' is defined nowhere in the source")
+
+
+@pytest.mark.parametrize(
+    ("words", "is_warned"),
+    [((), True), (("--device-kind", "cpu"), False), (("--lock-step", "never"), False), (("--emit", "ptx"), False)],
+)
+def test_short_loops_in_lock_step_are_told(
+    words: tuple[str, ...], is_warned: bool, tmp_path: Path, run: Run
+) -> None:
+    file = tmp_path / "twice.cl"
+    file.write_text(
+        "kernel void twice(global const uint *data, global uint *out)\n{\n"
+        "    uint id = get_global_id(0), p = 1;\n"
+        "    for (uint i = 0; i < data[id] % 7u; i++)\n        p = 2 * i;\n    out[id] = p;\n}\n"
+    )
+    outcome = run("apply", file, "--factor", 2, *words)
+    assert outcome.code == 0
+    assert ("twice.cl:4:" in outcome.err) == is_warned
+    assert ("Intel's CPU compiler gets some of these wrong" in outcome.err) == is_warned
