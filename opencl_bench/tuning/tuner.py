@@ -260,7 +260,8 @@ def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
 def _measured_own(processes: TuningProcesses, context: SweepContext, own: Variant) -> tuple[Measurement, float]:
     """Time the launch as it is; return its row, and the seconds that it took to open the process.
 
-    Raises VerificationError, InvalidInputError or DeviceError where it can't be the measure of others.
+    Raises VerificationError, InvalidInputError or DeviceError where it can't be the measure of others;
+    TimeOverError where it took too long for what all may take.
     """
     begun = time.monotonic()
     opened = processes.opened(context.process)
@@ -273,6 +274,9 @@ def _measured_own(processes: TuningProcesses, context: SweepContext, own: Varian
         raise VerificationError(f"the kernel as it is does not give the same results twice: {row.reason}")
     if row.invalidity is Invalidity.COMPILE:
         raise InvalidInputError(f"the kernel as it is: {row.reason}")
+    if row.invalidity is Invalidity.TIMEOUT:
+        # Its limits are shares of the seconds that all may take.
+        raise TimeOverError(f"the kernel as it is: {row.reason}")
     if row.invalidity is not Invalidity.CORRECT:
         raise VerificationError(f"the kernel as it is, against which others are verified: {row.reason}")
     return row, opening_seconds
