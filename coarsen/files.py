@@ -7,6 +7,7 @@ import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -80,7 +81,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[BufferedReader]:
     """Open a regular file, or a link to one, to read it: a pipe may never begin, and a device never end.
 
     Raises:
