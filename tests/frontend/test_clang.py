@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend import clang
 from coarsen.frontend.lower import lower
+from coarsen.runtime.text_cache import versions
 
 KERNEL = "kernel void store(global int *out) { out[get_global_id(0)] = 1; }"
 
@@ -93,3 +96,44 @@ def test_clang_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     waiting = script(tmp_path / "clang", "exec sleep 20")
     with pytest.raises(InvalidInputError, match="did not come to an end"):
         clang.Clang((str(waiting),), "PATH", has_base_header=True).run(["-"])
+
+
+def test_no_other_package_is_needed_for_the_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs compile, and what coarsens them is known, where the wheel of PoCL isn't installed."""
+    found = importlib.util.find_spec
+
+    def without_pocl(name: str, package: str | None = None) -> object:
+        return None if name.startswith("pocl") else found(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without_pocl)
+    monkeypatch.delenv("COARSEN_CLANG", raising=False)
+    clang._find_clang.cache_clear()
+    versions._installed.cache_clear()
+    opened = clang.find_clang().run(["-x", "cl", *clang.find_clang().header_options, "-M", "-"], KERNEL).stdout
+    assert str(clang.HEADERS / "opencl-c-base.h") in opened
+    assert opened.count(".h") == 1
+    assert lower(KERNEL).name == "store"
+    assert versions.versions() is not None
+    assert not any("pocl" in name for name in versions.versions() or {})
+
+
+@pytest.mark.parametrize("standard", ["CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0", "CLC++1.0", "CLC++2021"])
+@pytest.mark.parametrize("further", [[], ["-include", str(clang.HEADERS / "opencl-c-further.h")]])
+def test_headers_compile_without_a_warning(standard: str, further: list[str]) -> None:
+    own = clang.find_clang()
+    options = ["-x", "cl", f"-cl-std={standard}", "-target", "spir64-unknown-unknown", "-fsyntax-only", "-Wall"]
+    result = own.run([*options, "-Wsystem-headers", *own.header_options, *further, "-"], KERNEL)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_changed_header_is_another_toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "package"
+    shutil.copytree(versions.PACKAGE / "frontend", folder / "frontend")
+    for other in versions.FOLDERS:
+        (folder / other).mkdir(exist_ok=True)
+        (folder / other / "module.py").write_text("")
+    monkeypatch.setattr(versions, "PACKAGE", folder)
+    before = versions._hash_of_code()
+    with (folder / "frontend" / "headers" / "opencl-c-base.h").open("a") as stream:
+        stream.write("// changed\n")
+    assert versions._hash_of_code() != before
