@@ -68,8 +68,8 @@ _ANY_FACTOR = 2
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 
 _SHORT_LOOP = (
-    "a short loop in lock-step, which work-items leave at different times: Intel's CPU compiler gets some of these "
-    "wrong, and --device-kind cpu avoids them"
+    "a short loop in lock-step, which work-items leave at different times: Intel's CPU compiler gets some of these"
+    " wrong, and --device-kind cpu avoids them"
 )
 
 _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxyType(
