@@ -103,7 +103,9 @@ def variants_as_data(measured: MeasuredVariants, store: str) -> dict[str, object
 
 def _verdict(kernel: MeasuredKernel, measured: MeasuredVariants) -> Iterator[str]:
     best = measured.best
-    if best.variant == measured.own:
+    if measured.doubtful is not None:
+        yield f"As it is: {measured.doubtful.doubt}"
+    elif best.variant == measured.own:
         yield "None of the measured variants is faster than the launch as it is"
     elif best.speedup is not None:
         times = "in one process" if not best.processes else f"in {best.processes} new processes"
