@@ -153,7 +153,7 @@ def test_what_is_set_is_let_go_when_another_takes_its_place(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
 ) -> None:
     pool = MemoryPool(ImmediateAllocator(queue))
-    kernel = program_of(context).record
+    kernel: Anything = program_of(context).record
     kernel.set_args(buffers.source, pool.allocate(4 * SIZE), buffers.merged, np.int32(11))
     assert pool.active_blocks == 1
     kernel.set_arg(1, buffers.output)
@@ -181,7 +181,7 @@ def test_a_clone_after_a_call_has_the_arguments_of_the_call(
     kernel: Anything = program_of(context).record
     kernel(queue, (SIZE,), (16,), *buffers.all)
     clone = kernel.clone()
-    cl.enqueue_fill_buffer(queue, buffers.output, np.int32(0), 0, 4 * SIZE)
+    cl.enqueue_fill_buffer(queue, buffers.output, np.zeros(1, np.int32), 0, 4 * SIZE)
     cl.enqueue_nd_range_kernel(queue, clone, (SIZE,), (16,))
     assert buffers.factor(queue) == 1
 
