@@ -45,7 +45,7 @@ def test_the_table_shows_the_same(run: Run) -> None:
             answer,
             f"{step.probability:.2f}",
             str(step.examples),
-            "kernels",
+            "samples",
         ]
 
 
