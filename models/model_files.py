@@ -29,8 +29,8 @@ TRANSFORMS = "replication alone"
 
 # No number of a model that was trained comes near it; powers and products of smaller ones are finite.
 LARGEST = 1e6
-# Of what is divided by.
-SMALLEST = 1e-12
+# Of what is divided by: deviations may be of rounding alone, and squares of quotients are finite.
+SMALLEST = 1e-100
 # Of a natural or binary logarithm of a speed-up.
 LARGEST_LOGARITHM = 64.0
 

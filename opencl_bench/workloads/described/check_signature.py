@@ -6,7 +6,7 @@ Needs the front end, and so clang.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from coarsen.backend.opencl_c.decide.arguments import by_value_type
@@ -67,7 +67,7 @@ def _check_defaults(description: Description, lowered: Sequence[Kernel]) -> None
         InvalidInputError: it builds another kernel.
     """
     try:
-        plain = compile_source(description.kernel_file, description.build_options)
+        plain = compile_source(description.kernel_file, [*description.build_options, *_fixed(description)])
         own = [lower(plain, kernel.name) for kernel in lowered]
     except CoarsenError:
         return
@@ -77,6 +77,13 @@ def _check_defaults(description: Description, lowered: Sequence[Kernel]) -> None
             f"{description.path}: {description.kernel_file.name} without -D is another kernel than with the "
             f"defaults, {defaults}, which versions are compared with: have the #defines and the defaults agree"
         )
+
+
+def _fixed(description: Description) -> Iterator[str]:
+    """Yield the options of macros of one value, which is a choice like any build option."""
+    for name, values in description.tunables.items():
+        if len(values) == 1 and name not in description.parameters.values:
+            yield f"-D{name}={values[0]}"
 
 
 def _normal_form(kernel: Kernel) -> str:
