@@ -127,6 +127,7 @@ kernel void k(global Either *to, global const Either *from, int n)
     to[i] = mine;
     to[i].other.bits = from[i].either.bits + mine.other.bits;
     if (i % 3 == 0) to[i].either.value = from[i].other.bits;
+    if (i % 5 == 0) to[i].other.low = from[i].other.low + 7;
 }}
 """,
         {"to": EITHER, "from": EITHER},
