@@ -26,7 +26,7 @@ def whole_output() -> Iterator[None]:
     """
     before = sys.stdout
     raw = _raw(before)
-    if raw is None:
+    if raw is None or not isinstance(before, io.TextIOWrapper):
         yield
         return
     before.flush()
@@ -34,7 +34,7 @@ def whole_output() -> Iterator[None]:
         io.BufferedWriter(WholeWrites(raw)),
         before.encoding,
         before.errors,
-        line_buffering=before.line_buffering or before.write_through,
+        line_buffering=bool(before.line_buffering or before.write_through),
     )
     try:
         yield
@@ -47,7 +47,7 @@ def _raw(stream: object) -> io.FileIO | None:
     """What a text stream writes to, if it is a file descriptor."""
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)
-    return raw if isinstance(stream, io.TextIOWrapper) and isinstance(raw, io.FileIO) else None
+    return raw if isinstance(raw, io.FileIO) else None
 
 
 class WholeWrites(io.RawIOBase):
