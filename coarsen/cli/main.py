@@ -46,7 +46,6 @@ _RESEARCH = MappingProxyType(
         "loadings": "Show what the components of a device's cascade load on.",
         "evaluate": "Evaluate predictors on kernels that they have not seen.",
         "bench": "Measure kernels coarsened in every way, and verify them.",
-        "search": "Judge searchers on spaces that were measured as a whole.",
         "results": "List, show, export, import and merge stored measurements.",
         "remembered": "List, show, forget, export and import what tuning found.",
         "calibrate": "Measure what a device's memory, operations and launches cost.",
