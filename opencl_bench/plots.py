@@ -41,9 +41,7 @@ from coarsen.opencl_bench.reporting.numbers.relevance import relevance_table, sh
 from coarsen.opencl_bench.reporting.numbers.scores import hit_table, score_table
 from coarsen.opencl_bench.reporting.numbers.tuned_tables import (
     break_even_table,
-    chooser_table,
     input_gains,
-    input_search_table,
     version_table,
 )
 from coarsen.opencl_bench.reporting.numbers.violins import violin_points
@@ -55,7 +53,6 @@ __all__ = [
     "break_even_table",
     "calibration_points",
     "choice_table",
-    "chooser_table",
     "curve_frame",
     "curve_points",
     "delta_table",
@@ -76,7 +73,6 @@ __all__ = [
     "growth_table",
     "hit_table",
     "input_gains",
-    "input_search_table",
     "input_times",
     "loading_table",
     "markdown",

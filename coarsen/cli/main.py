@@ -55,7 +55,7 @@ _RESEARCH = MappingProxyType(
 _SECTIONS = MappingProxyType({"Everyday commands": _EVERYDAY, "Commands for research": _RESEARCH})
 COMMANDS = _EVERYDAY | _RESEARCH
 # Commands of two words; the module of `bench init` is `bench_init`.
-SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack"), "tune": ("init", "show", "evaluate", "export")})
+SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack"), "tune": ("init", "show", "export")})
 # All that comes after the first word of these that is no option belongs to a program.
 _ENDS_WITH_ANOTHER = ("run",)
 
