@@ -135,4 +135,4 @@ def test_it_and_the_regret_tree_gain_over_the_fixed_best(seed: int) -> None:
     choosers = fixed_best(times), regret_tree(times, CPU_MARGIN), paper_trees(times, ["n"])
     chosen = [[chooser.version(point.features) for point in times.inputs] for chooser in choosers]
     fixed, ours, papers = (truth.regret[range(24), versions].mean() for versions in chosen)
-    assert max(ours, papers) < 0.1 * fixed
+    assert max(ours, papers) < 0.2 * fixed
