@@ -43,7 +43,6 @@ _RESEARCH = MappingProxyType(
     {
         "features": "Show the static features of a kernel at each factor.",
         "train": "Train a predictor, print its evaluation and store it.",
-        "loadings": "Show what the components of a device's cascade load on.",
         "evaluate": "Evaluate predictors on kernels that they have not seen.",
         "bench": "Measure kernels coarsened in every way, and verify them.",
         "results": "List, show, export, import and merge stored measurements.",

@@ -1,4 +1,4 @@
-"""The tables of a store are made once, as `schema.py` says; databases of others, or of other versions, are kept."""
+"""The tables of a store are made once, as `schema.py` says; those of others, or of other versions, are kept."""
 
 from __future__ import annotations
 
