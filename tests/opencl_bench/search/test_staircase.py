@@ -80,7 +80,9 @@ def test_the_counts_of_the_paper(inputs: int, values: int, runs: int) -> None:
     axis = Axis("BLOCK", tuple(64 * 2**k for k in range(values)))
     tried = 0
     for n in range(inputs):
-        times = {(place,): 1.0 + (int(value) * (n + 1)) % 7 for place, value in enumerate(axis.values)}
+        times: dict[Choice, float] = {
+            (place,): 1.0 + (value * (n + 1)) % 7 for place, value in enumerate(axis.values)
+        }
         tried += len(climbed(ConstrainedSpace((axis,)), times.__getitem__).trace)
     assert tried == runs
 
