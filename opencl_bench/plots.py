@@ -23,7 +23,6 @@ from coarsen.opencl_bench.reporting.figures.draw_loadings import draw_loadings
 from coarsen.opencl_bench.reporting.figures.draw_portability import draw_portability
 from coarsen.opencl_bench.reporting.figures.draw_predictions import draw_predictions
 from coarsen.opencl_bench.reporting.figures.draw_relevance import draw_relevance
-from coarsen.opencl_bench.reporting.figures.draw_search import draw_search
 from coarsen.opencl_bench.reporting.figures.draw_violins import draw_violins
 from coarsen.opencl_bench.reporting.figures.files import rendered, save
 from coarsen.opencl_bench.reporting.figures.window import show
@@ -40,12 +39,9 @@ from coarsen.opencl_bench.reporting.numbers.portability import transfers
 from coarsen.opencl_bench.reporting.numbers.predictions import choice_table, factor_table, markdown
 from coarsen.opencl_bench.reporting.numbers.relevance import relevance_table, shared_projection
 from coarsen.opencl_bench.reporting.numbers.scores import hit_table, score_table
-from coarsen.opencl_bench.reporting.numbers.search import mean_curves, quality_at, quality_curves
 from coarsen.opencl_bench.reporting.numbers.tuned_tables import (
     break_even_table,
-    chooser_table,
     input_gains,
-    input_search_table,
     version_table,
 )
 from coarsen.opencl_bench.reporting.numbers.violins import violin_points
@@ -57,7 +53,6 @@ __all__ = [
     "break_even_table",
     "calibration_points",
     "choice_table",
-    "chooser_table",
     "curve_frame",
     "curve_points",
     "delta_table",
@@ -72,20 +67,15 @@ __all__ = [
     "draw_portability",
     "draw_predictions",
     "draw_relevance",
-    "draw_search",
     "draw_violins",
     "factor_table",
     "geometric_means",
     "growth_table",
     "hit_table",
     "input_gains",
-    "input_search_table",
     "input_times",
     "loading_table",
     "markdown",
-    "mean_curves",
-    "quality_at",
-    "quality_curves",
     "relevance_table",
     "rendered",
     "save",

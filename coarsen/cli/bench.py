@@ -247,7 +247,7 @@ def _check_store(scheduler: str | None, store_url: str | None) -> None:
 
 
 def _check_packages(scheduler: str | None) -> None:
-    if any(importlib.util.find_spec(package) is None for package in ("sqlalchemy", "alembic", "pandas")):
+    if any(importlib.util.find_spec(package) is None for package in ("sqlalchemy", "pandas")):
         raise InvalidInputError("measuring needs more packages: pip install 'coarsen[bench]'")
     if scheduler is not None and importlib.util.find_spec("distributed") is None:
         raise InvalidInputError("--scheduler needs Dask: pip install 'coarsen[cluster]'")

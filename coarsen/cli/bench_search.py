@@ -32,7 +32,7 @@ SearchName = Annotated[
     typer.Option(
         "--search",
         metavar="NAME",
-        help="Search the space instead of measuring it all: additive, additive-paper, guided, greedy, evolution, "
+        help="Search the space instead of measuring it all: additive, additive-paper, guided, "
         "staircase, random, exhaustive.",
     ),
 ]

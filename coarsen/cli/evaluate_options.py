@@ -24,7 +24,7 @@ Models = Annotated[
         "-m",
         "--model",
         metavar="NAME",
-        help="never, unique, published, cascade, default, gaussian-process, analytic, hong-kim, oracle; or of the "
+        help="never, unique, published, cascade, default, analytic, oracle; or of the "
         "cascade, to compare: cascade-seven, cascade-per-factor, cascade-first. May be repeated.  "
         "[default: never, unique, cascade, default, oracle]",
     ),

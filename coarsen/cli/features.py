@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from coarsen.cli.apply_options import AnySize, FastPath, LockStep, WideAccesses
-from coarsen.cli.features_compiled import CompiledOn, compiled_as_data, compiled_by_factor, print_compiled
 from coarsen.cli.features_mechanism import (
     LocalSizeBefore,
     Mechanism,
@@ -79,7 +78,6 @@ def features(
     mechanism: Mechanism = False,
     local_size: LocalSizeBefore = None,
     registers: RegistersOn = None,
-    compiled: CompiledOn = None,
     feature_set: FeatureSet = FEATURE_SET_VERSION,
     work: Work = False,
     global_size: GlobalSize = None,
@@ -107,11 +105,9 @@ def features(
     Example: coarsen features sgemm.cl --work --global-size 512x512 --size inner_size=1024
 
     Example: coarsen features sgemm.cl --work --global-size 512x512 --factor 4 --wide-accesses
-
-    Example: coarsen features sgemm.cl --compiled pocl --factors 2,4
     """
     wanted = _parse_factors(factors)
-    local = given_local_size(local_size, is_used=mechanism or work or compiled is not None)
+    local = given_local_size(local_size, is_used=mechanism or work)
     check_work_options(work, global_size, size)
     dimension, options = checked_dimension(dim), build_options(define, include, cl_std, build_option)
     asked = Asked(factor, dimension, stride, level, any_size, fast_path, lock_step, wide_accesses)
@@ -123,17 +119,11 @@ def features(
         functions = work_of(lowered, global_size, local, size or ()) if work else None
         planned = planned_work(functions, asked) if functions else None
         found = registers_by_factor(lowered, dimension, wanted, registers) if registers is not None else {}
-        here = (
-            compiled_by_factor(file, lowered.name, options, dimension, wanted, compiled, local)
-            if compiled is not None
-            else None
-        )
     if output_format is Format.JSON:
         further = mechanism_as_data(causes) if causes else {}
         further |= {"registers": registers_as_data(found)} if registers is not None else {}
         further |= work_as_data(functions) if functions else {}
         further |= planned_as_data(planned) if planned else {}
-        further |= compiled_as_data(here) if here else {}
         print_json(_as_data(table) | further)
         return
     _print(table)
@@ -145,8 +135,6 @@ def features(
         print_work(functions)
     if planned:
         print_planned(planned)
-    if here:
-        print_compiled(here)
 
 
 def _parse_factors(text: str) -> tuple[int, ...]:

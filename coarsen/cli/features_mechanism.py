@@ -21,7 +21,7 @@ LocalSizeBefore = Annotated[
     typer.Option(
         "--local-size",
         metavar="SIZE",
-        help="The launch's local size before coarsening, 64 or 16x16; for --mechanism, --work and --compiled.  "
+        help="The launch's local size before coarsening, 64 or 16x16; for --mechanism and --work.  "
         "[default: what the kernel requires, else 256, 16x16 or 8x8x4]",
     ),
 ]
@@ -31,11 +31,10 @@ def given_local_size(text: str | None, *, is_used: bool) -> tuple[int, ...] | No
     """Return the local size that was given, None where it wasn't.
 
     Raises:
-        InvalidInputError: it is no size, or none of `--mechanism`, `--work` and `--compiled`, which alone need
-            it, is given.
+        InvalidInputError: it is no size, or neither `--mechanism` nor `--work`, which alone need it, is given.
     """
     if text is not None and not is_used:
-        raise InvalidInputError("--local-size is for --mechanism, --work and --compiled")
+        raise InvalidInputError("--local-size is for --mechanism and --work")
     return parsed_local_size(text)
 
 

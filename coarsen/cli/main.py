@@ -45,10 +45,8 @@ _RESEARCH = MappingProxyType(
     {
         "features": "Show the static features of a kernel at each factor.",
         "train": "Train a predictor, print its evaluation and store it.",
-        "loadings": "Show what the components of a device's cascade load on.",
         "evaluate": "Evaluate predictors on kernels that they have not seen.",
         "bench": "Measure kernels coarsened in every way, and verify them.",
-        "search": "Judge searchers on spaces that were measured as a whole.",
         "results": "List, show, export, import and merge stored measurements.",
         "remembered": "List, show, forget, export and import what tuning found.",
         "calibrate": "Measure what a device's memory, operations and launches cost.",
@@ -58,7 +56,7 @@ _RESEARCH = MappingProxyType(
 _SECTIONS = MappingProxyType({"Everyday commands": _EVERYDAY, "Commands for research": _RESEARCH})
 COMMANDS = _EVERYDAY | _RESEARCH
 # Commands of two words; the module of `bench init` is `bench_init`.
-SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack"), "tune": ("init", "show", "evaluate", "export")})
+SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack"), "tune": ("init", "show", "export")})
 # All that comes after the first word of these that is no option belongs to a program.
 _ENDS_WITH_ANOTHER = ("run",)
 

@@ -79,12 +79,6 @@ Dimension = Annotated[
     ),
 ]
 OutputFormat = Annotated[Format, typer.Option("-f", "--format", help="A table to read, or JSON.")]
-DeviceName = Annotated[
-    str,
-    typer.Option(
-        "-d", "--device", metavar="NAME", help="The device's model, tahiti for example.", show_default=False
-    ),
-]
 StoreUrl = Annotated[
     str | None,
     typer.Option(

@@ -80,5 +80,5 @@ def check_results(measured: MeasuredVariants, kernel: str) -> None:
 
 def check_packages() -> None:
     """Raise InvalidInputError where a package that measuring needs is missing."""
-    if any(importlib.util.find_spec(package) is None for package in ("sqlalchemy", "alembic")):
+    if importlib.util.find_spec("sqlalchemy") is None:
         raise InvalidInputError("measuring needs more packages: pip install 'coarsen[bench]'")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.results.store.database import Store
 
 NAMED_KEYS = 4
-NEEDED_PACKAGES = ("sqlalchemy", "alembic", "pandas", "pyarrow")
+NEEDED_PACKAGES = ("sqlalchemy", "pandas", "pyarrow")
 
 BenchmarkName = Annotated[
     str | None, typer.Option("-b", "--benchmark", metavar="NAME", help="Only rows of this benchmark.")

@@ -11,7 +11,7 @@ from coarsen.errors import InvalidInputError
 if TYPE_CHECKING:
     from coarsen.opencl_bench.results.store.database import Store
 
-STORE_PACKAGES = ("sqlalchemy", "alembic")
+STORE_PACKAGES = ("sqlalchemy",)
 
 
 def check_packages(packages: Iterable[str] = STORE_PACKAGES) -> None:

@@ -78,8 +78,8 @@ def tune(
     made with coarsen.Program use what is remembered for launches of such sizes.
 
     A file that declares inputs is tuned over these: for each launch a tree then chooses one of several versions by
-    its arguments. What is found is a tuned file, for coarsen.Program(..., tuned=FILE) and for `coarsen tune show`,
-    `coarsen tune evaluate` and `coarsen tune export`; `coarsen tune init` writes a description to begin with, and
+    its arguments. What is found is a tuned file, for coarsen.Program(..., tuned=FILE) and for `coarsen tune show`
+    and `coarsen tune export`; `coarsen tune init` writes a description to begin with, and
     --inputs-from takes the launches of a recorded program for its inputs. --search and --budget say how versions
     are searched, --cold-check looks at what is found with cold caches. adaptive-NAME, a kernel of the package, has
     inputs and versions of its own, of which --inputs and --versions say how many are measured.

@@ -60,8 +60,8 @@ InputsSearch = Annotated[
     typer.Option(
         "--search",
         metavar="NAME",
-        help="Over inputs: how versions are searched on eight of them: guided, additive, additive-paper, greedy, "
-        "evolution, staircase, random, exhaustive.  [default: guided, which begins with the best of the nearest "
+        help="Over inputs: how versions are searched on eight of them: guided, additive, additive-paper, "
+        "staircase, random, exhaustive.  [default: guided, which begins with the best of the nearest "
         "inputs; the others begin anew]",
     ),
 ]

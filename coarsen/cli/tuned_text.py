@@ -1,4 +1,4 @@
-"""A tuned file in words: its tree as rules, its versions and what each is worth, and its evaluation."""
+"""A tuned file in words: its tree as rules, its versions and what each is worth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from coarsen.opencl_bench.inputs.left_open_times import LEFT_OPEN
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.inputs.found_over_inputs import FoundOverInputs
-    from coarsen.opencl_bench.inputs.judged import Judged
     from coarsen.opencl_bench.inputs.worth import ChoiceWorth, VersionWorth
 
 
@@ -125,22 +124,6 @@ def print_summary(
     for line in (*worth_lines(choice), *cold_lines(caches)):
         print_line(line)
     print_line(f"wrote {output}; coarsen tune show {output} has its rules")
-
-
-def print_judged(judged: Judged) -> None:
-    """Print how well versions are chosen for inputs that nothing was fitted to."""
-    headings = [
-        "chosen by",
-        "share of the best",
-        "lowest 5 %",
-        "within noise",
-        "over the default",
-        "over the fixed",
-    ]
-    print_table(headings, ([each.name, *each.cells] for each in judged.rows), numbers=headings[1:])
-    print_line()
-    for line in judged.notes:
-        print_line(line)
 
 
 def _cells(file: TunedFile, worth: VersionWorth) -> list[str]:

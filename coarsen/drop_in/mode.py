@@ -60,6 +60,5 @@ def mode_of(tune: TuneChoice) -> Mode | None:
 
 
 def _check_packages() -> None:
-    needed = ("alembic", "sqlalchemy")
-    if any(importlib.util.find_spec(package) is None for package in needed):
+    if importlib.util.find_spec("sqlalchemy") is None:
         raise InvalidInputError("tuning needs more packages: pip install 'coarsen[tune]'")

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from coarsen.models.analytic.cpu import cpu
 from coarsen.models.analytic.estimate import Model
 from coarsen.models.analytic.gpu import gpu
-from coarsen.models.analytic.hong_kim import hong_kim
-from coarsen.models.analytic.machine import DeviceProfile
 from coarsen.models.analytic.profiles import shipped_profile
 from coarsen.models.evaluation.method import Choice
 from coarsen.models.examples import Example
@@ -23,10 +21,7 @@ from coarsen.models.examples import Example
 
 @dataclass(frozen=True)
 class AnalyticPredictor:
-    """Chooses by a model for GPUs and one for CPUs, None where there is none of the kind."""
-
-    gpu: Model | None
-    cpu: Model | None
+    """Chooses by the model of the device's kind: sectors, caches and waves for GPUs, or that of CPUs."""
 
     def choose(self, example: Example) -> Choice:
         """Return the factor of the largest predicted speed-up, the smaller of equals.
@@ -45,16 +40,11 @@ class AnalyticPredictor:
             InvalidInputError: the device's profile is damaged, or lacks what the model needs.
         """
         machine = shipped_profile(example.device)
-        model = self._model(machine)
-        if machine is None or model is None or 1 not in example.work:
+        if machine is None or 1 not in example.work:
             return {}
+        model: Model = gpu if machine.is_gpu else cpu
         seconds = {factor: model(*each, machine).seconds for factor, each in example.work.items()}
         return {factor: math.log(seconds[1] / each) for factor, each in seconds.items()}
-
-    def _model(self, machine: DeviceProfile | None) -> Model | None:
-        if machine is None:
-            return None
-        return self.gpu if machine.is_gpu else self.cpu
 
 
 @dataclass(frozen=True)
@@ -70,10 +60,5 @@ class Analytic:
 
 
 def analytic() -> Analytic:
-    """Return the models with sectors, caches and waves for GPUs, and that of CPUs."""
-    return Analytic("analytic", AnalyticPredictor(gpu, cpu))
-
-
-def published() -> Analytic:
-    """Hong and Kim's model, which is of GPUs: it abstains elsewhere."""
-    return Analytic("hong-kim", AnalyticPredictor(hong_kim, None))
+    """Return the models as a method of the evaluation."""
+    return Analytic("analytic", AnalyticPredictor())

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coarsen.models.trees.arrays import Array
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -52,47 +50,6 @@ def mean_interval(
     """
     ones = np.ones(len(values))
     return ratio_interval(values, ones, families, seed, resamples, level)
-
-
-def quantile_interval(
-    values: Sequence[float] | Array,
-    families: Sequence[str],
-    share: float,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    level: float = LEVEL,
-) -> Interval:
-    """Return the interval of a quantile, linearly between two values as NumPy's.
-
-    Args:
-        values: one per kernel, shape (n,).
-        families: see `mean_interval`, as the others.
-        share: which quantile, such as 0.05.
-        seed: of the resampling.
-        resamples: how often the families are drawn.
-        level: the interval's probability.
-    """
-    names, index = np.unique(np.asarray(families), return_inverse=True)
-    order = np.argsort(np.asarray(values), kind="stable")
-    ordered, owners = np.asarray(values, dtype=np.float64)[order], index[order]
-    generator = np.random.default_rng(seed)
-    found: list[Array] = []
-    for start in range(0, resamples, _AT_ONCE):
-        rows = min(_AT_ONCE, resamples - start)
-        drawn = generator.integers(len(names), size=(rows, len(names)))
-        numbered = drawn + len(names) * np.arange(rows)[:, None]
-        counts = np.bincount(numbered.ravel(), minlength=rows * len(names)).reshape(rows, len(names))
-        found.append(_quantiles(ordered, counts[:, owners], share))
-    low, high = np.quantile(np.concatenate(found), [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))
-
-
-def _quantiles(ordered: Array, counts: NDArray[np.int64], share: float) -> Array:
-    """The quantile of each row of counts of ascending values."""
-    ends = np.cumsum(counts, axis=1)
-    places = share * (ends[:, -1] - 1)
-    below, above = (ordered[(ends <= at[:, None]).sum(axis=1)] for at in (np.floor(places), np.ceil(places)))
-    return np.asarray(below + (places - np.floor(places)) * (above - below))
 
 
 def ratio_interval(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.analytic.method import analytic, published
+from coarsen.models.analytic.method import analytic
 from coarsen.models.cascade.settings import VARIANTS, CascadeSettings
 from coarsen.models.evaluation.method import Method
 from coarsen.models.evaluation.simple_methods import Never, Unique
@@ -61,13 +61,6 @@ def _default() -> Method:
     return Default()
 
 
-def _gaussian_process() -> Method:
-    # Imported late: most evaluations do without.
-    from coarsen.models.gaussian_process.method import GaussianProcess
-
-    return GaussianProcess()
-
-
 _CASCADES = {
     "cascade": "the published model, of one device",
     "cascade-seven": "the same with seven components, as the paper prints them",
@@ -84,9 +77,7 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
             Entrant(PUBLISHED, "what the authors of table 5 predicted", None),
             *(cascade_entrant(name, settings, _CASCADES[name]) for name, settings in VARIANTS.items()),
             Entrant("default", "the default model", _default, is_random=True, pools=True),
-            Entrant("gaussian-process", "a Gaussian process over the curves of few kernels", _gaussian_process),
             Entrant("analytic", "the analytic models, which learn nothing", analytic, reads_work=True),
-            Entrant("hong-kim", "Hong and Kim's model of GPUs (ISCA 2009)", published, reads_work=True),
             Entrant(ORACLE, "the best factor, known afterwards", None),
         )
     }

@@ -21,8 +21,6 @@ from coarsen.models.trees.arrays import Array
 
 # Gives the seconds of each version at a size; NaN for one that failed.
 Measure = Callable[[int], Sequence[float] | Array]
-# Curves that lie within noise over so many octaves have no point of crossing.
-ILL_DEFINED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +48,6 @@ class BreakEven:
     def middle(self) -> float:
         """Return the geometric mean of the bracket's ends."""
         return math.sqrt(self.low * self.high)
-
-    @property
-    def is_ill_defined(self) -> bool:
-        """Return True if the versions are equally fast over two octaves: any size between is as good."""
-        return self.octaves >= ILL_DEFINED
 
 
 def break_evens(

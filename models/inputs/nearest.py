@@ -1,16 +1,15 @@
-"""The best version of the nearest input that was measured.
+"""How near inputs are.
 
 Distances are Euclidean, of logarithms where a feature is above 0 on all inputs, each over its range on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 
 
@@ -28,40 +27,6 @@ class Scale:
         if self.is_logarithm:
             value = float(np.log2(value)) if value > 0 else self.offset
         return (value - self.offset) / self.spread
-
-
-@dataclass(frozen=True, slots=True)
-class NearestInput:
-    """Answers with what was best on the nearest input.
-
-    Attributes:
-        scales: of the features.
-        places: coordinates of each input that was measured.
-        best: the fastest version of each.
-    """
-
-    scales: tuple[Scale, ...]
-    places: tuple[tuple[float, ...], ...]
-    best: tuple[int, ...]
-
-    def version(self, features: Mapping[str, float]) -> int:
-        """Return the fastest version of the nearest input; of equally near ones of the first."""
-        here = np.array([scale.coordinate(features[scale.name]) for scale in self.scales])
-        distances = ((np.array(self.places).reshape(len(self.best), len(here)) - here) ** 2).sum(axis=1)
-        return self.best[int(distances.argmin())]
-
-
-def nearest_input(times: VersionTimes, names: Sequence[str]) -> NearestInput:
-    """Return the choice by the nearest input.
-
-    Args:
-        times: of the inputs that may be the nearest.
-        names: of the features that tell how near two inputs are.
-    """
-    values = times.features(names)
-    scales = scales_of(names, values)
-    places = tuple(coordinates(scales, row) for row in values)
-    return NearestInput(scales, places, tuple(np.nanargmin(times.seconds, axis=1).tolist()))
 
 
 def scales_of(names: Sequence[str], values: Array) -> tuple[Scale, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-from coarsen.dispatch.tree import Leaf, Tree, answer, features_of, versions_of
+from coarsen.dispatch.tree import Tree, answer, features_of, versions_of
 from coarsen.models.inputs.portfolio import MOST_VERSIONS
 from coarsen.models.inputs.settling import Settled, settled
 from coarsen.models.inputs.times import VersionTimes
@@ -34,11 +34,6 @@ class RegretTree:
     def tree(self) -> Tree:
         """Return the tree over all features."""
         return self.settled.tree
-
-    @property
-    def is_adaptive(self) -> bool:
-        """Return True if the input decides: there is more than one leaf."""
-        return not isinstance(self.tree, Leaf)
 
     @property
     def versions(self) -> tuple[int, ...]:

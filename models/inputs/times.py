@@ -102,11 +102,6 @@ class VersionTimes:
         return np.where(np.isnan(self.seconds), standing_in, self.seconds)
 
     @property
-    def never_wrong(self) -> tuple[int, ...]:
-        """Return the numbers of the versions that have no wrong results on any input, in ascending order."""
-        return tuple(np.flatnonzero(~(self.endings == Ending.WRONG).any(axis=0)).tolist())
-
-    @property
     def best(self) -> Array:
         """Return the seconds of the fastest version of each input, (n,)."""
         return np.asarray(np.nanmin(self.seconds, axis=1))

@@ -89,8 +89,7 @@ def measured_times(rows: Iterable[Measurement], asked: TimesRequest) -> Measured
     """
     if asked.default not in asked.versions:
         raise InvalidInputError(f"the default version, {asked.default}, is not among the versions")
-    found = _chosen(rows, asked, Role.COMPARISON)
-    newest = {cell: max(of_cell, key=lambda row: row.started_at) for cell, of_cell in found.items()}
+    newest = _chosen(rows, asked)
     runs, left_out = _inputs_by_default(newest, asked)
     if not runs:
         raise InvalidInputError(
@@ -107,36 +106,21 @@ def measured_times(rows: Iterable[Measurement], asked: TimesRequest) -> Measured
     return MeasuredTimes(times, left_out)
 
 
-def confirmed_ratios(rows: Iterable[Measurement], asked: TimesRequest) -> dict[Cell, float]:
-    """Return times that were measured once more, in new processes, as ratios to the default version's.
-
-    Of several processes it is the geometric mean; NaN where the version failed in one.
-
-    Returns:
-        The ratio of each input, by its preset, and version that were confirmed.
-
-    Raises:
-        InvalidInputError: there are rows of several environments, methods or clocks.
-    """
-    found = _chosen(rows, asked, Role.CONFIRMATION)
-    return {cell: math.exp(sum(map(math.log, map(_ratio, each))) / len(each)) for cell, each in found.items()}
-
-
-def _chosen(rows: Iterable[Measurement], asked: TimesRequest, role: Role) -> dict[Cell, list[Measurement]]:
+def _chosen(rows: Iterable[Measurement], asked: TimesRequest) -> dict[Cell, Measurement]:
     """The rows that were asked for, by their cells; of a row that was measured anew, the newest version."""
     presets, versions = {point.name for point in asked.inputs}, {*asked.versions}
-    found: dict[tuple[str, Variant, int], Measurement] = {}
+    found: dict[Cell, Measurement] = {}
     circumstances = set()
     for row in rows:
         subject = row.subject
-        is_asked = (subject.benchmark, subject.seed, row.role) == (asked.benchmark, asked.seed, role)
+        is_asked = (subject.benchmark, subject.seed, row.role) == (asked.benchmark, asked.seed, Role.COMPARISON)
         is_at_hand = row.environment == (asked.environment or row.environment)
         is_alike = row.method == (asked.method or row.method) and row.baseline == asked.default
         is_cell = subject.preset in presets and row.candidate in versions
         if not (is_asked and is_at_hand and is_alike and is_cell):
             continue
         circumstances.add((row.environment, row.method, row.clock))
-        cell = subject.preset, row.candidate, row.invocation
+        cell = subject.preset, row.candidate
         if cell not in found or found[cell].started_at <= row.started_at:
             found[cell] = row
     if len(circumstances) > 1:
@@ -144,10 +128,7 @@ def _chosen(rows: Iterable[Measurement], asked: TimesRequest, role: Role) -> dic
             f"{asked.benchmark}: there are rows of {len(circumstances)} environments, methods or clocks; "
             "say which environment and method"
         )
-    cells: dict[Cell, list[Measurement]] = {}
-    for (preset, candidate, _), row in found.items():
-        cells.setdefault((preset, candidate), []).append(row)
-    return cells
+    return found
 
 
 def _inputs_by_default(

@@ -9,7 +9,7 @@ killed goes on where it was.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,12 +21,10 @@ from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.confirmation import in_turn
 from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of, name_of
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import Point, limits_of, points
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.sweep.version_rows import VersionRows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
@@ -107,65 +105,6 @@ def measure_versions(
             if problem:
                 problems[preset] = problem
     return MeasuredVersions(tuple(collector.rows), collector.measured, problems, time.perf_counter() - start)
-
-
-def confirm_versions(
-    plan: VersionsPlan,
-    chosen: Mapping[str, Sequence[Variant]],
-    store: Store,
-    invocations: int = 1,
-    observer: SweepObserver | None = None,
-    again: Remeasure = Remeasure.NOTHING,
-    pool: CompilePool | None = None,
-    inputs_each: int = 1,
-) -> MeasuredVersions:
-    """Time some versions of each input once more, in new processes: numbers that nothing was chosen by.
-
-    Args:
-        plan: as it was measured; `presets` and `versions` are not looked at.
-        chosen: the versions of each input, by its preset.
-        store: where the rows go.
-        invocations: in how many new processes each.
-        observer: sees rows as they come.
-        again: which stored confirmations are measured once more.
-        pool: the processes that compile and measure; some of its own if None.
-        inputs_each: how many inputs a new process times, one after the other.
-
-    Raises:
-        InvalidInputError, DeviceError: as `measure_versions` does.
-    """
-    start = time.perf_counter()
-    collector = CollectingObserver(observer or SweepObserver())
-    with opened_inputs(replace(plan, presets=tuple(chosen)), store, pool) as inputs:
-        timed = 0
-        for preset, versions in chosen.items():
-            measured = collector.measured
-            with inputs.context(preset, collector, again) as context:
-                is_first = timed % inputs_each == 0
-                _confirm(RowMeasurer(context), tuple(dict.fromkeys(versions)), plan.default, invocations, is_first)
-            timed += collector.measured > measured  # one that is in the store shares no process
-    return MeasuredVersions(tuple(collector.rows), collector.measured, {}, time.perf_counter() - start)
-
-
-def _confirm(
-    measurer: RowMeasurer, versions: tuple[Variant, ...], default: Variant, invocations: int, is_first: bool
-) -> None:
-    """Time versions at an input.
-
-    Args:
-        measurer: times them.
-        versions: all of them.
-        default: what they are timed against.
-        invocations: in how many processes.
-        is_first: whether the first of these must be a new one.
-    """
-    for invocation in range(invocations):
-        if (is_first or invocation) and not all(
-            measurer.is_confirmed(each, default, invocation) for each in versions
-        ):
-            measurer.start_afresh()
-        for version in in_turn(versions, invocation):
-            measurer.confirmed(version, default, invocation)
 
 
 class OpenedInputs:

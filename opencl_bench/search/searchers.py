@@ -7,10 +7,8 @@ from types import MappingProxyType
 
 from coarsen.opencl_bench.search.additive import PAPER, AdditiveSearcher
 from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.evolution import EvolutionSearcher
 from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher
 from coarsen.opencl_bench.search.found import Found
-from coarsen.opencl_bench.search.greedy import GreedySearcher
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.random_sample import RandomSearcher
 from coarsen.opencl_bench.search.searcher import Searcher
@@ -22,8 +20,6 @@ _ALL: tuple[Searcher, ...] = (
     AdditiveSearcher(),
     PAPER,
     GuidedSearcher(),
-    GreedySearcher(),
-    EvolutionSearcher(),
     StaircaseSearcher(),
     RandomSearcher(),
     ExhaustiveSearcher(),

@@ -75,7 +75,7 @@ def write_inputs(path: Path, space: InputSpace, inputs: Sequence[Size]) -> None:
 def read_inputs(path: Path) -> Iterator[tuple[str, dict[str, int]]]:
     """Read the names and numbers of a list of inputs. Raises InternalError where there is no list."""
     if not path.exists():
-        raise InternalError(f"{path} is missing: python -m coarsen.opencl_bench.inputs.listing writes it")
+        raise InternalError(f"{path} is missing")
     with path.open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
             name = line.pop("input")

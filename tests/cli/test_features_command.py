@@ -64,7 +64,7 @@ def test_the_table_has_the_mechanism_features_behind_the_others(scale: Path, run
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--local-size", "64"), "--local-size is for --mechanism, --work and --compiled"),
+        (("--local-size", "64"), "--local-size is for --mechanism and --work"),
         (
             ("--mechanism", "--local-size", "64x0"),
             "--local-size takes one to three sizes, such as 64 or 16x16, not '64x0'",

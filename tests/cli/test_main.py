@@ -83,7 +83,6 @@ def test_the_help_of_each_command(command: str, run: Run) -> None:
             *("-d, --device NAME", "-m, --model <launch|default|cascade>", "--data FILE", "--best-factors FILE"),
             *("--kernels FOLDER", "--evaluation FILE", "-o, --output FOLDER", "--seed NUMBER"),
         ),
-        "loadings": ("-d, --device NAME", "--models FOLDER", "-o, --output FILE", "-f, --format <table|json>"),
         "bench": (
             *("-d, --device NAME", "--preset NAME", "--seed NUMBER", "--factors N,...", "--strides N,..."),
             *("--dims N,...", "--local-sizes SIZE,...", "-D, --define NAME=VALUE,...", "--form <opencl_c|spirv>"),

@@ -201,7 +201,7 @@ def test_what_cant_be_measured(
 
 
 def test_packages_that_measuring_needs(power: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "alembic" else object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sqlalchemy" else object())
     outcome = run("predict", power, "-d", "intel", "--measure", 1)
     assert (outcome.code, outcome.error) == (2, "measuring needs more packages: pip install 'coarsen[bench]'")
 

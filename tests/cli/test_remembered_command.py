@@ -299,7 +299,7 @@ def test_refusals(
 
 
 def test_without_the_packages(store: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "alembic" else sys.__spec__)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sqlalchemy" else sys.__spec__)
     for words in (("ls",), ("import", "choices.json"), ("forget", "--all")):
         outcome = run("remembered", *words)
         assert (outcome.code, outcome.out) == (2, "")

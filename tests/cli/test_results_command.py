@@ -235,7 +235,7 @@ def test_a_database_that_is_no_store(tmp_path: Path, run: Run) -> None:
 
 
 def test_without_the_packages(store: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "alembic" else sys.__spec__)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sqlalchemy" else sys.__spec__)
     for words in (("ls",), ("import", "rows.csv"), ("merge", store)):
         outcome = run("results", *words)
         assert (outcome.code, outcome.out) == (2, "")

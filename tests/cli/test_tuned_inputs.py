@@ -1,4 +1,4 @@
-"""A file tuned over inputs: `coarsen tune` shows, evaluates and exports it, `coarsen explore` draws it."""
+"""A file tuned over inputs: `coarsen tune` shows and exports it, `coarsen explore` draws it."""
 
 from __future__ import annotations
 
@@ -66,16 +66,13 @@ def test_show_says_what_choosing_is_worth_beside_each_baseline(run: Run, tuned: 
         ("over_fixed", "the fixed best"),
     ):
         assert f"    {worth[name]:.2f} times as fast as {words}\n" in shown
-    evaluated = run("tune", "evaluate", tuned).out
-    assert "the default version, its local size left to the driver" in evaluated
     reason = LeftOpenTimes(reason="the buffers depend on the local size")
     replace(file, evidence={**file.evidence, "left_open": reason.to_json()}).write(tuned)
     told = "the default version, its local size left to the driver"
     assert f"    not compared with {told}: {reason.reason}\n" in run("tune", "show", tuned).out
-    assert f"Not measured: {told}, since {reason.reason}." in run("tune", "evaluate", tuned).out
 
 
-def test_show_and_evaluate_say_how_the_caches_were(run: Run, tuned: Path) -> None:
+def test_show_says_how_the_caches_were(run: Run, tuned: Path) -> None:
     file = TunedFile.read(tuned)
     # As it was tuned, the first version is the fastest at the least input.
     cold = ColdTimes(("input-000",), ((2e-3, 1e-3),), ((0, 0),), {"input-011": "timeout: too long"})
@@ -85,9 +82,8 @@ def test_show_and_evaluate_say_how_the_caches_were(run: Run, tuned: Path) -> Non
         "    input-000: version 1 is the fastest, 2.00 times as fast as version 0, which is otherwise",
         "    input-011: not timed, for the default version does not run: timeout: too long",
     ]
-    for command in ("show", "evaluate"):
-        lines = run("tune", command, tuned).out.splitlines()
-        assert all(line in lines for line in told)
+    lines = run("tune", "show", tuned).out.splitlines()
+    assert all(line in lines for line in told)
     (first, second) = json.loads(run("tune", "show", tuned, "-f", "json").out)["cold_check"]
     assert (first["input"], first["cold"], first["changes"]) == ("input-000", 1, True)
     assert second["reason"] == "timeout: too long"
@@ -109,17 +105,6 @@ def test_a_kernel_whose_best_version_is_one_is_said_to_be_insensitive(run: Run, 
     tuned_file(read_description(described), TAHITI, times).write(path)
     shown = run("tune", "show", path).out.splitlines()
     assert shown[2:4] == ["not input-sensitive: one version suffices, version 0", ""]
-
-
-def test_evaluate_leaves_each_size_out(run: Run, tuned: Path) -> None:
-    evaluated = run("tune", "evaluate", tuned)
-    assert evaluated.code == 0, evaluated.err
-    assert "best of what was tried" in evaluated.out and "regret tree" in evaluated.out
-    assert "12 inputs of 12 different sizes" in evaluated.out
-    rows = json.loads(run("tune", "evaluate", tuned, "-f", "json").out)["chosen_by"]
-    share = {row["name"]: row["share"]["value"] for row in rows}
-    assert share["best of what was tried"] == 1.0
-    assert share["regret tree"] > share["fixed best: the least mean regret"]
 
 
 def test_export_writes_versions_and_the_header(run: Run, tuned: Path) -> None:

@@ -33,7 +33,7 @@ def test_other_values_are_none(tune: TuneChoice) -> None:
 
 
 def test_what_tuning_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "alembic" else object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sqlalchemy" else object())
     with pytest.raises(InvalidInputError, match=r"tuning needs more packages: pip install 'coarsen\[tune\]'"):
         mode_of(True)
     assert mode_of(None) is not None, "what is remembered needs none"

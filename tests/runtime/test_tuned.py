@@ -196,7 +196,7 @@ def test_what_cant_be_asked_for_together(context: cl.Context) -> None:
         replace(file, kernel="mw")
 
 
-HEAVY = ("sklearn", "sqlalchemy", "scipy", "pandas", "alembic")
+HEAVY = ("sklearn", "sqlalchemy", "scipy", "pandas")
 
 
 def test_building_and_launching_is_light(device: DeviceDescription) -> None:

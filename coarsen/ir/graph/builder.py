@@ -9,7 +9,6 @@ from dataclasses import replace
 from coarsen.ir.graph.details import (
     Access,
     Allocation,
-    AtomicUpdate,
     CallSite,
     Comparison,
     Detail,
@@ -138,13 +137,6 @@ class Builder:
     def store(self, value: Operand, pointer: Operand, access: Access = _PLAIN) -> Instruction:
         """Store a value."""
         return self._made(Opcode.STORE, _VOID, [value, pointer], "", detail=access)
-
-    def update_atomically(
-        self, operation: str, pointer: Operand, value: Operand, name: str | NewName, ordering: str = "monotonic"
-    ) -> Instruction:
-        """Change a value in memory in one step, by add, xchg, umax, …, and give what it was before."""
-        detail = AtomicUpdate(Access(ordering=ordering), operation)
-        return self._made(Opcode.ATOMICRMW, value.type, [pointer, value], name, detail=detail)
 
     # Vectors.
 

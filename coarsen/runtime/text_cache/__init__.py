@@ -1,4 +1,4 @@
-"""Coarsened text, predicted factors and facts of compilations on disk: found once, not in every process.
+"""Coarsened text and predicted factors on disk: found once, not in every process.
 
 toolchain ──▶ key (source, options, variant, headers, versions) ──▶ store (one file each) ──▶ entry
     └── where there is none: coarsens, and stores the text or the refusal

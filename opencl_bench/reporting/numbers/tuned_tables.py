@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import pandas as pd
 
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.evidence import evidence_of
 from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
 from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes
 
@@ -52,80 +48,6 @@ def input_gains(file: TunedFile) -> dict[str, float]:
     worth = worth_of_choice(file)
     gains = {"over_default": worth.over_default, "over_fixed": worth.over_fixed, "share": worth.share}
     return gains if worth.over_left_open is None else {**gains, "over_left_open": worth.over_left_open}
-
-
-def chooser_table(file: TunedFile) -> pd.DataFrame:
-    """Return how well each way to choose a version does at inputs that it was not fitted to.
-
-    The inputs of each size are left out in turn. Columns: `chosen_by`; `share` of the best of what was tried, with
-    the 95 % interval `low` to `high`; `lowest`, the share of its 5th percentile; `hits`, the share of inputs with
-    the best version or one that is equal but for noise; `over_default` and `over_fixed`. Needs
-    `pip install 'coarsen[tune]'`.
-
-    Raises:
-        InvalidInputError: the file keeps no times, or inputs of less than two sizes.
-    """
-    # Imported late: it loads scikit-learn.
-    from coarsen.opencl_bench.inputs.judged import judged
-
-    rows = [
-        (
-            row.name,
-            row.score.share.value,
-            row.score.share.interval.low,
-            row.score.share.interval.high,
-            row.score.low_share,
-            row.score.hits.value,
-            row.score.over_default.value,
-            row.score.over_fixed.value,
-        )
-        for row in judged(file).rows
-    ]
-    columns = ["chosen_by", "share", "low", "high", "lowest", "hits", "over_default", "over_fixed"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def input_search_table(file: TunedFile, seeds: int = 3) -> pd.DataFrame:
-    """Return what searches would have found among the versions that a tuned file keeps times of, input by input.
-
-    Replayed on the kept times: the staircase of Liu, Zhang and Shen, which ends by itself, and the guided search
-    that `coarsen tune` makes, which begins with the fastest of the nearest inputs, and tries up to 40 versions
-    whole. Where a search has left versions out of the tuning, this says little.
-
-    Columns: `search`; `tried`, the share of the versions; `quality`, the fastest version's time over that of what
-    was found, the geometric mean over the inputs, with its 95 % interval `low` to `high`; `lowest`, at the worst
-    input. Needs `pip install 'coarsen[tune]'`.
-
-    Args:
-        file: keeps the times of its tuning.
-        seeds: so many guided searches of each input, whose logarithms are averaged; at least one.
-
-    Raises:
-        InvalidInputError: the file keeps no times, or less than one seed.
-    """
-    # Imported late: they load scikit-learn.
-    from coarsen.opencl_bench.inputs.grid_searches import Entry, mean_share, quality_of, searched
-    from coarsen.opencl_bench.inputs.stage_one import SHARE
-    from coarsen.opencl_bench.search.guided import GuidedSearcher
-    from coarsen.opencl_bench.search.staircase import StaircaseSearcher
-
-    if seeds < 1:
-        raise InvalidInputError(f"a search takes at least one seed, not {seeds}")
-    entries = Entry(StaircaseSearcher(), None), Entry(GuidedSearcher(), SHARE, tuple(range(seeds)), is_warm=True)
-    rows = []
-    for found in searched(file.kernel, evidence_of(file).times, entries):
-        quality = quality_of([found])
-        rows.append(
-            (
-                found.entry,
-                mean_share([found]),
-                quality.value,
-                quality.interval.low,
-                quality.interval.high,
-                math.exp(min(found.log_quality)),
-            )
-        )
-    return pd.DataFrame(rows, columns=["search", "tried", "quality", "low", "high", "lowest"])
 
 
 def break_even_table(times: InputTimes) -> pd.DataFrame:

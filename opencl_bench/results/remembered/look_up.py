@@ -1,4 +1,4 @@
-"""Looks for a remembered choice quickly, and changes nothing by looking: no store is made or migrated.
+"""Looks for a remembered choice quickly, and changes nothing by looking: no store is made.
 
 An SQLite file is read without SQLAlchemy, whose loading takes longer than the rest of a program's start.
 """

@@ -22,12 +22,12 @@ from sqlalchemy import Engine, bindparam, delete, func, select
 from coarsen.errors import InvalidInputError
 from coarsen.files import opened
 from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.opencl_bench.results.store.creation import prepare
 from coarsen.opencl_bench.results.store.engine import Guard, engine_of, guard_of, writing
 from coarsen.opencl_bench.results.store.filters import EVERYTHING, Filter, condition
 from coarsen.opencl_bench.results.store.inputs import InputTable
 from coarsen.opencl_bench.results.store.insertion import insert_new, insert_or_replace
 from coarsen.opencl_bench.results.store.location import shown, store_url
-from coarsen.opencl_bench.results.store.migration import migrate
 from coarsen.opencl_bench.results.store.place import SQLITE
 from coarsen.opencl_bench.results.store.remembered import RememberedTable
 from coarsen.opencl_bench.results.store.rows import all_columns, measurement_of, rows_of, selection
@@ -43,7 +43,7 @@ _OF_KEY = selection(*all_columns()).where(table.c.key == bindparam(_KEY))
 
 
 def open_store(url: str | None = None) -> Store:
-    """Open a store; it is created, or brought to this program's version of the schema, if need be.
+    """Open a store; it is created if need be.
 
     An SQLite file that can't be written to is opened for reading alone.
 
@@ -52,8 +52,8 @@ def open_store(url: str | None = None) -> Store:
             `COARSEN_STORE` says, or else a file in the user's data folder.
 
     Raises:
-        InvalidInputError: the database can't be reached, opened or written to, is no store, or is one of a newer
-            program; psycopg is missing. The message is one line without any password.
+        InvalidInputError: the database can't be reached, opened or written to, is no store, or is one of another
+            version of the schema; psycopg is missing. The message is one line without any password.
     """
     place = store_url(url)
     if place.drivername == SQLITE:
@@ -61,7 +61,7 @@ def open_store(url: str | None = None) -> Store:
     engine, guard = engine_of(place), guard_of(place)
     try:
         with guard():
-            migrate(engine)
+            prepare(engine)
             with engine.connect() as connection:
                 identity = connection.execute(select(store_table.c.identity)).scalar_one()
     except BaseException:

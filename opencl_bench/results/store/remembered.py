@@ -59,7 +59,7 @@ class RememberedTable:
         self._guard = guard
 
     def exists(self) -> bool:
-        """Return True if the database has the table; a store of an older version has none until it is migrated."""
+        """Return True if the database has the table; one that is empty, or of an older version, may have none."""
         with self._guard(), self._engine.connect() as connection:
             return inspect(connection).has_table(table.name)
 

@@ -1,4 +1,4 @@
-"""The tables of the store, as they are in the newest version of the schema.
+"""The tables of the store.
 
     measurement ──▶ subject       what was measured
                 ──▶ environment   where
@@ -11,7 +11,7 @@
 Columns are named like the fields of the data classes in `measurement.py`, `remembered/choice.py` and
 `described_input.py`. What many
 measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays;
-so are the pairs of sizes and versions, whose order counts. How a database gets these tables is in `migrations`.
+so are the pairs of sizes and versions, whose order counts. How a database gets these tables is in `creation.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The remembered choices of a store that is neither made nor migrated: for a look at what is there."""
+"""The remembered choices of a store that is not made by looking: for a look at what is there."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.analytic.cpu import cpu, vectorises
 from coarsen.models.analytic.estimate import Model, bandwidth_at
 from coarsen.models.analytic.gpu import gpu
-from coarsen.models.analytic.hong_kim import hong_kim
 from coarsen.models.analytic.machine import (
     FLOAT,
     FLOAT_VECTOR,
@@ -23,7 +22,6 @@ from coarsen.models.analytic.machine import (
     Quantity,
 )
 from coarsen.models.analytic.profiles import SHIPPED, shipped_profile
-from coarsen.models.analytic.three_classes import three_classes
 from tests.models.analytic.profiles import PROFILE
 from tests.models.analytic.test_pieces import ACCESS, WORK
 
@@ -38,10 +36,9 @@ CORES = replace(
     rates=MappingProxyType({FLOAT: IssueRate(Quantity(1e11)), FLOAT_VECTOR: IssueRate(Quantity(1.2e11))}),
     launch=LaunchCosts(event=Quantity(1e-6), group=Quantity(1e-7), barrier_item=Quantity(1e-9)),
 )
-GPU_MODELS = (gpu, hong_kim, three_classes)
 
 
-@pytest.mark.parametrize(("model", "machine"), [*((model, PROFILE) for model in GPU_MODELS), (cpu, CORES)])
+@pytest.mark.parametrize(("model", "machine"), [(gpu, PROFILE), (cpu, CORES)])
 def test_more_work_takes_longer(model: Model, machine: object) -> None:
     assert machine is PROFILE or machine is CORES
     profile = PROFILE if machine is PROFILE else CORES
@@ -52,10 +49,9 @@ def test_more_work_takes_longer(model: Model, machine: object) -> None:
     assert model(WORK, wider, profile).seconds == pytest.approx(4 * before, rel=0.1)
 
 
-@pytest.mark.parametrize("model", GPU_MODELS)
-def test_scattered_accesses_take_longer(model: Model) -> None:
+def test_scattered_accesses_take_longer() -> None:
     apart = replace(WORK, accesses=(replace(ACCESS, lane_stride=None),))
-    assert model(apart, LAUNCH, PROFILE).seconds > model(WORK, LAUNCH, PROFILE).seconds
+    assert gpu(apart, LAUNCH, PROFILE).seconds > gpu(WORK, LAUNCH, PROFILE).seconds
 
 
 def test_a_gpu_is_bound_by_what_takes_longest() -> None:
@@ -96,8 +92,6 @@ def test_what_a_profile_lacks_is_said() -> None:
     bare = replace(PROFILE, rates=MappingProxyType({}))
     with pytest.raises(InvalidInputError, match="'nowhere' has no rate of operations; calibrate the device"):
         gpu(WORK, LAUNCH, bare)
-    with pytest.raises(InvalidInputError, match="'nowhere' has no clock"):
-        hong_kim(WORK, LAUNCH, replace(PROFILE, clock=None))
     with pytest.raises(InvalidInputError, match="has no bandwidth"):
         bandwidth_at(replace(PROFILE, bandwidth=(), levels=()), 1.0)
 
@@ -111,5 +105,5 @@ def test_a_level_holds_footprints_up_to_its_size() -> None:
 def test_every_shipped_profile_serves_the_models_of_its_kind(name: str) -> None:
     machine = shipped_profile(name)
     assert machine is not None
-    for model in GPU_MODELS if machine.is_gpu else (cpu,):
-        assert 0 < model(WORK, LAUNCH, machine).seconds < 10
+    model = gpu if machine.is_gpu else cpu
+    assert 0 < model(WORK, LAUNCH, machine).seconds < 10

@@ -1,4 +1,4 @@
-"""Sectors, occupancy, and the equations of the published models, against what was reckoned by hand."""
+"""Sectors and occupancy, against what was reckoned by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import pytest
 
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
 from coarsen.ir.types import AddressSpace
-from coarsen.models.analytic.hong_kim import Parameters, cycles
 from coarsen.models.analytic.occupancy import occupancy
-from coarsen.models.analytic.three_classes import three_classes
 from coarsen.models.analytic.transactions import moved_bytes, sectors, sharing
 from tests.models.analytic.profiles import PROFILE
 
@@ -33,26 +31,6 @@ WORK = WorkCounts(
     live_words=16,
     chain_operations=5,
     chain_accesses=1,
-)
-
-# A memory of 80 GB/s, a warp's access 128 bytes: MWP is 80e9 · 420 / (1e9 · 128 · 16) = 16.40625 at most.
-HAND = Parameters(
-    mem_ld=420,
-    departure_unc=10,
-    departure_coal=4,
-    issue_cycles=4,
-    instructions=20,
-    coalesced=2,
-    uncoalesced=0,
-    transactions=1,
-    synchronisations=0,
-    load_bytes=128,
-    frequency=1e9,
-    mem_bandwidth=80e9,
-    active_warps=20,
-    active_blocks=5,
-    active_multiprocessors=16,
-    blocks=80,
 )
 
 
@@ -101,51 +79,3 @@ def test_part_of_a_wave_is_a_whole_one() -> None:
     assert [waves(groups) for groups in (1, 4, 32, 33, 64, 65)] == [1, 1, 1, 2, 2, 3]
     small = occupancy(WORK, LaunchSizes((512, 1, 1), (256, 1, 1)), PROFILE)
     assert (small.active_units, small.resident_groups) == (2, 1)
-
-
-def test_hong_and_kim_where_computation_hides_memory() -> None:
-    found = cycles(HAND)
-    assert found.case == "compute"
-    assert (found.mwp, found.cwp) == pytest.approx((16.40625, 11.5))
-    assert found.cycles == pytest.approx(420 + 80 * 20)
-
-
-def test_hong_and_kim_where_memory_hides_computation() -> None:
-    found = cycles(replace(HAND, instructions=10))
-    assert (found.case, found.cwp) == ("memory", 20)
-    assert found.cycles == pytest.approx(840 * 20 / 16.40625 + 40 / 2 * 15.40625)
-
-
-def test_hong_and_kim_with_too_few_warps() -> None:
-    found = cycles(replace(HAND, instructions=10, active_warps=8))
-    assert (found.case, found.mwp, found.cwp) == ("latency", 8, 8)
-    assert found.cycles == pytest.approx(840 + 40 + 20 * 7)
-
-
-def test_hong_and_kim_with_barriers_and_repetitions() -> None:
-    alone = replace(HAND, instructions=10, active_warps=8)
-    assert cycles(replace(alone, synchronisations=3)).cycles == pytest.approx(1020 + 4 * 7 * 3 * 5)
-    assert cycles(replace(alone, blocks=200)).cycles == pytest.approx(2.5 * 1020)
-
-
-def test_hong_and_kim_with_uncoalesced_accesses() -> None:
-    apart = replace(HAND, coalesced=0, uncoalesced=2, transactions=32, active_warps=1)
-    # Mem_L is 420 + 31 · 10.
-    assert cycles(apart).cycles == pytest.approx(2 * 730 + 80)
-
-
-def test_hong_and_kim_where_one_warp_takes_more_than_the_bandwidth() -> None:
-    found = cycles(replace(HAND, mem_bandwidth=1e6))
-    assert (found.mwp, found.cycles) == (1, 840 * 20)
-
-
-def test_hong_and_kim_without_memory() -> None:
-    assert cycles(replace(HAND, coalesced=0)).cycles == pytest.approx(80 * 20)
-
-
-def test_adaptics_classes() -> None:
-    few, many = LaunchSizes((128, 1, 1), (32, 1, 1)), LaunchSizes((1 << 22, 1, 1), (256, 1, 1))
-    assert three_classes(WORK, few, PROFILE).bound == "latency"
-    assert three_classes(WORK, many, PROFILE).bound == "memory"
-    busy = replace(WORK, instructions={InstructionClass.FLOAT: 5000.0})
-    assert three_classes(busy, many, PROFILE).bound == "compute"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.models.evaluation.bootstrap import Interval, mean_interval, quantile_interval, ratio_interval
+from coarsen.models.evaluation.bootstrap import Interval, mean_interval, ratio_interval
 
 
 def letters(count: int) -> list[str]:
@@ -18,15 +18,6 @@ def test_the_same_seed_gives_the_same_interval() -> None:
     values = [0.1, -0.2, 0.7, 0.3]
     assert mean_interval(values, letters(4)) == mean_interval(values, letters(4))
     assert mean_interval(values, letters(4), seed=1) != mean_interval(values, letters(4), resamples=50, seed=2)
-
-
-def test_a_quantile_is_that_of_each_resample() -> None:
-    values, families = [0.1, 3.0, -0.2, 0.7, 0.3, 9.0], ["a", "b", "a", "c", "d", "c"]
-    drawn = np.random.default_rng(3).integers(4, size=(40, 4))
-    members = {n: [v for v, f in zip(values, families, strict=True) if f == "abcd"[n]] for n in range(4)}
-    resamples = [np.quantile([v for n in row for v in members[n]], 0.3) for row in drawn.tolist()]
-    found = quantile_interval(values, families, 0.3, seed=3, resamples=40)
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(resamples, [0.025, 0.975])))
 
 
 def test_equal_values_have_no_spread() -> None:

@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.models.inputs.paper_trees import LinearLeaf, PaperTrees, Question, paper_trees
-from coarsen.models.inputs.parameters import Parameter, parameters_of
+from coarsen.models.inputs.fixed import fixed_best
+from coarsen.models.inputs.portfolio import CPU_MARGIN
+from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
-from tests.models.inputs.made_up import times_of
+from tests.models.inputs.made_up import sizes, times_of
+from tests.models.inputs.paper_trees import LinearLeaf, PaperTrees, Question, paper_trees
+from tests.models.inputs.parameters import Parameter, parameters_of
 
 BLOCKS = (64, 128, 256, 512)
 
@@ -123,3 +126,13 @@ def test_what_failed_is_no_best(failed: int) -> None:
     seconds[:, failed] = np.nan
     trees = paper_trees(replace(times, seconds=seconds, default=1), ["n"])
     assert failed not in trees.built
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_and_the_regret_tree_gain_over_the_fixed_best(seed: int) -> None:
+    laws = [lambda n: 3 * (10 + n), lambda n: 10 + n, lambda n: 100 + n / 100]
+    times, truth = times_of(laws, sizes(24), noise=0.03, seed=seed), times_of(laws, sizes(24))
+    choosers = fixed_best(times), regret_tree(times, CPU_MARGIN), paper_trees(times, ["n"])
+    chosen = [[chooser.version(point.features) for point in times.inputs] for chooser in choosers]
+    fixed, ours, papers = (truth.regret[range(24), versions].mean() for versions in chosen)
+    assert max(ours, papers) < 0.2 * fixed

@@ -1,4 +1,4 @@
-"""Fixed best, majority, nearest and portfolio on made-up times with known answers."""
+"""Fixed best, distances and portfolio on made-up times with known answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.models.inputs.fixed import fixed_best
-from coarsen.models.inputs.majority import majority
-from coarsen.models.inputs.nearest import nearest_input
+from coarsen.models.inputs.nearest import coordinates, scales_of
 from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, margin_of, portfolio, wins
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from tests.models.inputs.made_up import sizes, times_of, version
@@ -20,36 +19,24 @@ TORN = times_of(
 )
 
 
-def test_the_fixed_best_loses_least_and_the_majority_wins_most_often() -> None:
+def test_the_fixed_best_loses_least() -> None:
     assert fixed_best(TORN).version({}) == 1
-    assert majority(TORN).version({}) == 0
 
 
-def test_of_equal_majorities_the_one_that_loses_less() -> None:
-    times = times_of([lambda n: 1.0 if n < 10 else 4.0, lambda n: 1.5 if n < 10 else 1.0], [1, 100])
-    assert majority(times).version({}) == 1
+def near(names: list[str], rows: list[list[float]], here: list[float]) -> int:
+    """Which of some inputs is the nearest."""
+    scales = scales_of(names, np.array(rows))
+    places = np.array([coordinates(scales, row) for row in rows])
+    return int(((places - coordinates(scales, here)) ** 2).sum(axis=1).argmin())
 
 
 def test_the_nearest_input_is_near_in_octaves_not_in_numbers() -> None:
-    times = times_of([lambda n: 1.0 if n < 100 else 2.0, lambda n: 2.0 if n < 100 else 1.0], [10, 1000])
-    nearest = nearest_input(times, ["n"])
-    assert nearest.version({"n": 90.0}) == 0
-    assert nearest.version({"n": 110.0}) == 1
-    assert nearest.version({"n": 0.0}) == 0
+    assert [near(["n"], [[10.0], [1000.0]], [n]) for n in (90.0, 110.0, 0.0)] == [0, 1, 0]
 
 
 def test_a_feature_that_may_be_zero_is_near_in_numbers_and_one_that_never_differs_counts_nothing() -> None:
-    points = tuple(
-        InputPoint(f"{k}", f"{k}", {"skew": skew, "n": 5.0}) for k, skew in enumerate([-1.0, 0.0, 10.0])
-    )
-    times = VersionTimes(points, (version(0), version(1)), np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]]), 0)
-    nearest = nearest_input(times, ["skew", "n"])
-    assert nearest.version({"skew": 4.9, "n": 500.0}) == 0
-    assert nearest.version({"skew": 5.1, "n": 500.0}) == 1
-
-
-def test_without_features_the_first_input_is_the_nearest() -> None:
-    assert nearest_input(TORN, []).version({}) == 0
+    rows = [[-1.0, 5.0], [0.0, 5.0], [10.0, 5.0]]
+    assert [near(["skew", "n"], rows, [skew, 5.0]) for skew in (-0.6, 4.9, 5.1)] == [0, 1, 2]
 
 
 def test_a_portfolio_has_what_is_best_somewhere_and_nothing_else() -> None:

@@ -50,12 +50,6 @@ def test_a_version_that_can_not_be_launched_falls_back_to_the_default_one() -> N
     assert part.endings.tolist() == [[1, 0], [1, 0]]
 
 
-def test_versions_with_wrong_results_somewhere_are_known() -> None:
-    endings = np.full((3, 3), Ending.WRONG)
-    assert replace(TIMES, endings=endings).never_wrong == (0, 1)
-    assert TIMES.never_wrong == (0, 1, 2)
-
-
 def test_groups_are_held_out_whole() -> None:
     assert TIMES.groups == ("small", "large")
     assert TIMES.in_groups(["small"]) == (0, 1)

@@ -19,7 +19,6 @@ from coarsen.opencl_bench.inputs.cold_changes import ColdChange, cold_changes, c
 from coarsen.opencl_bench.inputs.cold_check import ColdCheck, ColdChecker, cold_points
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import evidence_of, with_caches
-from coarsen.opencl_bench.inputs.judged import judged
 from coarsen.opencl_bench.inputs.measuring import MeasuredVersions, VersionsPlan
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
@@ -32,7 +31,7 @@ from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.inputs.test_left_open import described
 from tests.opencl_bench.measurements import some_measurement
-from tests.opencl_bench.reporting.tuned_files import VERSIONS, tuned, tuned_over_shapes
+from tests.opencl_bench.reporting.tuned_files import VERSIONS, tuned
 
 PLAN = VersionsPlan("sgemm", "intel", (), VERSIONS, VERSIONS[0])
 NAMES = ("input-1", "input-256", "input-65536")
@@ -111,9 +110,6 @@ def test_where_another_version_is_the_fastest_beyond_noise_is_told(monkeypatch: 
 def test_nothing_is_chosen_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     file = with_check(monkeypatch)
     assert replace(file, evidence=tuned().evidence) == tuned()
-    shapes = tuned_over_shapes()
-    assert judged(with_caches(shapes, is_cold=True)).rows == judged(shapes).rows
-    assert judged(with_caches(shapes, is_cold=True)).notes[-1] == "All times are with flushed caches."
 
 
 def test_what_fails_then_is_as_bad_as_can_be(monkeypatch: pytest.MonkeyPatch) -> None:

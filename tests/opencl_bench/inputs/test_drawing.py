@@ -86,7 +86,7 @@ def test_lists_are_read_as_they_were_written(tmp_path: Path) -> None:
     presets = presets_of(tmp_path / "list.csv", (8, 8))
     assert [*presets][:2] == ["input-000", "input-001"]
     assert presets["input-003"].size == inputs[3]
-    with pytest.raises(InternalError, match="listing writes it"):
+    with pytest.raises(InternalError, match=r"missing\.csv is missing"):
         presets_of(tmp_path / "missing.csv", (8, 8))
 
 

@@ -15,9 +15,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import MOST_TIMES, Ending
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import evidence_of
-from coarsen.opencl_bench.inputs.judged import judged
 from coarsen.opencl_bench.inputs.left_open import LeftOpen, left_open
-from coarsen.opencl_bench.inputs.left_open_times import LEFT_OPEN, LeftOpenTimes
+from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.inputs.worth import worth_of_choice
 from coarsen.opencl_bench.records.measurement import Invalidity, Method
@@ -155,22 +154,8 @@ def test_where_it_fails_it_counts_as_a_version_does() -> None:
     assert played.tolist() == pytest.approx([SECONDS[0][0], SECONDS[1][0], MOST_TIMES * best, 1.0, 1.0])
 
 
-def test_it_is_judged_beside_the_default() -> None:
-    file = tuned_over_shapes()
-    seconds = evidence_of(file).times.seconds[:, 0] / 3
-    found = judged(with_left_open(file, LeftOpenTimes(tuple(seconds.tolist()), (0,) * len(seconds))))
-    default, baseline, *_ = found.rows
-    assert baseline.name == LEFT_OPEN
-    assert baseline.score.over_default.value == pytest.approx(3)
-    assert baseline.score.share.value == pytest.approx(3 * default.score.share.value)
-    assert default == judged(file).rows[0] and found.rows[2:] == judged(file).rows[1:]
-
-
 def test_why_it_was_not_measured_is_told() -> None:
     file = with_left_open(tuned_over_shapes(), LeftOpenTimes(reason="the buffers depend on the local size"))
-    found = judged(file)
-    assert LEFT_OPEN not in [row.name for row in found.rows]
-    assert found.notes[-1] == f"Not measured: {LEFT_OPEN}, since the buffers depend on the local size."
     assert worth_of_choice(file).not_left_open == "the buffers depend on the local size"
 
 

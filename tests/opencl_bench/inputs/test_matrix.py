@@ -11,7 +11,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import Ending, InputPoint
-from coarsen.opencl_bench.inputs.matrix import TimesRequest, confirmed_ratios, measured_times
+from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant
@@ -141,15 +141,3 @@ def test_rows_of_two_devices_are_not_mixed() -> None:
         measured_times([*ROWS, *elsewhere], ASKED)
     found = measured_times([*ROWS, *elsewhere], replace(ASKED, environment=elsewhere[0].environment))
     assert found.times.seconds.shape == (2, 3)
-
-
-def test_confirmations_are_ratios_over_several_processes() -> None:
-    times = [(500, 1000), (2000, 1000)]
-    rows = [
-        row("input-0", FAST, (own,), (other,), role=Role.CONFIRMATION, invocation=number)
-        for number, (own, other) in enumerate(times)
-    ]
-    rows.append(replace(failed("input-1", SLOW, Invalidity.RUNTIME), role=Role.CONFIRMATION))
-    found = confirmed_ratios([*rows, *ROWS], ASKED)
-    assert found["input-0", FAST] == pytest.approx(1.0)
-    assert math.isnan(found["input-1", SLOW]) and len(found) == 2

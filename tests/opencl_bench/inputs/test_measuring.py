@@ -17,18 +17,15 @@ from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs import live_stage_one, measuring
 from coarsen.opencl_bench.inputs.current_source import CurrentSource
 from coarsen.opencl_bench.inputs.live_stage_one import search_versions
-from coarsen.opencl_bench.inputs.matrix import TimesRequest, confirmed_ratios, measured_times, stored_times
-from coarsen.opencl_bench.inputs.measuring import VersionsPlan, confirm_versions, measure_versions
+from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times, stored_times
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
-from coarsen.opencl_bench.records.measurement_json import BESIDE
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 from coarsen.opencl_bench.sweep import compiler, engine
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.observer import Remeasure
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -130,7 +127,7 @@ def test_where_no_input_has_a_reference_the_default_version_vouches(store: Store
     assert endings(measured.rows, "input-1")[WRONG] is Invalidity.CORRECTNESS
 
 
-def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store, pool: CompilePool) -> None:
+def test_what_was_measured_is_a_matrix(store: Store, pool: CompilePool) -> None:
     plan = plan_of("intel")
     measure_versions(plan, store, pool=pool)
     inputs = tuple(InputPoint(preset, preset, {}) for preset in PRESETS)
@@ -139,41 +136,6 @@ def test_what_was_measured_is_a_matrix_and_can_be_confirmed(store: Store, pool: 
     seconds = stored_times(store, asked, source).times.seconds
     assert seconds.shape == (2, 6)
     assert (seconds[:, :4] > 0).all() and all(value != value for value in seconds[:, 4:].flat)
-    chosen = {"input-1": [IN_STEPS, DEFAULT]}
-    confirmed = confirm_versions(plan, chosen, store, invocations=2, pool=pool)
-    assert {row.role for row in confirmed.rows} == {Role.CONFIRMATION} and confirmed.measured == 4
-    assert confirmed_ratios(confirmed.rows, asked).keys() == {("input-1", IN_STEPS), ("input-1", DEFAULT)}
-    assert confirm_versions(plan, chosen, store, invocations=2, pool=pool).measured == 0
-    # One that failed is measured once more where that is asked for.
-    nothing: dict[str, Any] = dict.fromkeys(("nanoseconds", "baseline_nanoseconds", *BESIDE), ())
-    broken = replace(confirmed.rows[0], invalidity=Invalidity.RUNTIME, **nothing)
-    store.replace(broken)
-    assert confirm_versions(plan, chosen, store, invocations=2, pool=pool).measured == 0
-    repaired = confirm_versions(plan, chosen, store, invocations=2, again=Remeasure.FAILED, pool=pool)
-    assert repaired.measured == 1 and {row.invalidity for row in repaired.rows} == {Invalidity.CORRECT}
-
-
-@pytest.mark.parametrize(("inputs_each", "started"), [(1, 2), (2, 1)])
-def test_inputs_share_a_new_process_where_that_is_asked_for(
-    store: Store, pool: CompilePool, monkeypatch: pytest.MonkeyPatch, inputs_each: int, started: int
-) -> None:
-    counted: list[RowMeasurer] = []
-    monkeypatch.setattr(RowMeasurer, "start_afresh", lambda self: counted.append(self))
-    chosen = dict.fromkeys(PRESETS, (DEFAULT,))
-    confirmed = confirm_versions(plan_of("intel"), chosen, store, inputs_each=inputs_each, pool=pool)
-    assert (confirmed.measured, len(counted)) == (2, started)
-
-
-def test_an_input_that_was_timed_before_does_not_begin_a_process_for_the_next(
-    store: Store, pool: CompilePool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counted: list[RowMeasurer] = []
-    monkeypatch.setattr(RowMeasurer, "start_afresh", lambda self: counted.append(self))
-    first, second = PRESETS
-    confirm_versions(plan_of("intel"), {first: (DEFAULT,)}, store, pool=pool)
-    both = {first: (DEFAULT,), second: (DEFAULT,)}
-    assert confirm_versions(plan_of("intel"), both, store, inputs_each=2, pool=pool).measured == 1
-    assert len(counted) == 2
 
 
 def test_rows_of_an_older_source_or_of_another_input_of_the_name_do_not_count(

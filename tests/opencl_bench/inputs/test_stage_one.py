@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.entrants import Settings
-from coarsen.models.inputs.evaluation import fold, leave_groups_out
-from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, spread, stage_one
-from coarsen.opencl_bench.inputs.stage_one_replay import ReplayedStageOne
 from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator
 from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher
@@ -21,7 +17,6 @@ from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.random_sample import RandomSearcher
 from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace
 from coarsen.opencl_bench.search.staircase import StaircaseSearcher
-from coarsen.variant.variant import Variant
 
 EXHAUSTIVE = StageOneSettings(ExhaustiveSearcher())
 QUICK = StageOneSettings(GuidedSearcher(trees=5), inputs=2)
@@ -30,15 +25,6 @@ QUICK = StageOneSettings(GuidedSearcher(trees=5), inputs=2)
 def points(count: int) -> tuple[InputPoint, ...]:
     """Powers of two from 1 on."""
     return tuple(InputPoint(f"{k}", f"{k}", {"n": float(2**k)}) for k in range(count))
-
-
-def grid_times(inputs: int = 10, noise: float = 0.0) -> VersionTimes:
-    """Blocks of 2^a and tiles of 2^b: the best block grows with n, the best tile is 4."""
-    choices = [(a, b) for a in range(8) for b in range(8)]
-    versions = tuple(Variant((2**a,), (), (("BLOCK", str(2**a)), ("TILE", str(2**b)))) for a, b in choices)
-    seconds = [[1 + abs(a - 0.7 * k) + 0.3 * abs(b - 2) for a, b in choices] for k in range(inputs)]
-    drawn = np.random.default_rng(0).normal(0, noise, (inputs, len(choices)))
-    return VersionTimes(points(inputs), versions, np.array(seconds) * np.exp(drawn), 27)
 
 
 def test_searched_inputs_fill_the_space_of_features() -> None:
@@ -143,75 +129,3 @@ def test_an_input_on_which_nothing_runs_leaves_the_default() -> None:
     space = ConstrainedSpace((Axis("BLOCK", (1, 2)),))
     found = stage_one(points(1), lambda _: FunctionEvaluator(space, lambda choice: None), (0,), EXHAUSTIVE)
     assert found.choices == ((0,),)
-
-
-def test_a_replay_finds_what_is_best_on_the_inputs_it_searched() -> None:
-    times = grid_times()
-    replayed = ReplayedStageOne(replace(EXHAUSTIVE, share=1.0))
-    run = replayed.run(times)
-    columns = replayed(times)
-    assert times.default in columns
-    assert all(int(np.nanargmin(times.seconds[number])) in columns for number in run.searched)
-    assert len(columns) < len(times.versions) / 2
-    for found, number in zip(run.found, run.searched, strict=True):
-        assert found.best is not None
-        assert found.best.time == times.seconds[number].min()
-
-
-def test_a_guided_replay_tries_a_share_and_comes_near_the_best() -> None:
-    times = grid_times(noise=0.01)
-    run = ReplayedStageOne(QUICK).run(times)
-    assert len(run.searched) == 2
-    assert all(len(found.trace) <= 19 for found in run.found)
-    quality = [
-        times.seconds[number].min() / (found.best.time or math.inf)
-        for found, number in zip(run.found, run.searched, strict=True)
-        if found.best is not None
-    ]
-    assert min(quality) > 0.8
-
-
-def test_the_staircase_runs_in_a_replay_over_parameters_alone() -> None:
-    times = grid_times(4)
-    run = ReplayedStageOne(StageOneSettings(StaircaseSearcher(), is_warm=False, share=1.0)).run(times)
-    # The local size follows from BLOCK: two parameters of eight values each.
-    assert all(len(found.trace) <= 1 + 2 * 14 for found in run.found)
-
-
-def test_what_failed_on_an_input_is_tried_there_and_never_its_winner() -> None:
-    times = grid_times(4)
-    seconds = times.seconds.copy()
-    seconds[:, 0] = np.nan
-    whole = replace(EXHAUSTIVE, share=1.0, is_warm=False)
-    run = ReplayedStageOne(whole).run(replace(times, seconds=seconds))
-    assert all(len(found.trace) == 64 for found in run.found)
-
-
-def test_the_whole_chain_knows_nothing_of_the_held_out_group() -> None:
-    times = grid_times(5, noise=0.02)
-    poisoned = times.seconds.copy()
-    poisoned[list(times.in_groups(["2"]))] **= -3.0
-    settings = Settings(0.05)
-    for changed in (replace(times, seconds=poisoned), times):
-        stage = ReplayedStageOne(StageOneSettings(RandomSearcher(), inputs=2))
-        found = repr(fold(changed, ["2"], settings, stage)).encode()
-        clean = repr(fold(times, ["2"], settings, replace(stage, searches={}))).encode()
-        assert found == clean
-
-
-def test_the_same_search_is_run_once_and_another_one_anew() -> None:
-    times = grid_times(6)
-    replayed = ReplayedStageOne(replace(EXHAUSTIVE, share=1.0, inputs=3))
-    first = replayed(times)
-    assert len(replayed.searches) == 3
-    assert replayed(times) == first
-    assert len(replayed.searches) == 3
-    other = replace(times, seconds=times.seconds[:, ::-1])
-    assert replayed(other) == ReplayedStageOne(replayed.settings)(other)
-    assert len(replayed.searches) == 6
-
-
-def test_the_evaluation_replays_it_in_each_fold() -> None:
-    times = grid_times(6)
-    choices = leave_groups_out(times, Settings(0.05), ReplayedStageOne(replace(EXHAUSTIVE, share=1.0)))
-    assert len(choices.rows) == 6

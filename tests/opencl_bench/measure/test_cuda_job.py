@@ -65,7 +65,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     vars(bindings)["driver"] = made
     for name, module in (("cuda", package), ("cuda.bindings", bindings), ("cuda.bindings.driver", made)):
         monkeypatch.setitem(sys.modules, name, module)
-    names = ("measure.cuda_driver", "measure.cuda_job", "studies.bank_launches")
+    names = ("measure.cuda_driver", "measure.cuda_job")
     ours = [f"coarsen.opencl_bench.{name}" for name in names]
     kept = {name: sys.modules.pop(name, None) for name in ours}
     yield made
@@ -96,14 +96,6 @@ def test_each_launch_has_the_function_that_it_names(driver: Driver) -> None:
     assert driver.modules == 2 and launched[0][0] != launched[1][0]
     allowed = {function[1]: most for function, _, most in driver.of("cuFuncSetAttribute")}
     assert allowed == {b"twice": 256, b"add": 128}
-
-
-def test_a_launch_outside_of_any_graph(driver: Driver) -> None:
-    bank_launches = importlib.import_module("coarsen.opencl_bench.studies.bank_launches")
-    bank_launches.launch_once("stream", "function", 32, (np.uint32(7), np.uint64(9)))
-    (launched,) = driver.of("cuLaunchKernel")
-    assert (*launched[:9], launched[10]) == ("function", 1, 1, 1, 32, 1, 1, 0, "stream", 0)
-    assert driver.of("cuStreamSynchronize") == [("stream",)]
 
 
 def test_several_launches_are_known_by_their_span_alone(driver: Driver) -> None:

@@ -12,7 +12,6 @@ from coarsen.opencl_bench.search.found import Found
 from coarsen.opencl_bench.search.parameters import Parameters
 from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace
 from coarsen.opencl_bench.search.staircase import REACHED, StaircaseSearcher
-from coarsen.opencl_bench.search.tables import ReplayEvaluator, Row, table_of
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, VariantSpace, coarsening_dimensions
@@ -81,9 +80,10 @@ def test_the_counts_of_the_paper(inputs: int, values: int, runs: int) -> None:
     axis = Axis("BLOCK", tuple(64 * 2**k for k in range(values)))
     tried = 0
     for n in range(inputs):
-        rows: list[Row] = [({"BLOCK": value}, 1.0 + (value * (n + 1)) % 7, 0.0) for value in axis.values]
-        evaluator = ReplayEvaluator(table_of("made", (axis,), rows, {"BLOCK": axis.values[-1]}))
-        tried += len(StaircaseSearcher().search(evaluator, Budget(), 0).trace)
+        times: dict[Choice, float] = {
+            (place,): 1.0 + (value * (n + 1)) % 7 for place, value in enumerate(axis.values)
+        }
+        tried += len(climbed(ConstrainedSpace((axis,)), times.__getitem__).trace)
     assert tried == runs
 
 

@@ -12,7 +12,6 @@ from coarsen.opencl_bench.search.additive_model import ranked
 from coarsen.opencl_bench.search.additive_plan import combinations, supports_of
 from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator
 from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator, Trial
-from coarsen.opencl_bench.search.greedy import GreedySearcher
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
 from coarsen.opencl_bench.search.watch_dog import WatchDog
 from tests.opencl_bench.search.tables import additive_times, every_choice, space_of
@@ -120,34 +119,3 @@ def test_noise_does_not_change_what_is_predicted_to_be_the_best(seed: int) -> No
         design = measure_design(evaluator, bases, relays=False, watch_dog=is_on, is_log=False)
         firsts.append(next(ranked(design.models)))
     assert firsts[0] == firsts[1]
-
-
-def test_greedy_search_takes_one_axis_after_another() -> None:
-    space = space_of((2,), (3, 2), lambda choice: choice != (1, 2, 0))
-    times = additive_times(space, 1)
-    for watch_dog in (False, True):
-        found = GreedySearcher(watch_dog).search(FunctionEvaluator(space, times.__getitem__), Budget(), 0)
-        first = [choice for choice in times if choice[2] == 0]
-        assert {trial.choice for trial in found.trace[: len(first)]} == set(first)
-        middle = min(first, key=times.__getitem__)[1]
-        assert {trial.choice for trial in found.trace[len(first) :]} == {(0, middle, 1), (1, middle, 1)} & set(
-            times
-        )
-        best = found.best
-        assert best is not None
-        assert best.time == min(times[trial.choice] for trial in found.trace)
-        assert any(trial.killed_after for trial in found.trace) == watch_dog
-
-
-def test_greedy_search_passes_again_while_it_gains() -> None:
-    # From (0, 0) no single axis but the second gains; then the first does, in a second pass.
-    times: dict[Choice, float] = {(0, 0): 5.0, (1, 0): 6.0, (0, 1): 4.0, (1, 1): 3.0}
-    space = space_of((), (2, 2))
-    once, often = (
-        GreedySearcher(passes=passes).search(FunctionEvaluator(space, times.__getitem__), Budget(), 0)
-        for passes in (1, None)
-    )
-    assert once.best is not None
-    assert often.best is not None
-    assert (once.best.time, often.best.time) == (4.0, 3.0)
-    assert often.ending == "a pass over all axes brought no gain"

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import plots
 from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from tests.opencl_bench.reporting.tuned_files import SECONDS, tuned, tuned_over_shapes
@@ -31,24 +30,6 @@ def test_the_driver_s_local_size_is_a_baseline_where_it_was_measured() -> None:
     twice = LeftOpenTimes(tuple(2 * row[0] for row in SECONDS), (0,) * len(SECONDS))
     found = plots.input_gains(replace(tuned(), evidence={**tuned().evidence, "left_open": twice.to_json()}))
     assert found["over_left_open"] == pytest.approx(2 * found["over_default"])
-
-
-def test_how_well_each_way_chooses() -> None:
-    found = plots.chooser_table(tuned_over_shapes()).set_index("chosen_by")
-    assert found.loc["best of what was tried", "share"] == pytest.approx(1)
-    assert 0 < found.loc["the default version", "share"] <= 1
-    assert all(type(value) is float for name in found.columns for value in found[name])
-    assert (found["low"] <= found["share"]).all() and (found["share"] <= found["high"]).all()
-
-
-def test_what_searches_would_have_found() -> None:
-    found = plots.input_search_table(tuned_over_shapes(), seeds=1).set_index("search")
-    # Three versions are tried whole by the guided search.
-    assert found.loc["guided, warm, 30%", ["tried", "quality", "lowest"]].tolist() == [1, 1, 1]
-    assert found.index.tolist() == ["staircase", "guided, warm, 30%"]
-    assert (found["lowest"] <= found["quality"]).all() and (found["quality"] <= 1).all()
-    with pytest.raises(InvalidInputError, match="at least one seed, not 0"):
-        plots.input_search_table(tuned_over_shapes(), seeds=0)
 
 
 def test_where_the_fastest_changes() -> None:

@@ -57,11 +57,11 @@ def test_rows_beside_it_are_not_overlooked(path: Path, monkeypatch: pytest.Monke
         open_store(str(copy))
 
 
-def test_what_would_have_to_be_migrated_must_be_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_database_must_be_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.sqlite"
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 1")
     connection.close()
     monkeypatch.setattr(os, "access", lambda _path, mode: not mode & os.W_OK)
-    with pytest.raises(InvalidInputError, match=r"no version and must be brought to .*: copy it"):
+    with pytest.raises(InvalidInputError, match="no tables yet, and can't be written to: copy it"):
         open_store(str(path))

@@ -26,7 +26,7 @@ from tests.opencl_bench.sweep.pack.test_writing import SCALE, SCALE_FILE
 
 # What a machine that only measures doesn't have.
 ABSENT = (
-    *("alembic", "click", "distributed", "llvmlite", "matplotlib", "networkx", "pandas", "pyarrow", "rich"),
+    *("click", "distributed", "llvmlite", "matplotlib", "networkx", "pandas", "pyarrow", "rich"),
     *("safetensors", "scipy", "sqlalchemy", "torch", "typer", "ziglang"),
 )
 BLOCKER = """\

@@ -1,6 +1,4 @@
-"""Print the best of each kernel in two sweeps over different spaces, side by side, as a Markdown table.
-
-    python -m coarsen.opencl_bench.studies.space_comparison OLD.parquet NEW.parquet
+"""The best of each kernel in two sweeps over different spaces, side by side, as the README of the data shows it.
 
 Each speed-up is over the best uncoarsened local size of its own sweep, as it was confirmed. A kernel that one of
 the two has not is left out of both means.
@@ -9,20 +7,14 @@ the two has not is left out of both means.
 from __future__ import annotations
 
 import statistics
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.results.best import BestRow, best_rows, launch_words
-from coarsen.opencl_bench.results.exchange.tables import read_table
+from coarsen.opencl_bench.results.best import BestRow, launch_words
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
-
-HEAD = ("kernel", "before", "baseline", "best configuration", "speed-up (95 % interval)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +89,3 @@ def _words(coarsening: Coarsening) -> str:
     level = "groups " if coarsening.level is Level.GROUP else ""
     stride = f", stride {coarsening.stride}" if coarsening.stride > 1 else ""
     return f"{level}{coarsening.factor} along {coarsening.dimension}{stride}"
-
-
-def main(words: Sequence[str]) -> None:
-    """Print the table of two files. Raises InvalidInputError as `read_table` and `comparisons` do."""
-    if len(words) != 2:
-        raise InvalidInputError("give two files of results: OLD.parquet NEW.parquet")
-    old, new = ([*best_rows(_in_opencl_c(Path(word)))] for word in words)
-    found = comparisons(old, new)
-    for cells in (HEAD, ("---",) * len(HEAD), *(each.cells for each in found)):
-        print(f"| {' | '.join(cells)} |")
-    before, after = means(found)
-    print(f"\nGeometric means of those that both have: {before:.2f}, {after:.2f}")
-
-
-def _in_opencl_c(path: Path) -> list[Measurement]:
-    return [row for row in read_table(path) if row.environment.form == "opencl_c"]
-
-
-if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except CoarsenError as error:
-        sys.exit(f"space_comparison: {error}")

@@ -18,10 +18,10 @@ import numpy as np
 from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
-from coarsen.models.inputs.parameters import Parameter, parameters_of
 from coarsen.models.inputs.ranks import Asked, Inside, ranked, read_tree
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
+from tests.models.inputs.parameters import Parameter, parameters_of
 
 LEAST_INPUTS = (8, 4, 2, 1)
 _SEED = 0

@@ -1,0 +1,47 @@
+"""What goes into a tuned file: the trees, and the versions that they can answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coarsen.dispatch.tree import Leaf, Split, check_tree
+from coarsen.models.inputs.portfolio import CPU_MARGIN
+from coarsen.models.inputs.regret_tree import regret_tree
+from coarsen.models.inputs.shipping import shipped
+from coarsen.models.inputs.times import InputPoint, VersionTimes
+from tests.models.inputs.made_up import sizes, times_of, version
+
+CROSSING = times_of([lambda n: 3 * (10 + n), lambda n: 10 + n, lambda n: 100 + n / 100], sizes(16, first=0), 0.01)
+
+
+def with_contents() -> VersionTimes:
+    """Twelve sizes with two contents each, which decide; the same sizes are one group."""
+    points = [
+        InputPoint(f"{n}-{skew}", f"{n}", {"n": float(n), "skew": skew}) for n in sizes(12) for skew in (0.5, 4.0)
+    ]
+    skews = [point.features["skew"] for point in points]
+    seconds = [[2.5, 1.0 + 2 * (skew > 1), 1.0 + 2 * (skew < 1), 1.9] for skew in skews]
+    noise = np.random.default_rng(0).normal(0, 0.01, (24, 4))
+    return VersionTimes(tuple(points), tuple(map(version, range(4))), np.array(seconds) * np.exp(noise), 0)
+
+
+def test_shipped_are_the_versions_that_can_be_answered_and_the_default() -> None:
+    tree = regret_tree(CROSSING, CPU_MARGIN)
+    found = shipped(tree, CROSSING)
+    assert found.versions == (version(0), version(1), version(2))
+    assert found.default == 0
+    assert isinstance(found.tree, Split)
+    assert (found.tree.at_most, found.tree.above) == (Leaf(1), Leaf(2))
+    check_tree(found.tree, frozenset({"n"}), len(found.versions))
+    few = shipped(regret_tree(CROSSING.of_inputs([15]), CPU_MARGIN), CROSSING)
+    assert few.versions == (version(0), version(2))
+    assert few.tree == Leaf(1)
+    assert few.tree_without_supplied is None
+
+
+def test_both_trees_are_shipped_where_the_caller_may_supply() -> None:
+    times = with_contents()
+    found = shipped(regret_tree(times, CPU_MARGIN, {"skew"}), times)
+    assert isinstance(found.tree, Split)
+    assert found.tree.feature == "skew"
+    assert found.tree_without_supplied is not None
