@@ -61,7 +61,7 @@ def has_barrier(divergence: Divergence, region: Region) -> bool:
 def is_behind_barrier(divergence: Divergence, block: str) -> bool:
     """Return True if a block ends after a barrier, and one condition decides whether both are reached.
 
-    There PoCL (3.1) lets all work-items of a group take the way of the first one, if that has a loop below two
+    There PoCL (3.1) was seen to let all work-items of a group take the way of the first one, with a loop below two
     conditions, as a slow path with a loop is: `if (group < n) { …; barrier(…); if (!all) if (any) for (…) … }`.
     """
     flow, kernel = divergence.control_flow, divergence.kernel
