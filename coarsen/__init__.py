@@ -12,6 +12,7 @@ the import changes nothing outside of Python. A program that wants the drivers t
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from coarsen.errors import (
     VerificationError,
 )
 from coarsen.lazy_names import lazy_names
+from coarsen.printable import shows_escapes
 
 if TYPE_CHECKING:
     from coarsen.api import coarsen, explain, predict
@@ -116,5 +118,7 @@ _MODULE_OF = {
     "tune": "coarsen.drop_in.ahead",
 }
 
+# Whatever handlers a program gives it.
+logging.getLogger("coarsen").addFilter(shows_escapes)
 find_parts(__name__, Path(__file__).parent)
 __getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)

@@ -40,6 +40,7 @@ _KERNEL: Mapping[str, str] = {
     "too-many-copies": "The coarsened kernel would have too many instructions.",
     "unsupported-call": "A function is called that is not known to be safe to replicate.",
     "unsupported-instruction": "LLVM's instruction is not supported, or has no form in OpenCL C.",
+    "waits-for-another": "A loop waits for another work-item, which may be one that is merged with it.",
 }
 
 # What the kernel does has no faithful form in OpenCL C; another form of output may have one.
@@ -76,6 +77,7 @@ REGION_REASONS: Mapping[str, str] = MappingProxyType(
     {
         "agreement-unknown": "Nothing says that the merged work-items mostly take the same way.",
         "barrier-inside": "Work-items of one group could part where a barrier waits for all of them.",
+        "behind-barrier": "PoCL gets a slow path with a loop wrong behind a barrier under a condition.",
         "effect-before-exit": "An iteration may have done something that can't be repeated when the loop is left.",
         "for-one-alone": "At most one of the merged work-items goes into the region: no others to run it with.",
         "mostly-copied": "Most of the region would be copied even where the merged work-items agree.",

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coarsen.printable import printable
+
+_LONGEST_LINE = 1000
+"""Of a message, in letters: what is quoted may have any length, and says no more at its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourcePosition:
@@ -19,9 +24,27 @@ class SourcePosition:
 
 
 class CoarsenError(Exception):
-    """Base of all errors of this package; `exit_code` is what the command line exits with."""
+    """Base of all errors of this package; `exit_code` is what the command line exits with.
+
+    Messages quote files of any origin: what a terminal would obey is shown, wherever they are printed, and a line
+    that is too long lacks its middle.
+    """
 
     exit_code = 1
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(_readable(each) if isinstance(each, str) else each for each in arguments))
+
+
+def _readable(message: str) -> str:
+    return "\n".join(map(_shortened, printable(message).split("\n")))
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    end = _LONGEST_LINE // 4
+    return f"{line[: _LONGEST_LINE - end - 1]}…{line[-end:]}"
 
 
 class InternalError(CoarsenError):

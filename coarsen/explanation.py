@@ -103,8 +103,9 @@ class MarkedLine:
 class Explanation:
     """A kernel's lines with their marks.
 
-    `elsewhere` are the marked lines of included files, without text; `memory` says what accesses cost, as written;
-    `placeless` is what the instructions of the coarsened kernel are for that come from no line.
+    `elsewhere` are the marked lines of included files, without text; `memory` says what accesses cost on a GPU, as
+    written, where that was asked for; `placeless` is what the instructions of the coarsened kernel are for that
+    come from no line.
     """
 
     kernel: str
@@ -181,14 +182,23 @@ class _Collected:
         return Marks(True, self.divergent, self.barrier, self.assumed_uniform, regions, heads)
 
 
-def explain_kernel(analysed: Analysed, source: str | None, coarsened: Kernel | None = None) -> Explanation:
+def explain_kernel(
+    analysed: Analysed, source: str | None, coarsened: Kernel | None = None, *, for_gpu: bool = False
+) -> Explanation:
     """Mark the lines of a kernel's OpenCL C, or of its LLVM IR where `source` is None or no line of it is known.
 
-    Arguments as for `explain_source`; lines of LLVM IR have no marks of a coarsened kernel.
+    Arguments as for `explain_source`; lines of LLVM IR have no marks of a coarsened kernel. Where it is `for_gpu`,
+    say what its memory accesses cost there.
     """
     if source is None or not has_source(analysed.kernel):
-        return explain_ir(analysed)
-    return explain_source(analysed, source, coarsened)
+        explanation = explain_ir(analysed)
+    else:
+        explanation = explain_source(analysed, source, coarsened)
+    if not for_gpu:
+        return explanation
+    kernel = analysed.kernel
+    memory = memory_lines(memory_report(kernel, local_size=kernel.required_work_group_size))
+    return replace(explanation, memory=tuple(memory))
 
 
 def explain_source(analysed: Analysed, source: str, coarsened: Kernel | None = None) -> Explanation:
@@ -238,8 +248,7 @@ def _explanation(
     level = Level.GROUP if divergence.merges_groups else Level.ITEM
     regions = len(analysed.regions)
     kernel = analysed.kernel
-    memory = memory_lines(memory_report(kernel, local_size=kernel.required_work_group_size))
-    return Explanation(kernel.name, divergence.dimension, lines, regions, elsewhere, level, tuple(memory))
+    return Explanation(kernel.name, divergence.dimension, lines, regions, elsewhere, level)
 
 
 def has_source(kernel: Kernel) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +15,6 @@ from coarsen.errors import InvalidInputError
 
 MEBIBYTE = 1 << 20
 LARGEST_FILE = 1024 * MEBIBYTE
-LARGEST_STREAM = 64 * MEBIBYTE
 
 
 def replace_file(data: bytes, path: Path) -> None:
@@ -80,18 +80,42 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def read_file(path: Path, limit: int | None = None) -> bytes:
-    """Return the content of a file or a pipe.
-
-    Args:
-        path: of the file.
-        limit: how many bytes it may have; 1 GiB if None, and 64 MiB of what has no size, such as a pipe.
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """Open a regular file, or a link to one, to read it: a pipe may never begin, and a device never end.
 
     Raises:
-        InvalidInputError: it can't be read, or is larger.
+        InvalidInputError: it is something else.
+        OSError: it can't be opened.
+    """
+    with open(path, "rb", opener=_open_at_once) as file:
+        check_regular(file, path)
+        yield file
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting for whoever may write to a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def check_regular(file: BinaryIO, path: Path) -> None:
+    """Raise InvalidInputError unless an open file is a regular one."""
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        raise InvalidInputError(f"{path}: not a regular file")
+
+
+def read_file(path: Path, limit: int | None = None) -> bytes:
+    """Return the content of a file.
+
+    Args:
+        path: of a regular file.
+        limit: how many bytes it may have; 1 GiB if None.
+
+    Raises:
+        InvalidInputError: it can't be read, is larger, or is no regular file, such as a pipe.
     """
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             return read_limited(file, path, limit)
     except OSError as error:
         raise InvalidInputError(f"{path}: can't be read: {error.strerror}") from None
@@ -99,10 +123,9 @@ def read_file(path: Path, limit: int | None = None) -> bytes:
 
 def read_limited(file: BinaryIO, path: Path, limit: int | None = None) -> bytes:
     """Return the rest of an open file. Arguments and errors as for `read_file`; also raises OSError."""
-    status = os.fstat(file.fileno())
-    is_file = stat.S_ISREG(status.st_mode)
-    most = limit or (LARGEST_FILE if is_file else LARGEST_STREAM)
-    data = b"" if is_file and status.st_size > most else file.read(most + 1)
-    if len(data) > most or (is_file and status.st_size > most):
+    check_regular(file, path)
+    most = limit or LARGEST_FILE
+    data = b"" if os.fstat(file.fileno()).st_size > most else file.read(most + 1)
+    if len(data) > most or os.fstat(file.fileno()).st_size > most:
         raise InvalidInputError(f"{path}: it has more than {most >> 20} MiB, which is no file of this kind")
     return data

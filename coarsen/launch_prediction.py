@@ -44,11 +44,13 @@ class AskedLaunch:
         local_size: None for what the kernel requires, or else the usual one.
         global_size: None where it isn't known.
         arguments: whole scalar arguments that are known, by name.
+        dimension: the only one along which the launch may be coarsened; None for any.
     """
 
     local_size: tuple[int, ...] | None = None
     global_size: tuple[int, ...] | None = None
     arguments: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    dimension: int | None = None
 
 
 def launch_model(folder: Path | None = None) -> LaunchModel:
@@ -182,7 +184,11 @@ def own_launch(kernel: Kernel, asked: AskedLaunch) -> OwnLaunch:
     if global_size and any(items % extent for items, extent in zip(global_size, local_size, strict=True)):
         size, group = ("×".join(map(str, each)) for each in (global_size, local_size))
         raise InvalidInputError(f"the local size {group} does not divide the global size {size}")
-    return OwnLaunch(local_size, global_size, groups_matter(kernel), tuple(range(count)))
+    dimensions = tuple(range(count)) if asked.dimension is None else (asked.dimension,)
+    if dimensions[0] >= count:
+        size = "×".join(map(str, local_size))
+        raise InvalidInputError(f"a launch with the local size {size} has no dimension {dimensions[0]}")
+    return OwnLaunch(local_size, global_size, groups_matter(kernel), dimensions)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from coarsen.models.default import CurvePrediction, DefaultModel, has_default, l
 from coarsen.models.default.joint import AVERSION
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
 from coarsen.models.model_files import model_name
-from coarsen.user_models import cascade_called, cascade_folder, default_folder
+from coarsen.user_models import answers_by_cascade, cascade_called, cascade_folder, default_folder
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +59,29 @@ def default_prediction(
     """
     model = default_model(default_folder(folder, shipped=shipped))
     return predict_kernel(kernel, model, target_of(device), dimension, local_size)
+
+
+def device_prediction(
+    kernel: Kernel,
+    device: str,
+    dimension: int = 0,
+    local_size: Sequence[int] | None = None,
+    folder: Path | None = None,
+    *,
+    shipped: bool = False,
+) -> KernelPrediction | Prediction:
+    """Predict by the model of factors that answers for a device: its cascade, or else the default model.
+
+    Arguments and errors as for `default_prediction`; a cascade takes no local size.
+    """
+    if not answers_by_cascade(device, folder, shipped=shipped):
+        return default_prediction(kernel, device, dimension, local_size, folder, shipped=shipped)
+    if local_size is not None:
+        raise InvalidInputError(
+            f"the cascade of {device} takes no local size: its features do not depend on it; leave it out, or "
+            "name another model"
+        )
+    return published_prediction(kernel, device, dimension, folder, shipped=shipped)
 
 
 def published_prediction(

@@ -6,8 +6,12 @@ screen, rename the window or hide what comes after it. It is shown instead: `\x1
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+
+# The level of messages that are shown unless -q is given, like warnings, but nothing went wrong.
+NOTE = (logging.INFO + logging.WARNING) // 2
 
 GAP = 2
 """The blanks between columns."""
@@ -24,6 +28,14 @@ def printable(text: str) -> str:
 def printable_in_line(text: str) -> str:
     """As `printable`, with tabs and line ends written as escapes too: for a name that must not look like two."""
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
+
+
+def shows_escapes(record: logging.LogRecord) -> bool:
+    """Make a record's message `printable`: a filter for the package's logger, whoever's handlers it has."""
+    message = record.getMessage()
+    if (shown := printable(message)) != message:
+        record.msg, record.args = shown, None
+    return True
 
 
 def aligned(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import platformdirs
 
 from coarsen.models.best_factors import DEVICES as PUBLISHED_DEVICES
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor, known_descriptor
 from coarsen.models.launch.files import has_launch
 from coarsen.models.model_files import DEFAULT, model_name, model_names
 
@@ -58,8 +58,30 @@ def answers_by_launch_model(device: str, folder: Path | None = None, *, shipped:
 
 
 def _is_published_only(device: str) -> bool:
-    known = DEVICE_DESCRIPTORS.get(device.strip().casefold()) or known_descriptor(device.strip())
+    known = _descriptor(device)
     return known is not None and known.name in PUBLISHED_DEVICES
+
+
+def _descriptor(device: str) -> DeviceDescriptor | None:
+    """Return what is known of a device that is called so; None where nothing is."""
+    return DEVICE_DESCRIPTORS.get(device.strip().casefold()) or known_descriptor(device.strip())
+
+
+def answers_by_cascade(device: str, folder: Path | None = None, *, shipped: bool = False) -> bool:
+    """Return True if a device's cascade answers where nobody asks for a model.
+
+    That is so for the GPUs of the publication, and for a device of which nothing is known but the cascade that a
+    user trained.
+
+    Args:
+        device: what the user calls it; it need not be known.
+        folder: where models are; None for the user's own and the package's.
+        shipped: whether the user's own models are passed over.
+    """
+    known = _descriptor(device)
+    if known is not None and known.name not in PUBLISHED_DEVICES:
+        return False
+    return cascade_called(device if known is None else known.name, folder, shipped=shipped) is not None
 
 
 def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) -> Path | None:

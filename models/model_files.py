@@ -27,6 +27,13 @@ DEFAULT = "default"
 # The code that the features describe; a card that says nothing is older than other transforms.
 TRANSFORMS = "replication alone"
 
+# No number of a model that was trained comes near it; powers and products of smaller ones are finite.
+LARGEST = 1e6
+# Of what is divided by: deviations may be of rounding alone, and squares of quotients are finite.
+SMALLEST = 1e-100
+# Of a natural or binary logarithm of a speed-up.
+LARGEST_LOGARITHM = 64.0
+
 Tensors = Mapping[str, NDArray[Any]]
 Card = Mapping[str, Any]
 
@@ -50,7 +57,7 @@ def read_card(name: str, folder: Path) -> Card:
     path = folder / f"{name}.json"
     try:
         card = json.loads(read_file(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{path}: the model card is damaged ({error})") from None
     if not isinstance(card, dict):
         raise InvalidInputError(f"{path}: the model card is damaged (it is not an object)")
@@ -71,6 +78,43 @@ def read_tensors(name: str, folder: Path, card: Card) -> Tensors:
     except SafetensorError as error:
         raise InvalidInputError(f"the model '{name}' is damaged: {error}") from None
     return tensors
+
+
+def checked_tensor(
+    tensors: Tensors,
+    name: str,
+    shape: tuple[int, ...],
+    kind: type[Any],
+    least: float = -LARGEST,
+    most: float = LARGEST,
+    *,
+    may_be_empty: bool = False,
+) -> NDArray[Any]:
+    """Return one of a model's arrays of numbers.
+
+    Args:
+        tensors: of the model.
+        name: of the array.
+        shape: that it must have; `kind` is the type of its numbers.
+        least: that a number may be; `most` likewise.
+        may_be_empty: whether there may be none.
+
+    Raises:
+        ValueError: it isn't so.
+    """
+    array = tensors[name]
+    if array.shape != shape or array.dtype != kind:
+        raise ValueError(f"'{name}' is of another shape or type")
+    if not array.size and not may_be_empty:
+        raise ValueError(f"'{name}' is empty")
+    check_range(f"'{name}'", array, least, most)
+    return array
+
+
+def check_range(what: str, numbers: NDArray[Any], least: float, most: float) -> None:
+    """Raise ValueError unless all numbers are finite and in a range."""
+    if not ((numbers >= least) & (numbers <= most)).all():  # which NaN isn't
+        raise ValueError(f"{what} has numbers that are none, or not in {least:g} to {most:g}")
 
 
 def check_format(name: str, card: Card, version: int) -> None:

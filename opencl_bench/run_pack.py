@@ -21,6 +21,7 @@ from coarsen.opencl_bench.sweep.pack.reading import Pack
 from coarsen.opencl_bench.sweep.pack.running import RunRequest, run_pack
 from coarsen.opencl_bench.sweep.pack.target import CudaTarget, OpenClTarget, Target
 from coarsen.printable import printable
+from coarsen.whole_output import whole_output
 
 GIBIBYTE = 1 << 30
 BAD_INPUT = 2
@@ -30,6 +31,11 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a pack as the command line says; returns the exit status."""
     options = _parser().parse_args(arguments)
+    with whole_output():
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         pack = Pack(options.folder)
         target = _target(options)
@@ -49,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(printable(f"error: {error}"), file=sys.stderr)
         return BAD_INPUT
     except OSError as error:
-        print(f"error: {options.output}: can't be written: {error.strerror}", file=sys.stderr)
+        print(f"error: {error.filename or options.output}: can't be written: {error.strerror}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted; the next run goes on from here", file=sys.stderr)

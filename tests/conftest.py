@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 
+import hypothesis
 import pyopencl
 import pytest
 
@@ -35,6 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ[FOLDER_VARIABLE] = tempfile.mkdtemp(prefix="coarsen-locks-")
     # Tests are of what the compiler writes now, and leave nothing in the user's cache.
     os.environ["COARSEN_NO_CACHE"] = "1"
+    # How long an example takes says how busy the machine is, and nothing else.
+    hypothesis.settings.register_profile(
+        "coarsen", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    hypothesis.settings.load_profile("coarsen")
     # Nor do they predict by a model that the user trained.
     os.environ["XDG_DATA_HOME"] = tempfile.mkdtemp(prefix="coarsen-data-")
     config.addinivalue_line(
@@ -199,3 +205,9 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(), f"{path} differs; run with --update-golden if the change is meant"
 
     return compare
+
+
+@pytest.fixture
+def certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any interval is narrow enough: what is tuned for real is kept, however busy this machine is."""
+    monkeypatch.setattr("coarsen.opencl_bench.measure.speedup.WIDEST", float("inf"))

@@ -16,18 +16,20 @@ import coarsen
 ROOT = Path(__file__).parent.parent
 BASE = {
     *("errors", "limits", "files", "codec", "clone", "lazy_names", "near_names", "distribution", "printable"),
-    "processes",
+    *("processes", "whole_output", "bug_report"),
 }
 COMPILER = {"ir", "frontend", "analysis", "variant", "transform", "backend"}
 # A part may import those parts alone. Of opencl_bench each folder is a part; its own modules are the outermost.
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
+    "errors": {"printable"},
     "distribution": set(),
     "clone": set(),
     "near_names": set(),
     "lazy_names": set(),
     "printable": set(),
     "processes": set(),
+    "whole_output": set(),
+    "bug_report": {"distribution"},
     "limits": {"errors"},
     "files": {"errors"},
     "codec": {"errors"},

@@ -32,11 +32,17 @@ def test_the_content_is_on_the_disk_before_it_has_the_name(
     assert [file.name for file in tmp_path.iterdir()] == ["results.json"]
 
 
-def test_a_file_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LARGEST_STREAM", MEBIBYTE)
-    for limit in (None, 2 * MEBIBYTE):
-        with pytest.raises(InvalidInputError, match=r"^/dev/zero: it has more than [12] MiB"):
-            read_file(Path("/dev/zero"), limit)
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to(pipe)
+    for path in (pipe, link, Path("/dev/zero")):
+        for limit in (None, 2 * MEBIBYTE):
+            with pytest.raises(InvalidInputError, match=f"^{path}: not a regular file$"):
+                read_file(path, limit)
+    with pytest.raises(InvalidInputError, match="can't be read: Is a directory"):
+        read_file(tmp_path)
 
 
 def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def shipped(model: DefaultModel, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_models_of_ones_own(tmp_path: Path) -> None:
     abstaining = store_small_model(tmp_path / "models", limit=1e-6)
-    found = coarsen.predict(SGEMM, device="pocl", local_size=(16, 16), models=str(abstaining))
+    found = coarsen.predict(SGEMM, device="pocl", model="default", local_size=(16, 16), models=str(abstaining))
     assert (found.abstained, found.factor) == (True, 1)
     with pytest.raises(InvalidInputError, match="there is no default model in"):
         coarsen.predict(SGEMM, device="pocl", models=tmp_path)
@@ -58,11 +58,13 @@ def test_what_the_function_returns() -> None:
     assert (found.kernel, found.device, found.dimension, found.local_size) == ("sgemm", "pocl", 0, (16, 16))
     assert [point.factor for point in found.curve] == [2, 4, 8, 16, 32]
     assert not found.abstained and not found.local_size_is_assumed
-    assert coarsen.predict(SGEMM.read_text(), device="pocl", kernel="sgemm").local_size_is_assumed
+    assumed = coarsen.predict(SGEMM.read_text(), device="pocl", kernel="sgemm", model="default")
+    assert assumed.local_size_is_assumed
     assert coarsen.predict(SGEMM, device="intel").factor == 1
-    assert coarsen.predict(SGEMM, device="pocl", dim=1).dimension == 1
+    assert coarsen.predict(SGEMM, device="pocl", model="default", dim=1).dimension == 1
     published = coarsen.predict(SGEMM, device="tahiti", model="cascade")
     assert published.model == "tahiti" and published.steps[0].factor == 1
+    assert coarsen.predict(SGEMM, device="Tahiti") == published, "the device's own model answers"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +78,7 @@ def test_what_the_function_returns() -> None:
         ({"device": None}, InvalidInputError, "device is a name or an index, as text, not None"),
         ({"model": "oracle"}, InvalidInputError, "the model is 'default' or 'cascade', not 'oracle'"),
         ({"model": "cascade", "local_size": (4,)}, InvalidInputError, "the cascade takes no local size"),
+        ({"device": "tahiti", "local_size": (4,)}, InvalidInputError, "the cascade of tahiti takes no local size"),
         ({"local_size": (64,), "dim": 1}, InvalidInputError, "local size 64 has no dimension 1"),
         ({"local_size": (0, 4)}, InvalidInputError, "a local size is one to three numbers of at least 1"),
         ({"local_size": ()}, InvalidInputError, "a local size is one to three numbers of at least 1"),
@@ -165,7 +168,7 @@ def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch, model
 
 
 def test_a_prediction_is_one_line_in_a_list_and_a_table_when_printed() -> None:
-    found = coarsen.predict(SGEMM, device="pocl", local_size=(16, 16))
+    found = coarsen.predict(SGEMM, device="pocl", model="default", local_size=(16, 16))
     assert repr(found) == f"<KernelPrediction: {str(found).splitlines()[0]}>"
     assert repr(found).startswith("<KernelPrediction: sgemm on pocl along dimension 0: factor ")
     lines = str(found).splitlines()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
+from coarsen.errors import InvalidInputError
 from coarsen.printable import printable, printable_in_line
 
 
@@ -27,3 +30,14 @@ def test_what_is_shown(text: str, shown: str) -> None:
 
 def test_a_name_in_a_line_is_one_line() -> None:
     assert printable_in_line("two\n\tlines\x1b") == r"two\n\tlines\x1b"
+
+
+def test_errors_and_the_log_show_escapes_and_leave_out_the_middle_of_long_lines(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    error = InvalidInputError(f"x.toml: n: it must be a number, not '\x1b[31m{'a' * 100_000}'\nline\x07 2")
+    first, second = str(error).splitlines()
+    assert len(first) == 1000 and first.startswith(r"x.toml: n: it must be a number, not '\x1b[31maaa")
+    assert "…" in first and first.endswith("aaa'") and second == r"line\x07 2"
+    logging.getLogger("coarsen").warning("%s was tuned on %s", "a\x1b[2J", "b")
+    assert [record.getMessage() for record in caplog.records] == [r"a\x1b[2J was tuned on b"]

@@ -10,7 +10,7 @@ import pytest
 import coarsen
 from coarsen.models.model_files import model_name
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.user_models import cascade_called, cascade_folder, default_folder, user_models
+from coarsen.user_models import answers_by_cascade, cascade_called, cascade_folder, default_folder, user_models
 from tests.cli.conftest import Run, run
 from tests.cli.small_model import KERNELS, store_small_model
 
@@ -62,6 +62,19 @@ def test_cascades_are_found_by_their_names(own: Path) -> None:
     assert cascade_called("Tahiti") == "tahiti"
     assert cascade_folder("My GPU/2") == own
     assert cascade_folder("tahiti") is None
+
+
+def test_a_cascade_answers_for_the_gpus_of_the_publication_and_where_nothing_else_is_known(
+    own: Path, tmp_path: Path
+) -> None:
+    assert all(map(answers_by_cascade, ("fermi", "KEPLER", "cypress", "tahiti", "Tesla K20c")))
+    assert not answers_by_cascade("tahiti", tmp_path), "the folder that is named has none"
+    own.mkdir(parents=True)
+    for name in ("intel", "my gpu"):
+        (own / f"{name}.safetensors").touch()
+    assert answers_by_cascade("My GPU") and not answers_by_cascade("my gpu", shipped=True)
+    # Launches were measured on Intel's runtime: a cascade of it answers only where it is named.
+    assert not answers_by_cascade("intel") and not answers_by_cascade("0:0")
 
 
 @pytest.mark.parametrize(

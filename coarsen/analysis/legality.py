@@ -2,13 +2,13 @@
 
 Codes are stable: `sub-group`, `collective`, `device-enqueue`, `pipe`, `indirect-call`, `inline-assembly`,
 `irreducible`, `endless-loop`, `program-scope-variable`, `unsupported-instruction`, `unsupported-call`. Elsewhere:
-`recursion` (front end), `endless-loop` and `barrier-in-divergent-region` (regions).
+`recursion` (front end), `endless-loop` and `barrier-in-divergent-region` (regions), `waits-for-another` (waits).
 """
 
 from __future__ import annotations
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.errors import RefusalError
+from coarsen.errors import RefusalError, SourcePosition
 from coarsen.ir.details import is_inline_assembly
 from coarsen.ir.kernel import Instruction, Kernel, ValueKind
 from coarsen.ir.opencl.builtins import builtin_of
@@ -25,19 +25,30 @@ def check_legality(kernel: Kernel, control_flow: ControlFlow) -> None:
     for instruction in kernel.instructions():
         _check_instruction(kernel, instruction)
     _check_reducible(kernel, control_flow.irreducible_cycle)
-    for block in kernel.blocks:
-        if block.name not in control_flow.immediate_post_dominator:
-            raise RefusalError("endless-loop", "a loop of this kernel never ends", block.terminator.position)
+    _check_endless(kernel, control_flow)
+
+
+def _check_endless(kernel: Kernel, flow: ControlFlow) -> None:
+    """Refuse a loop that nothing leaves; the position is that of the branch back, which is its statement's."""
+    for loop in flow.loops:
+        if all(loop.blocks.issuperset(flow.successors(block)) for block in loop.blocks):
+            latches = (block for block in flow.predecessors(loop.header) if block in loop.blocks)
+            positions = (kernel.block[latch].terminator.position for latch in latches)
+            position = next(filter(None, positions), None) or _first_position(kernel, loop.blocks)
+            raise RefusalError("endless-loop", "a loop of this kernel never ends", position)
 
 
 def _check_reducible(kernel: Kernel, cycle: frozenset[str]) -> None:
     """Refuse a cycle of several entries; the position is that of the first line in it."""
     if cycle:
-        inside = (each.position for block in kernel.blocks if block.name in cycle for each in block.instructions)
-        position = min(
-            filter(None, inside), key=lambda place: (place.file, place.line, place.column), default=None
-        )
+        position = _first_position(kernel, cycle)
         raise RefusalError("irreducible", "a loop of this kernel is entered at more than one place", position)
+
+
+def _first_position(kernel: Kernel, blocks: frozenset[str]) -> SourcePosition | None:
+    """Return the position of the first line in some blocks."""
+    inside = (each.position for block in kernel.blocks if block.name in blocks for each in block.instructions)
+    return min(filter(None, inside), key=lambda place: (place.file, place.line, place.column), default=None)
 
 
 def _check_instruction(kernel: Kernel, instruction: Instruction) -> None:

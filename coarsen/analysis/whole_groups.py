@@ -1,7 +1,8 @@
 """Whether it matters to a kernel how the launch groups its work-items.
 
 Where it does not, a launch may choose any local size, and may hold more work-items than the kernel has work for.
-It matters when the kernel has a barrier or local memory, or asks for anything of its work-groups.
+It matters when the kernel has local memory or a barrier that orders something (`idle_barriers.py`), or asks for
+anything of its work-groups.
 
 A guard asks that of the dimensions along which it lets the launch grow (`needs_whole_groups`). Who gives the
 original kernel another local size needs more (`groups_matter`): that nothing in it can tell work-groups apart, in
@@ -11,6 +12,7 @@ the scope of a work-group.
 
 from __future__ import annotations
 
+from coarsen.analysis.idle_barriers import idle_barriers
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.uses import names_in
 from coarsen.errors import RefusalError
@@ -48,7 +50,8 @@ def groups_matter(kernel: Kernel) -> bool:
     if any(needs_whole_groups(kernel, dimension) for dimension in range(DIMENSIONS)):
         return True
     effects = EffectsOfKernel.of_kernel(kernel)
-    calls = (instruction for instruction in kernel.instructions() if instruction.opcode == "call")
+    # Barriers that are left are idle, or they would matter along each dimension.
+    calls = (i for i in kernel.instructions() if i.opcode == "call" and not is_barrier(i))
     return any(_may_know_its_group(call, effects.builtin(call)) for call in calls)
 
 
@@ -69,8 +72,14 @@ def check_any_groups(kernel: Kernel, dimension: int) -> None:
     for argument in kernel.arguments:
         if is_local_pointer(argument):
             raise _refusal(f"the argument '{argument.name}' is memory of a whole work-group")
+    barriers = [instruction for instruction in kernel.instructions() if is_barrier(instruction)]
     for instruction in kernel.instructions():
-        _check(kernel, instruction, dimension)
+        if not is_barrier(instruction):
+            _check(kernel, instruction, dimension)
+    ordering = set(map(id, barriers)) - set(map(id, idle_barriers(kernel) if barriers else ()))
+    for barrier in barriers:
+        if id(barrier) in ordering:
+            raise _refusal(f"{builtin_name(barrier.callee)} is about the work-group", barrier)
 
 
 def _check(kernel: Kernel, instruction: Instruction, dimension: int) -> None:
@@ -83,9 +92,7 @@ def _check(kernel: Kernel, instruction: Instruction, dimension: int) -> None:
 
 
 def _is_about_groups(call: Instruction, dimension: int) -> bool:
-    if query_of(call) in ABOUT_GROUPS:
-        return may_concern(call, dimension)
-    return is_barrier(call)
+    return query_of(call) in ABOUT_GROUPS and may_concern(call, dimension)
 
 
 def _refusal(what: str, instruction: Instruction | None = None) -> RefusalError:

@@ -123,6 +123,7 @@ def explain(
     kernel: str | None = None,
     dim: int = 0,
     level: str = Level.ITEM,
+    device_kind: str = DeviceKind.ANY,
     options: str | Sequence[str] = (),
     macros: DeviceMacros = PORTABLE,
 ) -> Explanation:
@@ -133,6 +134,7 @@ def explain(
         kernel: its name; may be left out where there is just one.
         dim: the dimension of the NDRange along which work-items are told apart, 0, 1 or 2.
         level: "item" for the work-items of one work-group, "group" for whole work-groups.
+        device_kind: "gpu" says what memory accesses cost on such a device, too.
         options: OpenCL build options as PyOpenCL takes them.
         macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
             have if left out.
@@ -149,7 +151,8 @@ def explain(
     # The factor does not matter: what differs between two work-items differs between any.
     chosen = Coarsening(2, dim, level=cast("Level", level))
     lowered = lower(source, kernel, options, macros)
-    return explain_kernel(analyse(lowered, chosen.dimension, chosen.level), opencl_c_of(source))
+    analysed = analyse(lowered, chosen.dimension, chosen.level)
+    return explain_kernel(analysed, opencl_c_of(source), for_gpu=_device_kind(device_kind) is DeviceKind.GPU)
 
 
 def _device_kind(value: str) -> DeviceKind:

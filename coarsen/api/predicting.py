@@ -29,7 +29,7 @@ def predict(
     device: str,
     kernel: str | None = None,
     dim: int = 0,
-    model: Literal["default"] = "default",
+    model: Literal["default"],
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
     shipped: bool = False,
@@ -54,13 +54,29 @@ def predict(
 ) -> Prediction: ...
 
 
+@overload
 def predict(
     source: str | Path | TranslationUnit,
     *,
     device: str,
     kernel: str | None = None,
     dim: int = 0,
-    model: ModelName = "default",
+    model: None = None,
+    local_size: Sequence[int] | None = None,
+    models: str | Path | None = None,
+    shipped: bool = False,
+    options: str | Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
+) -> KernelPrediction | Prediction: ...
+
+
+def predict(
+    source: str | Path | TranslationUnit,
+    *,
+    device: str,
+    kernel: str | None = None,
+    dim: int = 0,
+    model: ModelName | None = None,
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
     shipped: bool = False,
@@ -74,7 +90,9 @@ def predict(
         device: `tahiti`, or the index or a part of the name of an OpenCL device of this machine.
         kernel: its name; may be left out where there is just one.
         dim: the dimension of the NDRange to coarsen, 0, 1 or 2.
-        model: "default", or "cascade" for the published predictor (Magni et al., PACT 2014).
+        model: "default", or "cascade" for the published predictor (Magni et al., PACT 2014). If None, the cascade
+            for the four GPUs of that publication and for a device of which nothing else is known, else the default
+            model.
         local_size: of the launch before coarsening, in work-items, one to three numbers. Where it is left out,
             what the kernel requires counts, else 256, 16×16 or 8×8×4 by the dimensions that the kernel uses. The
             cascade takes none.
@@ -103,11 +121,13 @@ def predict(
     check_type("source", source, (str, Path, TranslationUnit), "text or a path")
     check_type("device", device, (str,), "a name or an index, as text")
     dimension = Coarsening(1, dim).dimension
-    if model not in ("default", "cascade"):
+    if model not in (None, "default", "cascade"):
         raise InvalidInputError(f"the model is 'default' or 'cascade', not {model!r}")
     if model == "cascade" and local_size is not None:
         raise InvalidInputError("the cascade takes no local size: its features do not depend on it")
     lowered, folder = lower(source, kernel, options, macros), None if models is None else Path(models)
+    if model is None:
+        return prediction.device_prediction(lowered, device, dimension, local_size, folder, shipped=shipped)
     if model == "cascade":
         return prediction.published_prediction(lowered, device, dimension, folder, shipped=shipped)
     return prediction.default_prediction(lowered, device, dimension, local_size, folder, shipped=shipped)

@@ -5,6 +5,7 @@ The module is optimised as a driver's compiler would (LLVM's -O2). What the back
 
 from __future__ import annotations
 
+import os
 import sys
 
 import llvmlite.binding as llvm
@@ -23,7 +24,8 @@ def _emit(chip: str) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=_OPTIMISATION_LEVEL)
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    sys.stdout.write(machine.emit_assembly(module))
+    with os.fdopen(sys.stdout.fileno(), "w", closefd=False) as output:  # unlike sys.stdout, buffered in any case
+        output.write(machine.emit_assembly(module))
 
 
 if __name__ == "__main__":

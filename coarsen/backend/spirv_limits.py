@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from coarsen.errors import RefusalError
 from coarsen.ir.details import atomic_operation, is_inline_assembly
-from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.types import (
     ArrayType,
     FloatType,
@@ -20,6 +20,7 @@ from coarsen.ir.types import (
     OtherType,
     PointerType,
     StructType,
+    TargetType,
     Type,
     VectorType,
 )
@@ -88,8 +89,14 @@ def _check_instruction(instruction: Instruction) -> None:
         _refuse("a choice between whole structures", instruction)
     if opcode == "alloca" and any(operand.kind is not ValueKind.CONSTANT for operand in instruction.operands):
         _refuse("private memory whose size is not constant", instruction)
+    if opcode in ("phi", "select") and any(map(_is_constant_event, instruction.operands)):
+        _refuse("a variable that may be no event", instruction)
     if opcode == "bitcast" and _has_boolean_elements(instruction.type, instruction.operands[0].type):
         _refuse("a vector of truth values taken as an integer", instruction)
+
+
+def _is_constant_event(value: Value) -> bool:
+    return value.kind is ValueKind.CONSTANT and isinstance(value.type, TargetType)
 
 
 def _check_call(instruction: Instruction) -> None:

@@ -9,6 +9,7 @@ The optimisation level is 0: above it, LLVM 22 narrows an `and` of a truncated v
 
 from __future__ import annotations
 
+import os
 import sys
 
 import llvmlite.binding as llvm
@@ -21,7 +22,8 @@ def _emit(triple: str) -> None:
     machine = llvm.Target.from_triple(triple).create_target_machine(opt=0)
     module.triple = triple
     module.data_layout = str(machine.target_data)
-    sys.stdout.buffer.write(machine.emit_object(module))
+    with os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as output:  # unlike sys.stdout, buffered in any case
+        output.write(machine.emit_object(module))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -35,12 +35,13 @@ from coarsen.cli.apply_options import (
     TimePasses,
     WideAccesses,
 )
-from coarsen.cli.apply_report import write_report
+from coarsen.cli.apply_report import write_reports
 from coarsen.cli.apply_request import Request
-from coarsen.cli.explanation import print_explanation
+from coarsen.cli.explanation import ExplainedKernel, explained, print_explanations
 from coarsen.cli.kernel_input import naming_file, with_file
+from coarsen.cli.launch_comment import launch_comment
 from coarsen.cli.local_size import launch_place, parsed_local_size
-from coarsen.cli.messages import note
+from coarsen.cli.messages import note, say
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
@@ -52,19 +53,24 @@ from coarsen.cli.options import (
 )
 from coarsen.cli.output import Format, write_result
 from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
 from coarsen.printable import printable
 from coarsen.variant.coarsening import Level, configuration_of
 from coarsen.variant.data_plan import array_plans
-from coarsen.variant.transforms import Transforms, Use
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
 
 # The number of merged work-items has no effect on which lines are divergent.
 _ANY_FACTOR = 2
 
 # The version that every implementation builds a program for if none is named.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
+
+_SHORT_LOOP = (
+    "a short loop in lock-step, which work-items leave at different times: Intel's CPU compiler gets some of these"
+    " wrong, and --device-kind cpu avoids them"
+)
 
 _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxyType(
     {
@@ -112,7 +118,8 @@ def apply(
     """Write a kernel coarsened, or explain what coarsening does to it.
 
     The launch of a coarsened kernel divides its global and local size by the factor, along the dimension; where
-    work-groups are merged, its global size alone.
+    work-groups are merged, its global size alone. Of a file with several kernels all are taken, unless -k names
+    one: with -o FILE.cl each goes into a file of its own, FILE.KERNEL.cl.
 
     Example: coarsen apply sgemm.cl --factor 4 --dim 1 -o sgemm_4.cl
     """
@@ -142,14 +149,21 @@ def apply(
         arrays,
     )
     observer = Observer(frozenset(print_after or ()), show=_show)
+    if not explain or request.factors:
+        request.check()
+    requests = request.for_each_kernel()
     if explain:
-        _explain(request, observer, output, distinct=distinct)
+        refusals = _explain(requests, observer, output)
     elif report:
-        write_report(request, observer, report_format or Format.TABLE, output)
+        refusals = write_reports(requests, observer, report_format or Format.TABLE, output)
     else:
-        _write_kernel(request, observer, emit or Form.CL, output)
+        refusals = _write_kernels(requests, observer, emit or Form.CL, output)
     if time_passes:
         _show_times(observer)
+    for refusal in refusals[:-1]:
+        say("error", str(refusal))
+    if refusals:
+        raise refusals[-1]
 
 
 def _check_wanted(explain: bool, report: bool, report_format: Format | None, emit: Form | None) -> None:
@@ -161,13 +175,56 @@ def _check_wanted(explain: bool, report: bool, report_format: Format | None, emi
         raise InvalidInputError("--emit writes the kernel: give it without --explain and --report")
 
 
-def _explain(request: Request, observer: Observer, output: Path | None, *, distinct: bool) -> None:
-    """Explain the kernel as it is written; where a factor is given, with what comes of each line."""
-    file, name, options = request.file, request.kernel, request.options
+def _explain(requests: Sequence[Request], observer: Observer, output: Path | None) -> list[RefusalError]:
+    """Explain kernels as they are written; where a factor is given, with what comes of each line."""
+    found, refusals = [], []
+    for request in requests:
+        try:
+            found.append(_explained(request, observer))
+        except RefusalError as refusal:
+            refusals.append(refusal)
+    if found:
+        print_explanations(found, output)
+    return refusals
+
+
+def _explained(request: Request, observer: Observer) -> ExplainedKernel:
     merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
     coarsened = request.coarsened(request.lowered(observer), observer).kernel if request.factors else None
-    macros = request.macros
-    print_explanation(file, name, options, merged, output, macros, distinct=distinct, coarsened=coarsened)
+    return explained(
+        request.file,
+        request.unit,
+        request.kernel,
+        merged,
+        distinct=request.given.distinct,
+        coarsened=coarsened,
+        for_gpu=request.transforms.device_kind is DeviceKind.GPU,
+    )
+
+
+def _write_kernels(
+    requests: Sequence[Request], observer: Observer, emit: Form, output: Path | None
+) -> list[RefusalError]:
+    """Write each kernel: one to the output itself, several to files of their own, or one after another."""
+    if len(requests) == 1:
+        _write_kernel(requests[0], observer, emit, output)
+        return []
+    if output is None and emit is Form.SPV:
+        names = ", ".join(str(request.kernel) for request in requests)
+        raise InvalidInputError(f"there are several kernels, choose one with -k, or -o FILE for all: {names}")
+    if output is None:
+        note("each kernel is a source of its own; -o FILE writes a file for each, -k NAME chooses one")
+    refusals = []
+    for request in requests:
+        path = None if output is None else output.with_name(f"{output.stem}.{request.kernel}{output.suffix}")
+        try:
+            _write_kernel(request, observer, emit, path)
+        except RefusalError as refusal:
+            refusals.append(refusal)
+            continue
+        if path is not None:
+            note(f"wrote {path}")
+    return refusals
 
 
 def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path | None) -> None:
@@ -175,18 +232,25 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
     coarsened = CoarsenedKernel.of(request.coarsened(lowered, observer))
     with naming_file(request.file), observer.stage("write"):
         content = _WRITERS[emit](coarsened)
-    costs = (each.sentence for each in request.pads(lowered.lowered))
-    for sentence in (*lowered.sentences, *costs):
-        note(sentence)
+    kept_to = [*lowered.sentences, *(each.sentence for each in request.pads(lowered.lowered))]
     if coarsened.distinct is not None and coarsened.distinct.note:
-        note(coarsened.distinct.note)
-    for assumption in coarsened.assumptions:
-        note(with_file(assumption, request.file))
-    for added in described_arguments(coarsened.kernel):
-        note(f"pass for the added argument {added.name}: {added.sentence}")
+        kept_to.append(coarsened.distinct.note)
+    added = [
+        f"pass for the added argument {each.name}: {each.sentence}"
+        for each in described_arguments(coarsened.kernel)
+    ]
     standard = _standard(coarsened, emit)
-    if standard != _DEFAULT_STANDARD:
-        note(f"build it with {standard}")
+    built = [f"build it with {standard}"] if standard != _DEFAULT_STANDARD else []
+    assumed = [with_file(assumption, request.file) for assumption in coarsened.assumptions]
+    for sentence in (*kept_to, *assumed, *added, *built):
+        note(sentence)
+    if request.transforms.device_kind is DeviceKind.ANY and emit is not Form.PTX:
+        for place in dict.fromkeys(place for plan in coarsened.plans for place in plan.short_loops_in_lock_step()):
+            note(with_file("".join((f"{place}: " if place else "", _SHORT_LOOP)), request.file))
+    if output is not None and isinstance(content, str):
+        mark = ";" if emit is Form.LL else "//"
+        notes = (*kept_to, *coarsened.assumptions, *added, *built)
+        content = launch_comment(coarsened, notes, mark) + content
     write_result(content, output)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,32 +16,45 @@ from coarsen.pipeline import LaidOutKernel, Observer
 from coarsen.report import KernelReport, report_of
 
 
-def write_report(request: Request, observer: Observer, chosen: Format, output: Path | None) -> None:
-    """Coarsen a kernel and write what was done to it, to standard output if there is no `output`.
+def write_reports(
+    requests: Sequence[Request], observer: Observer, chosen: Format, output: Path | None
+) -> list[RefusalError]:
+    """Coarsen kernels and write what was done to them, to standard output if there is no `output`.
 
-    A refusal is the whole report where JSON was chosen; as text, the error itself says so.
+    In JSON a refusal is the report of its kernel, and the reports of several kernels are a list.
+
+    Returns:
+        The refusals of kernels that can't be coarsened.
 
     Raises:
-        RefusalError: the kernel can't be coarsened; in JSON that has been written then.
-        InvalidInputError: the kernel can't be read, an option is out of range, the output can't be written.
+        InvalidInputError: a kernel can't be read, an option is out of range, the output can't be written.
     """
+    refusals: list[RefusalError] = []
     if chosen is Format.JSON:
-        write_result(json_text(_json(request, observer, output)), output)
-    else:
-        write_result(report_text(_report(request, request.lowered(observer), observer)), output)
+        found = [_json(request, observer, refusals) for request in requests]
+        write_result(json_text(found if len(found) > 1 else found[0]), output)
+        return refusals
+    texts = []
+    for request in requests:
+        try:
+            texts.append(report_text(_report(request, request.lowered(observer), observer)))
+        except RefusalError as refusal:
+            refusals.append(refusal)
+    if texts:
+        write_result("\n".join(texts), output)
+    return refusals
 
 
-def _json(request: Request, observer: Observer, output: Path | None) -> dict[str, Any]:
-    """The report as data. Writes a refusal before it raises it."""
+def _json(request: Request, observer: Observer, refusals: list[RefusalError]) -> dict[str, Any]:
+    """The report as data; a refusal is put to the others."""
     name = request.kernel
     try:
         lowered = request.lowered(observer)
         name = lowered.kernel.name
         return report_json(_report(request, lowered, observer), request.file)
     except RefusalError as refusal:
-        name = name or next(iter(request.unit.kernels), None)
-        write_result(json_text(refusal_json(refusal, name, request.file)), output)
-        raise
+        refusals.append(refusal)
+        return refusal_json(refusal, name or next(iter(request.unit.kernels), None), request.file)
 
 
 def _report(request: Request, lowered: LaidOutKernel, observer: Observer) -> KernelReport:

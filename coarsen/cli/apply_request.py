@@ -45,6 +45,18 @@ class Request:
     device_kind: DeviceKind | None = None
     local_size: tuple[int, int, int] | None = None
     arrays: tuple[ArrayPlan, ...] = ()
+    compiled: TranslationUnit | None = None
+
+    def for_each_kernel(self) -> list[Request]:
+        """Return the request for the kernel that is named, or where none is for each of the file, in its order.
+
+        Raises:
+            InvalidInputError: the file can't be read.
+        """
+        names = self.unit.kernels if self.kernel is None else ()
+        if len(names) < 2:
+            return [self]
+        return [replace(self, kernel=name, compiled=self.unit) for name in names]
 
     @cached_property
     def memory_device(self) -> MemoryDevice:
@@ -78,20 +90,24 @@ class Request:
     @cached_property
     def unit(self) -> TranslationUnit:
         """Return the file, compiled. Raises InvalidInputError if it can't be read."""
-        return compile_source(self.file, self.options, self.macros)
+        return self.compiled or compile_source(self.file, self.options, self.macros)
+
+    def check(self) -> None:
+        """Raise InvalidInputError for neither factors nor a device, or both, or a bad factor."""
+        if bool(self.factors) == (self.device is not None):
+            both = ", but not both" if self.factors else ""
+            raise InvalidInputError(f"give --factor, or --device to have the factor predicted{both}")
+        if self.factors:
+            self._variant(self.factors)
 
     def lowered(self, observer: Observer) -> LaidOutKernel:
         """Lower the kernel and lay its arrays out, once for the prediction and the coarsening.
 
         Raises:
-            InvalidInputError: neither factors nor a device, or both; the kernel can't be read.
+            InvalidInputError: as `check`; the kernel can't be read.
             RefusalError: the kernel can't be lowered, or laid out so; it names the file.
         """
-        if bool(self.factors) == (self.device is not None):
-            both = ", but not both" if self.factors else ""
-            raise InvalidInputError(f"give --factor, or --device to have the factor predicted{both}")
-        if self.factors:
-            self._variant(self.factors)  # A bad one is named before the kernel is read.
+        self.check()
         with naming_file(self.file):
             with observer.stage("lower"):
                 unit = self.unit
@@ -137,16 +153,17 @@ class Request:
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""
         # Imported late: the models load NumPy, which a coarsening by a given factor does without.
-        from coarsen.prediction import default_prediction
+        from coarsen.prediction import KernelPrediction, device_prediction
 
         assert self.device is not None
         if len(self.dimensions) > 1:
             raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
         dimension = Coarsening(1, self.dimensions[0]).dimension
         with naming_file(self.file):
-            predicted = default_prediction(lowered, self.device, dimension)
-        for caution in filter(None, (predicted.reason, predicted.device_note)):
-            note(caution)
+            predicted = device_prediction(lowered, self.device, dimension)
+        if isinstance(predicted, KernelPrediction):
+            for caution in filter(None, (predicted.reason, predicted.device_note)):
+                note(caution)
         note(f"predicted factor {predicted.factor} along dimension {dimension} for {self.device}")
         return predicted.factor
 

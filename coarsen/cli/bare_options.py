@@ -1,4 +1,4 @@
-"""Options of a number that may be left out: `--measure` alone means `--measure 3`."""
+"""Options of a number that may be left out: `--measure` alone means `--measure 4`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 # Of each command, the numbers that such options have alone.
-_NUMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({"predict": MappingProxyType({"--measure": "3"})})
+_NUMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({"predict": MappingProxyType({"--measure": "4"})})
 
 
 def with_numbers(command: str, words: Sequence[str]) -> list[str]:

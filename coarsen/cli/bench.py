@@ -183,6 +183,7 @@ def bench(
     Example: coarsen bench sgemm --levels item,group --at-once 2 --search guided --budget 60
     """
     _check_packages(scheduler)
+    _check_store(scheduler, store)
     checked_export(output)
     from coarsen.cli.bench_design import Parts, method_for
     from coarsen.cli.bench_inputs import (
@@ -229,6 +230,20 @@ def bench(
     results = _measure(Job(expected, store, again, cluster, searching), output_format)
     _export(results, output)
     _end(results)
+
+
+def _check_store(scheduler: str | None, store_url: str | None) -> None:
+    """Check that workers on other machines can reach the store. Raises InvalidInputError for an SQLite file."""
+    if scheduler is None or not scheduler.startswith("tls://"):
+        return
+    from coarsen.opencl_bench.results.store.location import store_url as parsed
+    from coarsen.opencl_bench.results.store.place import SQLITE
+
+    if parsed(store_url).drivername == SQLITE:
+        raise InvalidInputError(
+            "workers on other machines need a store that all reach, and this is an SQLite file: "
+            "--store postgresql://…"
+        )
 
 
 def _check_packages(scheduler: str | None) -> None:

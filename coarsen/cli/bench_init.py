@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from coarsen.cli.kernel_input import is_ir_file, lower_file, naming_file
+from coarsen.cli.kernel_input import is_ir_file, naming_file
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
@@ -24,7 +24,7 @@ from coarsen.cli.options import (
 from coarsen.cli.output import print_line, write_result
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations, source_without_pragmas
-from coarsen.frontend.lower import lower
+from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.source_text import opencl_c_of
 
 # Devices differ in their default.
@@ -52,15 +52,16 @@ def init(
     """Write the file that makes a kernel a benchmark, from the kernel's parameters.
 
     The file gives the contents and size of each argument; what the parameters leave open is guessed and marked
-    CHECK. A macro that is given a value with -D becomes one of which a sweep can try several.
+    CHECK. A macro that is given a value with -D becomes one of which a sweep can try several. Of a file with
+    several kernels each gets a description, FILE.KERNEL.toml, unless -k names one.
 
     Example: coarsen bench init scale.cl -o scale.toml
     """
-    path = write_description(kernel_file, kernel, output, force, define, include, cl_std, build_option)
-    print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen bench {path}")
+    for path in write_descriptions(kernel_file, kernel, output, force, define, include, cl_std, build_option):
+        print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen bench {path}")
 
 
-def write_description(
+def write_descriptions(
     kernel_file: Path,
     kernel: str | None,
     output: Path | None,
@@ -70,33 +71,36 @@ def write_description(
     cl_std: str | None,
     build_option: list[str] | None,
     over_inputs: bool = False,
-) -> Path:
-    """Write the description of a kernel; return its path. The arguments are the command's.
+) -> list[Path]:
+    """Write the description of a kernel, or of each kernel of a file; return their paths.
+
+    The arguments are the command's. Of several kernels each gets a file of its own: `FILE.KERNEL.toml`.
 
     Args:
         over_inputs: whether it is to be tuned over inputs, which are then declared.
 
     Raises:
-        InvalidInputError: the file is there already, or the kernel has no description.
-        RefusalError: the kernel calls itself.
+        InvalidInputError: a file is there already, or a kernel has no description; nothing has been written then.
+        RefusalError: a kernel calls itself; likewise.
     """
     if is_ir_file(kernel_file):
         raise InvalidInputError(f"{kernel_file}: a benchmark needs OpenCL C source, not LLVM IR")
     path = output or kernel_file.with_suffix(".toml")
     if path.suffix != ".toml":
         raise InvalidInputError(f"{path}: the file's name must end with .toml")
-    if path.exists() and not force:
-        raise InvalidInputError(f"{path}: the file is there already; --force overwrites it")
-    standard = cl_std or DEFAULT_STANDARD
+    if kernel is not None or not kernel_file.exists():
+        _check_is_new(path, force)
     source = opencl_c_of(kernel_file) or ""
     annotations = read_annotations(source, str(kernel_file))
-    given = build_options(define, [*(include or ()), str(kernel_file.parent)], standard, build_option)
-    if annotations.pragmas:
-        # The defaults are those of the pragmas: an implementation's name means nothing to the source as it is.
-        with naming_file(kernel_file):
-            lowered = lower(source_without_pragmas(source, str(kernel_file)), kernel, given)
-    else:
-        lowered = lower_file(kernel_file, kernel, build_options(define, include, standard, build_option))
+    standard = cl_std or DEFAULT_STANDARD
+    # The defaults are those of the pragmas: an implementation's name means nothing to the source as it is.
+    code: str | Path = source_without_pragmas(source, str(kernel_file)) if annotations.pragmas else kernel_file
+    folders = [*(include or ()), str(kernel_file.parent)] if annotations.pragmas else include
+    unit = compile_source(code, build_options(define, folders, standard, build_option))
+    names = [kernel] if kernel is not None else [*unit.kernels]
+    paths = [path] if len(names) < 2 else [path.with_suffix(f".{name}.toml") for name in names]
+    for each in paths:
+        _check_is_new(each, force)
     tunables, others = _macros(define or ())
     folders = [f"-I{_from_file(folder, path)}" for folder in include or ()]
     options = [*others, *folders, f"-cl-std={standard}", *(build_option or ())]
@@ -104,9 +108,20 @@ def write_description(
     from coarsen.opencl_bench.workloads.described.template import template
     from coarsen.opencl_bench.workloads.described.template_inputs import inputs_text, parameters_comment
 
-    text = template(lowered, _relative(kernel_file, path), options, tunables, parameters_comment(annotations))
-    write_result(text + (inputs_text(lowered, annotations) if over_inputs else ""), path)
-    return path
+    texts = []
+    for name in names or [None]:
+        with naming_file(kernel_file):
+            lowered = lower(unit, name)
+        text = template(lowered, _relative(kernel_file, path), options, tunables, parameters_comment(annotations))
+        texts.append(text + (inputs_text(lowered, annotations) if over_inputs else ""))
+    for each, text in zip(paths, texts, strict=True):
+        write_result(text, each)
+    return paths
+
+
+def _check_is_new(path: Path, force: bool) -> None:
+    if path.exists() and not force:
+        raise InvalidInputError(f"{path}: the file is there already; --force overwrites it")
 
 
 def _macros(definitions: Iterable[str]) -> tuple[dict[str, str], list[str]]:

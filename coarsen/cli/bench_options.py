@@ -27,6 +27,7 @@ class AgainChoice(enum.StrEnum):
 
     NOTHING = "nothing"
     FAILED = "failed"
+    UNCERTAIN = "uncertain"
     EVERYTHING = "everything"
 
 
@@ -139,7 +140,8 @@ Scheduler = Annotated[
         "--scheduler",
         metavar="ADDRESS",
         help="Sweep on the workers of this Dask scheduler, tcp://127.0.0.1:PORT or tls://HOST:PORT. They all use "
-        "one store, in PostgreSQL, whose password each has in its own COARSEN_STORE or PGPASSFILE, and offer "
+        "one store: with tls:// one in PostgreSQL, whose password each has in its own COARSEN_STORE or "
+        "PGPASSFILE; on this machine an SQLite file does, too. They offer "
         "devices by the names given to --device, in small letters: "
         "dask worker ADDRESS --host 127.0.0.1 --resources 'pocl=1'",
     ),

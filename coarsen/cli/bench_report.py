@@ -153,7 +153,9 @@ def _table_row(result: SweepResult) -> list[str]:
 
 
 def _paste(result: SweepResult, best: BestRow) -> Paste:
-    return paste_of(best.row, source_file(result.plan.benchmark)) if best.row else Paste("", "", "")
+    if best.row is None or not best.is_certain:
+        return Paste("", "", "")
+    return paste_of(best.row, source_file(result.plan.benchmark))
 
 
 def _print_searches(results: Iterable[SweepResult]) -> None:
@@ -188,8 +190,9 @@ def _conversion(result: SweepResult, best: BestRow) -> Iterator[str]:
 
 
 def _print_pastes(results: Sequence[SweepResult]) -> None:
-    """Say how to use each best configuration that is faster: of several kernels, of the largest gains."""
-    found = [(result, best) for result in results if (best := _best(result)) is not None and best.is_coarsened]
+    """Say how to use each best configuration that is certainly faster: of several, of the largest gains."""
+    known = [(result, best) for result in results if (best := _best(result)) is not None]
+    found = [(result, best) for result, best in known if best.is_coarsened and best.is_certain]
     ranked = sorted(found, key=lambda entry: -entry[1].speedup.ratio)
     for result, best in ranked[:PASTED]:
         print_line()

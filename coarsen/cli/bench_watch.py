@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from coarsen.cli.bench_progress import PlainLines, Tally
-from coarsen.cli.messages import NOTE
+from coarsen.printable import NOTE
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.plan import SweepPlan

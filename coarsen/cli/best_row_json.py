@@ -17,6 +17,7 @@ def best_row_as_data(best: BestRow) -> dict[str, Any]:
         "speedup": best.speedup.ratio,
         "interval": [best.speedup.low, best.speedup.high],
         "significant": best.is_coarsened,
+        "certain": best.is_certain,
         "confirmed": best.is_confirmed,
         "processes": best.processes,
         "notes": list(best.notes),

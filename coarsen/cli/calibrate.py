@@ -10,7 +10,7 @@ import typer
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat
 from coarsen.cli.output import Format, print_json, print_line
-from coarsen.errors import InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.analytic.profile_json import profile_to_json, write_profile
 from coarsen.models.analytic.profiles import find_profile, profile_name, user_folder
 from coarsen.models.analytic.steadiness import busy_remark
@@ -44,8 +44,9 @@ def calibrate(
 ) -> None:
     """Measure what a device's memory, operations and launches cost, for the analytic models.
 
-    Takes about ten seconds on a machine that does nothing else. Where only PyOpenCL and NumPy are installed,
-    python -m coarsen.opencl_bench.calibration does the same.
+    Takes ten to thirty seconds on a machine that does nothing else. Where other work disturbs it, so that more
+    than a fifth of the numbers are noise, nothing is stored unless -o names a file. Where only PyOpenCL and NumPy
+    are installed, python -m coarsen.opencl_bench.calibration does the same.
 
     Example: coarsen calibrate --device pocl
     """
@@ -67,9 +68,12 @@ def _calibrated(spec: str | None, output: Path | None) -> DeviceProfile:
     path = output or _own_file(profile_name(spec or found.name))
     with device_lock(found):
         profile = measured(found, path.stem, progress=lambda what: note(f"measuring {what}"))
+    remark = busy_remark(profile)
+    if remark is not None and output is None:
+        # It would go before the profile of the package.
+        raise DeviceError(f"nothing is stored: {remark}, or name a file by -o")
     write_profile(profile, path)
     note(f"the profile is in {path}")
-    remark = busy_remark(profile)
     if remark is not None:
         note(remark)
     return profile

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import enum
 import importlib.metadata
+import os
 import platform
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ from pathlib import Path
 from coarsen.errors import CoarsenError
 
 _KERNEL = "kernel void doctor(global float *values) { values[get_global_id(0)] = sqrt(values[0]); }"
+_CACHE_MEND = "set XDG_CACHE_HOME to a folder that can be written, or PYOPENCL_NO_CACHE=1"
 _LOADER = re.compile(r"\s(/\S*libOpenCL\S*)$", re.MULTILINE)
 
 
@@ -31,17 +34,23 @@ class Need(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked for: version, path or what is wrong in `details`, a command in `mend`."""
+    """One thing that was looked for: version, path or what is wrong in `details`, a command in `mend`.
+
+    `state` is the status where it is another than that of what is there, missing or absent.
+    """
 
     what: str
     is_there: bool
     details: str
     mend: str = ""
     need: Need = Need.TO_COARSEN
+    state: str = ""
 
     @property
     def status(self) -> str:
-        """`ok`, `missing`, or `absent` for what is optional."""
+        """`ok`, `missing`, `absent` for what is optional; a driver `loaded`, a device `fails`."""
+        if self.state:
+            return self.state
         if self.is_there:
             return "ok"
         return "absent" if self.need is Need.OPTIONAL else "missing"
@@ -53,11 +62,12 @@ def diagnose() -> Iterator[Finding]:
     yield Finding("coarsen", True, f"{_version('coarsen')}, {Path(__file__).parents[1]}")
     yield _guarded("LLVM", "pip install llvmlite", _llvm)
     yield _guarded("clang", "pip install ziglang", _clang)
-    yield _guarded("opencl-c-base.h", "pip install pocl-binary-distribution", _header)
     yield _guarded("OpenCL C to LLVM IR", "see the lines above", _front_end)
     yield _guarded("PyOpenCL", "pip install pyopencl", _pyopencl, Need.TO_RUN)
     yield _guarded("OpenCL loader", "pip install pyopencl", _loader, Need.TO_RUN)
+    yield _guarded("PyOpenCL's cache", _CACHE_MEND, _pyopencl_cache, Need.TO_RUN)
     yield from _drivers()
+    yield from _each_device()
     yield _guarded("working device", "pip install 'coarsen[cpu]'", _devices, Need.TO_RUN)
     yield _guarded("PyTorch", "training needs it: pip install 'coarsen[train]'", _torch, Need.OPTIONAL)
     yield _guarded("models", "pip install --force-reinstall coarsen", _models)
@@ -91,17 +101,6 @@ def _clang() -> str:
     return f"{clang.version() or 'of unknown version'} from {clang.origin}, {' '.join(clang.command)}"
 
 
-def _header() -> str:
-    from coarsen.frontend.clang import find_clang
-
-    clang = find_clang()
-    if clang.header_folder is not None:
-        return str(clang.header_folder)
-    if clang.origin == "PATH":
-        return "clang's own"
-    raise OSError("not found")
-
-
 def _front_end() -> str:
     from coarsen.frontend.lower import list_kernels
 
@@ -124,6 +123,23 @@ def _loader() -> str:
     return match[1]
 
 
+def _pyopencl_cache() -> str:
+    """Look for the folder where PyOpenCL keeps what it compiles; it starts no kernel without."""
+    import platformdirs
+
+    if os.environ.get("PYOPENCL_NO_CACHE"):
+        return "off, as PYOPENCL_NO_CACHE says"
+    folder = platformdirs.user_cache_path("pyopencl")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except OSError as error:
+        raise OSError(
+            f"{folder} can't be written ({error.strerror}), and PyOpenCL starts no kernel then"
+        ) from None
+
+
 def _drivers() -> Iterator[Finding]:
     from coarsen.devices.drivers import missing_drivers, prepare_loader
 
@@ -138,7 +154,24 @@ def _drivers() -> Iterator[Finding]:
     for driver in setup.drivers:
         there = driver not in broken
         details = f"{'' if there else 'did not load, '}from {driver.origin}, {driver.library}"
-        yield Finding("OpenCL driver", there, details, need=Need.OPTIONAL)
+        state = "loaded" if there else ""
+        yield Finding("OpenCL driver", there, details, need=Need.OPTIONAL, state=state)
+
+
+def _each_device() -> Iterator[Finding]:
+    """Run a kernel on each device, as `coarsen devices` does: a driver that loads may still be of no use."""
+    try:
+        from coarsen.devices.discovery import discover_devices
+        from coarsen.devices.health import check_health
+
+        devices = discover_devices()
+    except (CoarsenError, ImportError, OSError):
+        return  # the row of the working device says it
+    for device in devices:
+        health = check_health(device)
+        details = str(device) if health.works else f"{device}: {health.reason}"
+        state = "" if health.works else "fails"
+        yield Finding("OpenCL device", health.works, details, need=Need.OPTIONAL, state=state)
 
 
 def _devices() -> str:

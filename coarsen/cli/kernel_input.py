@@ -9,17 +9,29 @@ from pathlib import Path
 
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import lower
+from coarsen.frontend.lower import compile_source, lower
 from coarsen.ir.kernel import Kernel
 
 _STARTS_WITH_POSITION = re.compile(r"\d+:\d+: ")
 _IR_SUFFIXES = frozenset({".ll", ".bc"})
+KERNEL_SUFFIXES = _IR_SUFFIXES | {".cl"}
 
 
 def lower_file(path: Path, kernel: str | None, options: str, macros: DeviceMacros = PORTABLE) -> Kernel:
     """Lower the kernel of a file. Raises as `coarsen.frontend.lower.lower` does, naming the file."""
     with naming_file(path):
         return lower(path, kernel, options, macros)
+
+
+def kernels_of(path: Path, kernel: str | None, options: str) -> tuple[str | None, ...]:
+    """Return the kernel that is named, or where none is those of the file, in its order.
+
+    Raises:
+        InvalidInputError: the file can't be read, or has no kernel.
+    """
+    if kernel is not None:
+        return (kernel,)
+    return tuple(compile_source(path, options).kernels) or (None,)
 
 
 @contextmanager

@@ -22,12 +22,14 @@ from typing import Any, Protocol, runtime_checkable
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from coarsen.bug_report import bug_message
 from coarsen.cli.bare_options import with_numbers
 from coarsen.cli.groups import Group
 from coarsen.cli.messages import INTERRUPTED, Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
+from coarsen.whole_output import whole_output
 
 _EVERYDAY = MappingProxyType(
     {
@@ -198,8 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = Settings()
     with logging_to_stderr():
         try:
-            code = _run(group, sys.argv[1:] if arguments is None else list(arguments), settings)
-            sys.stdout.flush()
+            with whole_output():
+                code = _run(group, sys.argv[1:] if arguments is None else list(arguments), settings)
         except (Exception, KeyboardInterrupt) as error:
             code = _exit_code(error, settings)
     return code
@@ -234,8 +236,7 @@ def _exit_code(error: BaseException, settings: Settings) -> int:
         _give_up_output()
         say("error", ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
         return InvalidInputError.exit_code
-    hint = "" if settings.debug else "; rerun with --debug and report what it shows"
-    say("error", f"this is a bug in coarsen: {_in_one_line(error)}{hint}")
+    say("error", bug_message(error, is_shown=settings.debug))
     return InternalError.exit_code
 
 
@@ -248,11 +249,6 @@ def _usage_error(error: UsageError, settings: Settings) -> int:
         message = f"{message}{did_you_mean(choice[1], _QUOTED.findall(choice[2]))}"
     say("error", f"{message[:1].lower()}{message[1:]} (try '{command} --help')")
     return error.exit_code
-
-
-def _in_one_line(error: BaseException) -> str:
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _give_up_output() -> None:

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from coarsen.printable import printable
+from coarsen.bug_report import TRACEBACKS
+from coarsen.printable import NOTE, printable
 
 _log = logging.getLogger("coarsen")
 
 # The exit code of a command that the user interrupted.
 INTERRUPTED = 130
-# Shown unless -q is given, like warnings, but nothing went wrong.
-NOTE = (logging.INFO + logging.WARNING) // 2
 _WORDS = {logging.DEBUG: "debug", logging.INFO: "info", NOTE: "note", logging.WARNING: "warning"}
 
 
@@ -28,10 +27,11 @@ class Settings:
 
 
 class _OneLine(logging.Formatter):
-    """`coarsen: warning: message`."""
+    """`coarsen: warning: message`; of an error that did not end the command, its traceback below."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"coarsen: {_WORDS.get(record.levelno, 'error')}: {printable(record.getMessage())}"
+        line = f"coarsen: {_WORDS.get(record.levelno, 'error')}: {printable(record.getMessage())}"
+        return f"{line}\n{printable(self.formatException(record.exc_info))}" if record.exc_info else line
 
 
 class _Once(logging.Filter):
@@ -57,14 +57,18 @@ def logging_to_stderr() -> Iterator[None]:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_OneLine())
     handler.addFilter(_Once())
-    level = _log.level
+    level, passes_on = _log.level, _log.propagate
     _log.addHandler(handler)
     _log.setLevel(NOTE)
+    # A program that is run may set up logging of its own, and would say everything a second time.
+    _log.propagate = False
     try:
         yield
     finally:
         _log.removeHandler(handler)
         _log.setLevel(level)
+        _log.propagate = passes_on
+        TRACEBACKS.setLevel(logging.NOTSET)
 
 
 def set_level(level: int) -> None:

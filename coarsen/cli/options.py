@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from coarsen.bug_report import TRACEBACKS
 from coarsen.cli.messages import Settings, set_level
 from coarsen.cli.output import Format
 from coarsen.errors import InvalidInputError
@@ -32,6 +33,7 @@ def _set_quiet(value: bool) -> bool:
 def _set_debug(context: typer.Context, value: bool) -> bool:
     if value:
         context.ensure_object(Settings).debug = True
+        TRACEBACKS.setLevel(logging.DEBUG)
     return value
 
 

@@ -23,6 +23,7 @@ from coarsen.prediction import (
     predict_kernel,
 )
 from coarsen.user_models import default_folder
+from coarsen.variant.transforms import device_kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,29 +91,34 @@ def predict_by_published(
 
 def _check_for_cascade(has_local_size: bool, measures: bool) -> None:
     if has_local_size:
-        raise InvalidInputError("the cascade takes no --local-size: its features do not depend on it")
+        raise InvalidInputError(
+            "the cascade takes no --local-size: its features do not depend on it; leave it out, or name another "
+            "model with --model"
+        )
     if measures:
-        raise InvalidInputError("--measure needs the default model: the cascade does not rank factors")
+        raise InvalidInputError("--measure needs a model that ranks what it considers: the cascade does not")
 
 
 def _ask_cascade(cascade: CascadeModel, given: KernelInput, dimension: int, output_format: Format) -> None:
     with naming_file(given.path):
         prediction = predict_by_cascade(given.kernel, cascade, dimension)
-    print_cascade(given.kernel.name, dimension, prediction, output_format)
+    print_cascade(given.kernel.name, dimension, prediction, cascade.card, output_format)
 
 
 def _measure(question: Question, wanted: KernelRequest, measuring: Measuring, output_format: Format) -> None:
     """Predict, try the most promising variants out, and print both."""
     # Imported late: predicting does without the store's packages.
     from coarsen.cli.predict_measured import check_packages, check_results, launch_of, measure_launch
-    from coarsen.cli.predict_variants import measured_as_data, print_measured
+    from coarsen.cli.predict_variants import expected_of_curve, measured_as_data, print_measured
 
     check_packages()
     place = installed_device(question.target, measuring.device)
     described = read_measurable(wanted)
     prediction = question.answer(described.input)
     launch = launch_of(described, place, question.local_size, wanted.preset)
-    answer = measure_launch(launch, measuring.count, default_model(question.models), measuring.store)
+    expected = expected_of_curve(prediction, device_kind_of(place.device_types))
+    choice = next(each for each in expected if each.factor == prediction.factor)
+    answer = measure_launch(launch, measuring.count, expected, choice, measuring.store)
     if output_format is Format.JSON:
         print_json(measured_as_data(prediction, question.target, answer.measured, answer.location))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.local_size import local_size_of
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.cli.predict_input import DescribedInput, KernelRequest, LaunchOfInput, read_launch
-from coarsen.cli.predict_launch import launch_as_data, print_launch, print_launch_as_json, print_launches
+from coarsen.cli.predict_launch import launch_as_data, predicted_text, print_launch, print_launch_as_json
 from coarsen.cli.predict_options import RiskName
 from coarsen.cli.predict_words import say_whose
 from coarsen.cli.whole_arguments import whole_arguments
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
 
 # Launches that are measured where nobody says how many.
-USUAL_TRIALS = 2
+USUAL_TRIALS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class LaunchQuestion:
     models: Path | None
     shipped: bool
     store: str | None
+    dimension: int | None = None
 
     @property
     def folder(self) -> Path | None:
@@ -83,7 +85,7 @@ def predict_by_launch(
         try:
             place = _place(question, target, given)
         except (DeviceError, InvalidInputError) as error:
-            if trials is not None:
+            if trials is not None or question.store is not None:
                 raise
             why_not = str(error)
     with naming_file(given.input.path):
@@ -109,7 +111,7 @@ def _asked(question: LaunchQuestion, given: LaunchOfInput) -> AskedLaunch:
             raise InvalidInputError(
                 f"--global-size takes one to three sizes, such as 4096 or 512x512, not '{question.global_size}'"
             )
-    return AskedLaunch(question.local_size or given.input.local_size, global_size, arguments)
+    return AskedLaunch(question.local_size or given.input.local_size, global_size, arguments, question.dimension)
 
 
 def _place(question: LaunchQuestion, target: Target, given: LaunchOfInput) -> _Place:
@@ -149,10 +151,14 @@ def _measure(
     # Imported late: predicting does without the store's packages.
     from coarsen.cli.predict_measured import check_results, launch_of, measure_launch
     from coarsen.cli.predict_variants import MeasuredKernel, print_variants, variants_as_data
+    from coarsen.models.launch.expected_improvement import Expected
 
     target, count, preset = trial
     launch = launch_of(place.described, place.device, question.local_size, preset)
-    answer = measure_launch(launch, count, launch_model(question.folder), question.store)
+    expected = {
+        each.variant: Expected(-math.log(each.over_own.value), each.deviation) for each in prediction.launches
+    }
+    answer = measure_launch(launch, count, expected, prediction.chosen.variant, question.store)
     if output_format is Format.JSON:
         predicted = launch_as_data(prediction, target)
         predicted["predicted_choice"] = predicted.pop("choice")
@@ -160,8 +166,7 @@ def _measure(
     else:
         file = str(place.described.input.path)
         print_variants(MeasuredKernel(prediction.kernel, prediction.device_note, file), target, answer.measured)
-        print_line("Predicted, before anything was measured:")
-        print_launches(prediction)
+        print_line(predicted_text(prediction))
         print_line(f"The rows are in {answer.location}")
     sys.stdout.flush()
     check_results(answer.measured, prediction.kernel)

@@ -18,29 +18,26 @@ _NOTICEABLE = 0.005
 
 def print_curve(prediction: KernelPrediction, target: Target) -> None:
     """Print what is predicted for a kernel on a device."""
-    print_line(f"{what_is_predicted(prediction, target)}: factor {prediction.factor}")
+    print_line(f"{_what_is_predicted(prediction, target)}: factor {prediction.factor}")
     for sentence in _verdict(prediction):
         print_line(sentence)
     print_line()
-    print_expected_curve(prediction)
-    print_grounds(prediction)
-
-
-def print_expected_curve(prediction: KernelPrediction) -> None:
-    """Print the table of a curve, the predicted factor marked."""
     bars = IntervalBars.over([(math.exp(point.low), math.exp(point.high)) for point in prediction.curve])
     headings = ["factor", "speed-up", "80 % interval", bars.heading, "next helps", ""]
     numbers = ["factor", "speed-up", "next helps"]
     print_table(headings, _rows(prediction, bars), numbers=numbers)
     print_line()
-
-
-def print_grounds(prediction: KernelPrediction) -> None:
-    """Print why a curve is as it is, and what to know of it."""
     _print_why(prediction)
     _print_neighbours(prediction)
     for sentence in _remarks(prediction):
         print_line(sentence)
+
+
+def expected_text(prediction: KernelPrediction) -> str:
+    """Return the predicted factor, and what is expected of it."""
+    chosen = next((point for point in prediction.curve if point.factor == prediction.factor), None)
+    expected = "" if chosen is None else f": {ratio_text(chosen.speedup)} expected, {_interval(chosen)}"
+    return f"factor {prediction.factor}{expected}"
 
 
 def print_curve_as_json(prediction: KernelPrediction, target: Target) -> None:
@@ -73,7 +70,7 @@ def curve_as_data(prediction: KernelPrediction, target: Target) -> dict[str, obj
     }
 
 
-def what_is_predicted(prediction: KernelPrediction, target: Target) -> str:
+def _what_is_predicted(prediction: KernelPrediction, target: Target) -> str:
     """Name the kernel, the device and the launch."""
     size = "×".join(map(str, prediction.local_size))
     launch = f"along dimension {prediction.dimension}, local size {size}"

@@ -28,12 +28,20 @@ def print_launch(prediction: LaunchPrediction, target: Target) -> None:
     for sentence in _verdict(prediction):
         print_line(sentence)
     print_line()
-    print_launches(prediction)
+    _print_launches(prediction)
     for sentence in _remarks(prediction):
         print_line(sentence)
 
 
-def print_launches(prediction: LaunchPrediction) -> None:
+def predicted_text(prediction: LaunchPrediction) -> str:
+    """Return in a sentence what was predicted before anything was measured."""
+    chosen = prediction.chosen
+    what = launch_text(chosen.variant, prediction.own)
+    expected = "" if chosen.variant == prediction.own else f": {_ratio(chosen.over_own)}, over the launch as it is"
+    return f"Predicted before measuring, among {len(prediction.launches)} launches: {what}{expected}"
+
+
+def _print_launches(prediction: LaunchPrediction) -> None:
     """Print the most promising launches, the chosen one and the own one among them."""
     shown = _shown(prediction)
     bars = IntervalBars.over([(each.over_best.low, each.over_best.high) for each in shown])

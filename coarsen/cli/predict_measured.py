@@ -1,17 +1,16 @@
-"""`coarsen predict --measure`: the variants of the largest expected improvement, run on a device."""
+"""`coarsen predict`, measured: the launches that a model predicted, its choice first, run on a device."""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.whole_groups import groups_matter
 from coarsen.cli.bench_watch import watching
 from coarsen.cli.predict_input import DescribedInput, LocalSize
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, VerificationError
-from coarsen.models.default import DefaultModel
-from coarsen.models.launch.model import LaunchModel
+from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariants
 from coarsen.opencl_bench.tuning.promising_variants import (
@@ -20,6 +19,7 @@ from coarsen.opencl_bench.tuning.promising_variants import (
     plan_of_launch,
     planned_rows,
 )
+from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,23 @@ def launch_of(
         local_size: as it was asked for; the description's if None.
         preset: the sizes.
     """
-    matter = groups_matter(described.input.kernel)
-    return DescribedLaunch(described.benchmark, described.name, preset, device, matter, local_size)
+    return DescribedLaunch(described.benchmark, described.name, preset, device, local_size)
 
 
 def measure_launch(
-    launch: DescribedLaunch, count: int, model: DefaultModel | LaunchModel, store_url: str | None
+    launch: DescribedLaunch,
+    count: int,
+    expected: Mapping[Variant, Expected],
+    choice: Variant,
+    store_url: str | None,
 ) -> MeasuredAnswer:
-    """Measure a launch as it is and the `count` variants that the model expects most of.
+    """Measure a launch as it is and the `count` most promising of the variants that were predicted.
 
     Args:
         launch: what is measured.
         count: how many variants, at most.
-        model: expects something of them.
+        expected: what is expected of each of the variants.
+        choice: the predicted one, which is measured first.
         store_url: of the store, as `--store` takes it.
 
     Raises:
@@ -63,7 +67,8 @@ def measure_launch(
     """
     plan = plan_of_launch(launch)
     with open_store(store_url) as store, watching({plan: planned_rows(count)}) as tally:
-        return MeasuredAnswer(measure_promising(launch, plan, count, store, model, tally), store.location)
+        measured = measure_promising(launch, plan, count, store, expected, choice, tally)
+        return MeasuredAnswer(measured, store.location)
 
 
 def check_results(measured: MeasuredVariants, kernel: str) -> None:

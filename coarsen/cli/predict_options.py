@@ -53,8 +53,8 @@ Model = Annotated[
         "-m",
         "--model",
         help="The launch model, which chooses among launches; the default model, of factors along one dimension; "
-        "or this device's published cascade (PACT 2014).  [default: launch where one was trained and --dim is not "
-        "given, else default]",
+        "or this device's published cascade (PACT 2014).  [default: the cascade for fermi, kepler, cypress and "
+        "tahiti, and for a device that only a cascade of yours knows; else the launch model]",
     ),
 ]
 PredictedDimension = Annotated[
@@ -62,7 +62,8 @@ PredictedDimension = Annotated[
     typer.Option(
         "--dim",
         metavar="DIMENSION",
-        help="The dimension of the NDRange: 0, 1 or 2; the launch model considers all.  [default: 0]",
+        help="Coarsen along this dimension of the NDRange alone: 0, 1 or 2.  [default: all for the launch model, "
+        "0 for the others]",
         parser=whole_number,
     ),
 ]
@@ -89,8 +90,8 @@ NoMeasure = Annotated[
     bool,
     typer.Option(
         "--no-measure",
-        help="Measure nothing. Without it the launch model runs 2 launches where the device is here and the "
-        "kernel has inputs.",
+        help="Measure nothing. Without it the 4 most promising launches of the launch model are run where the "
+        "device is here and the kernel has inputs.",
     ),
 ]
 LocalSizeOption = Annotated[
@@ -107,8 +108,9 @@ Measure = Annotated[
         "--measure",
         metavar="NUMBER",
         min=1,
-        help="Run the launch as it is and so many of the most promising variants on the device, 3 if no number is "
-        "given, and take the best. It needs inputs: KERNEL.toml, KERNEL.cl beside it, or a name of the suite.",
+        help="Run the launch as it is and this many of the launches that were predicted, the predicted choice "
+        "first, and take the best; 4 if no number is given. It needs inputs: KERNEL.toml, KERNEL.cl beside it, or "
+        "a name of the suite.",
     ),
 ]
 Models = Annotated[

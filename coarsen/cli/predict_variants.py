@@ -1,4 +1,4 @@
-"""Output of `coarsen predict --measure`: the measured variants beside what was expected of them."""
+"""Output of `coarsen predict` where it measures: the measured variants beside what was expected of them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from coarsen.cli.output import print_line, print_table
-from coarsen.cli.predict_curve import (
-    curve_as_data,
-    print_expected_curve,
-    print_grounds,
-    what_is_predicted,
-)
+from coarsen.cli.predict_curve import curve_as_data, expected_text
+from coarsen.cli.predict_launch import launch_text
 from coarsen.cli.predict_words import CHOSEN, ratio_text
 from coarsen.devices.targets import Target
 from coarsen.models.launch.expected_improvement import Expected
@@ -21,10 +17,10 @@ from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.sweep.model_prior import HALF_OF_80_PERCENT
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
 from coarsen.prediction import KernelPrediction
-from coarsen.variant.variant import Variant, shape
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import DeviceKind, Transforms
+from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
-
-_AS_IT_IS = "the launch as it is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +35,7 @@ class MeasuredKernel:
 def print_measured(
     prediction: KernelPrediction, target: Target, measured: MeasuredVariants, file: str, store: str
 ) -> None:
-    """Print what was measured, what is chosen, and what was predicted.
+    """Print what was measured, what is chosen, and in a line what was predicted.
 
     Args:
         prediction: the curve along one dimension.
@@ -49,17 +45,14 @@ def print_measured(
         store: where the rows are.
     """
     print_variants(MeasuredKernel(prediction.kernel, prediction.device_note, file), target, measured)
-    print_line(f"Predicted: {what_is_predicted(prediction, target)}: factor {prediction.factor}")
-    print_line()
-    print_expected_curve(prediction)
-    print_grounds(prediction)
+    print_line(f"Predicted before measuring, along dimension {prediction.dimension}: {expected_text(prediction)}")
     print_line(f"The rows are in {store}")
 
 
 def print_variants(kernel: MeasuredKernel, target: Target, measured: MeasuredVariants) -> None:
     """Print what was measured, and what is chosen."""
     best = measured.best
-    print_line(f"kernel {kernel.name} on {target}: {_name(best.variant, measured.own)}, the best measured")
+    print_line(f"kernel {kernel.name} on {target}: {launch_text(best.variant, measured.own)}, the best measured")
     for sentence in _verdict(kernel, measured):
         print_line(sentence)
     print_line()
@@ -78,13 +71,30 @@ def measured_as_data(
     return {**curve_as_data(prediction, target), **variants_as_data(measured, store)}
 
 
+def expected_of_curve(prediction: KernelPrediction, kind: DeviceKind) -> dict[Variant, Expected]:
+    """Return what the default model expects of the launch as it is and of each factor that divides its local size.
+
+    Args:
+        prediction: the curve along one dimension.
+        kind: of the device; decides the transforms.
+    """
+    size, transforms = prediction.local_size, Transforms(device_kind=kind)
+    expected = {Variant(size): Expected(0.0, 0.0)}
+    for point in prediction.curve:
+        if point.possible:
+            variant = Variant(size, (Coarsening(point.factor, prediction.dimension),), transforms=transforms)
+            deviation = (point.high - point.low) / (2 * HALF_OF_80_PERCENT)
+            expected[variant] = Expected(-point.log_speedup, deviation)
+    return expected
+
+
 def variants_as_data(measured: MeasuredVariants, store: str) -> dict[str, object]:
     """Return what was measured for JSON."""
     return {
         "own_launch": variant_to_json(measured.own),
         "measured": [_variant_as_data(each) for each in measured.variants],
         "choice": variant_to_json(measured.best.variant),
-        "choice_text": _name(measured.best.variant, measured.own),
+        "choice_text": launch_text(measured.best.variant, measured.own),
         "speedup": _speedup_as_data(measured.best.speedup),
         "speedup_over_uncoarsened": _speedup_as_data(measured.over_uncoarsened),
         "store": store,
@@ -93,7 +103,9 @@ def variants_as_data(measured: MeasuredVariants, store: str) -> dict[str, object
 
 def _verdict(kernel: MeasuredKernel, measured: MeasuredVariants) -> Iterator[str]:
     best = measured.best
-    if best.variant == measured.own:
+    if measured.doubtful is not None:
+        yield f"As it is: {measured.doubtful.doubt}"
+    elif best.variant == measured.own:
         yield "None of the measured variants is faster than the launch as it is"
     elif best.speedup is not None:
         times = "in one process" if not best.processes else f"in {best.processes} new processes"
@@ -115,8 +127,8 @@ def _equals(measured: MeasuredVariants) -> Iterator[str]:
         if each.speedup and best.speedup and each.speedup.ratio > best.speedup.ratio
     ]
     if above:
-        listed = ", ".join(_name(each.variant, measured.own) for each in above)
-        chosen = _name(best.variant, measured.own)
+        listed = ", ".join(launch_text(each.variant, measured.own) for each in above)
+        chosen = launch_text(best.variant, measured.own)
         yield f"The clock can't tell {listed} from {chosen}, and what merges less wins"
 
 
@@ -126,19 +138,7 @@ def _rows(measured: MeasuredVariants) -> Iterator[Sequence[str]]:
         mark = CHOSEN if each.variant == best else ""
         is_own = each.variant == measured.own
         mean, interval = ("1.00", "") if is_own else _expectation(each.expected)
-        yield _name(each.variant, measured.own), mean, interval, "1.00" if is_own else _result(each), mark
-
-
-def _name(variant: Variant, own: Variant) -> str:
-    """A variant in words: its coarsening, and its local size where that is another than the launch's own."""
-    if variant == own:
-        return _AS_IT_IS
-    coarsened = " and ".join(map(str, variant.coarsenings)) or "uncoarsened"
-    return coarsened if variant.local_size == own.local_size else f"{coarsened}, local size {_size(variant)}"
-
-
-def _size(variant: Variant) -> str:
-    return shape(variant.local_size) if variant.local_size else "left open"
+        yield launch_text(each.variant, measured.own), mean, interval, "1.00" if is_own else _result(each), mark
 
 
 def _expectation(expected: Expected) -> tuple[str, str]:

@@ -17,7 +17,7 @@ def say_whose(place: Path | None, named: Path | None) -> None:
 
 def known_kernel_remark(name: str) -> str:
     """Say that a kernel is among those that a model learned from."""
-    return f"This is the training kernel {name}: what is said of it was learned from it, and is no prediction"
+    return f"{name} is one of the model's training kernels, so this is not an independent prediction"
 
 
 def ratio_text(value: float) -> str:

@@ -52,7 +52,8 @@ def ls(
     """List what is remembered, a choice a line.
 
     Sizes are a class of launches: the global size up to the next power of two, and the local size as launched. The
-    speed-up is that over the launch as it was.
+    speed-up is that over the launch as it was. A tuning whose time was over before it had a result is listed, too:
+    it is tried again only with more seconds.
 
     Example: coarsen remembered ls --device intel
     """

@@ -41,11 +41,14 @@ def _row(choice: RememberedChoice) -> list[str]:
     key = choice.key
     return [
         *(key.digest[:KEY_DIGITS], key.kernel, f"{key.device} ({key.platform})", str(key.size_class)),
-        *(_words(choice), str(choice.speedup), choice.found_at[:16].replace("T", " ")),
+        *(_words(choice), str(choice.speedup) if choice.has_result else "-"),
+        choice.found_at[:16].replace("T", " "),
     ]
 
 
 def _words(choice: RememberedChoice) -> str:
+    if not choice.has_result:
+        return f"no result in {choice.seconds:.3g} s"
     return _AS_IT_IS if choice.leaves_as_is else str(choice.variant)
 
 
@@ -56,12 +59,15 @@ def _fields(choice: RememberedChoice) -> Iterator[tuple[str, str]]:
     yield "kernel", key.kernel
     yield "SHA-256 of the IR", key.ir_hash
     yield "choice", _words(choice)
-    yield "speed-up over the launch as it was", str(choice.speedup)
+    yield "speed-up over the launch as it was", str(choice.speedup) if choice.has_result else ""
     yield "over the fastest local size tried uncoarsened", str(choice.speedup_over_uncoarsened or "")
     yield "class of sizes", str(key.size_class)
     yield "tuned at", f"global size {shape(choice.global_size)}, local size {_local_size(choice)}"
-    yield "confirmed", f"in {_processes(choice.processes)}"
-    yield "tried", f"{counted(choice.trials, 'configuration')} in {choice.seconds:.3g} s"
+    if choice.has_result:
+        yield "confirmed", f"in {_processes(choice.processes)}"
+        yield "tried", f"{counted(choice.trials, 'configuration')} in {choice.seconds:.3g} s"
+    else:
+        yield "tried", f"for {choice.seconds:.3g} s, without a result; tuning with more seconds tries again"
     yield "found", choice.found_at
     yield "allowed", key.allowed
     yield "device", key.device

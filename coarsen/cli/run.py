@@ -11,6 +11,7 @@ from coarsen.cli.options import StoreUrl
 from coarsen.cli.run_options import (
     Module,
     MostBytes,
+    Predicted,
     Program,
     ProgramArguments,
     RecordContents,
@@ -33,6 +34,7 @@ def run(
     tune: Tuned = False,
     seconds: Seconds = None,
     remembered: Remembered = False,
+    predict: Predicted = False,
     record: RecordFolder = None,
     record_contents: RecordContents = None,
     most_bytes: MostBytes = None,
@@ -42,14 +44,16 @@ def run(
     """Run a PyOpenCL program as it is, with its kernels coarsened.
 
     Nothing in the program need be changed: while it runs, pyopencl.Program coarsens what is made from OpenCL C, as
-    is remembered of such launches, else as predicted, or as --tune finds. A table at the end, on standard error,
-    shows for each kernel how often it was launched, what ran and why, and the time that this saved as far as it
-    was measured. The exit code is the program's. Options of coarsen run come before the program's name. Processes
-    that the program starts run as without coarsen. Drivers that pip installed are there for the program, too.
+    is remembered of such launches, or as --tune finds. Other launches stay as they are: nothing runs that was not
+    measured against the original on the device, unless --predict asks for it. A table at the end, on standard
+    error, shows for each kernel how often it was launched, what ran and why, and the time that this saved as far
+    as it was measured. The exit code is the program's. Options of coarsen run come before the program's name.
+    Processes that the program starts run as without coarsen. Drivers that pip installed are there for the program,
+    too.
 
     Example: coarsen run --tune --seconds 30 simulation.py --steps 100
     """
-    otherwise, settings = mode_of(tune, seconds, remembered, store), settings_of(seconds, store)
+    otherwise, settings = mode_of(tune, seconds, remembered, store, predict), settings_of(seconds, store)
     recording = recording_of(record, most_bytes, record_contents)
     # The program may go to another folder.
     file = None if report is None else _checked_file(report)

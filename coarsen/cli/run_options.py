@@ -43,7 +43,14 @@ Seconds = Annotated[
 ]
 Remembered = Annotated[
     bool,
-    typer.Option("--remembered", help="Coarsen as is remembered, and nothing else: predict no factor."),
+    typer.Option("--remembered", help="Coarsen as is remembered, and nothing else: the default."),
+]
+Predicted = Annotated[
+    bool,
+    typer.Option(
+        "--predict",
+        help="Run launches of which nothing is remembered by a predicted factor: a guess, which nobody measured.",
+    ),
 ]
 RecordFolder = Annotated[
     Path | None,
@@ -81,7 +88,9 @@ ReportFile = Annotated[
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
-def mode_of(tune: bool, seconds: float | None, remembered: bool, store: str | None) -> Otherwise:
+def mode_of(
+    tune: bool, seconds: float | None, remembered: bool, store: str | None, predict: bool = False
+) -> Otherwise:
     """Return what is done with launches of which nothing is remembered.
 
     Raises:
@@ -89,6 +98,8 @@ def mode_of(tune: bool, seconds: float | None, remembered: bool, store: str | No
     """
     if tune and remembered:
         raise InvalidInputError("--remembered measures nothing: leave out --tune, or --remembered")
+    if predict and (tune or remembered):
+        raise InvalidInputError("--predict guesses, and measures nothing: leave out --tune and --remembered")
     if seconds is not None and not tune:
         raise InvalidInputError("--seconds says how long to tune: add --tune")
     if importlib.util.find_spec("pyopencl") is None:
@@ -102,7 +113,7 @@ def mode_of(tune: bool, seconds: float | None, remembered: bool, store: str | No
 
     if tune:
         return Otherwise.TUNE
-    return Otherwise.LEAVE if remembered else Otherwise.PREDICT
+    return Otherwise.PREDICT if predict else Otherwise.LEAVE
 
 
 def settings_of(seconds: float | None, store: str | None) -> Tune:

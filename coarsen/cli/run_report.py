@@ -7,13 +7,12 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 
-from coarsen.cli.messages import NOTE
 from coarsen.cli.output import counted
 from coarsen.drop_in.launch_table import LaunchRow
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
 from coarsen.drop_in.script import Script
-from coarsen.printable import aligned, printable
+from coarsen.printable import NOTE, aligned, printable
 from coarsen.variant.variant import shape
 
 _log = logging.getLogger("coarsen")
@@ -99,8 +98,8 @@ def _recorded(result: RunResult) -> Iterator[str]:
 
 
 def _next(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
-    is_known = all(row.speedup is not None for row in result.rows)
-    if result.rows and otherwise is not Otherwise.TUNE and not is_known:
+    is_settled = all(row.is_settled for row in result.rows)
+    if otherwise is not Otherwise.TUNE and not is_settled:
         command = shlex.join(["coarsen", "run", "--tune", *(["-m"] if script.is_module else []), script.name])
         yield f"'{command}{' …' if script.arguments else ''}' searches for what is fastest, and remembers it"
 

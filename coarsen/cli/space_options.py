@@ -250,7 +250,7 @@ class SpaceOptions:
         """Return the space of one benchmark: of dimensions and local sizes those that fit its NDRange.
 
         Raises:
-            InvalidInputError: none fits; no such preset.
+            InvalidInputError: none fits; no such preset; an array that is no argument of its kernel.
         """
         from coarsen.opencl_bench.sweep.plan import DEFAULT_FACTORS, DEFAULT_STRIDES, Space
 
@@ -272,7 +272,11 @@ class SpaceOptions:
 
     def _arrays(self, benchmark: Benchmark) -> tuple[ArrayChoices, ...] | None:
         """The choices of the options, and of the benchmark for other arguments; None for its own alone."""
+        # Imported late, as in `of`; it loads LLVM.
+        from coarsen.opencl_bench.tuning.layout_choices import check_arguments
+
         named = {choices.argument for choices in self.arrays}
+        check_arguments(benchmark, named)
         own = tuple(choices for choices in benchmark.arrays if choices.argument not in named)
         return (*own, *self.arrays) if named else None
 

@@ -52,8 +52,9 @@ def train(
     what the package has measured of its synthetic kernels. The default model learns from whole curves, measured on
     any devices, the launch model from measured launches, best with the calibration set among them.
 
-    What is trained goes before the model of the package from then on; `coarsen predict --shipped` passes it over.
-    With --output it doesn't: `coarsen predict --models FOLDER` takes it.
+    What is trained replaces the package's model from then on; `coarsen predict --shipped` passes it over. With
+    --output it doesn't: `coarsen predict --models FOLDER` takes it. A cascade answers without --model for fermi,
+    kepler, cypress and tahiti, and for a device that nothing else is known of.
 
     Example: coarsen train --device fermi --data runtimes.csv
 
@@ -128,8 +129,13 @@ def _train_cascade(wanted: CascadeTraining, output_format: Format) -> None:
 
 
 def _how_to_use(model: ModelName, device: str | None, output: Path | None) -> str:
-    asked = f" --model {model.value}" if model is ModelName.CASCADE else ""
+    from coarsen.user_models import answers_by_cascade
+
     where = f" --device {device}" if device else ""
+    answers = model is not ModelName.CASCADE or (device is not None and answers_by_cascade(device, output))
+    asked = "" if answers else f" --model {model.value}"
     if output is None:
-        return f"`coarsen predict KERNEL{where}{asked}` takes it from now on; with --shipped, that of the package"
+        call = f"`coarsen predict KERNEL{where}{asked}`"
+        why = "" if answers else "; without --model the launch model answers, which learned from launches of it"
+        return f"{call} takes it from now on; with --shipped, that of the package{why}"
     return f"`coarsen predict KERNEL{where}{asked} --models {output}` takes it"

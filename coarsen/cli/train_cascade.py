@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
+from coarsen.cli.predict_cascade import held_out_text
+from coarsen.cli.training_progress import training_progress
 from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
@@ -19,14 +21,15 @@ from coarsen.models.model_files import model_name
 from coarsen.near_names import did_you_mean
 
 if TYPE_CHECKING:
+    from coarsen.models.cascade.network_training import Progress
     from coarsen.models.cascade.trained import TrainedModel
     from coarsen.models.examples import Example
     from coarsen.opencl_bench.results.curves import CurveData
 
 _METHODS = {
-    "cascade": "the cascade, on kernels it was not trained on",
+    "cascade": "the cascade, trained without the kernel that it predicts",
     "published": "what the authors of the table predicted",
-    "unique": "one factor for every kernel, the best of the others",
+    "unique": "one factor for every kernel: the one that is best for most of the others",
     "never": "no coarsening",
 }
 # The packages that training imports, by their names.
@@ -83,8 +86,9 @@ def train_cascade(wanted: CascadeTraining, output_format: Format) -> TrainedMode
         InvalidInputError: a file can't be read or has nothing of the device; a folder can't be written.
     """
     learned = _learned(wanted)
-    note(f"training on {counted(len(learned.examples), 'kernel')}")
-    trained, paths = _train_and_save(learned, wanted)
+    note(f"training on {counted(len(learned.examples), 'kernel')}, and again without each of them")
+    with training_progress() as progress:
+        trained, paths = _train_and_save(learned, wanted, progress)
     if output_format is Format.JSON:
         print_json(_as_data(trained, paths))
     else:
@@ -105,7 +109,7 @@ def _learned(wanted: CascadeTraining) -> _Learned:
     found = examples_of(curves, wanted.kernels, processors())
     for text in dict.fromkeys((*data.notes, *found.notes)):
         note(text)
-    renamed = tuple(replace(example, device=model_name(name)) for example in found.examples)
+    renamed = tuple(replace(example, device=model_name(_own_name(wanted, name))) for example in found.examples)
     return _Learned(renamed, data.predicted_on(name), sources)
 
 
@@ -154,6 +158,21 @@ def _measured_devices() -> tuple[str, ...]:
     return tuple(path.stem.removeprefix("synthetic_") for path in synthetic_files())
 
 
+def _own_name(wanted: CascadeTraining, found: str) -> str:
+    """The name of the model: the device's in the data, or the user's for one that nothing else is known of."""
+    same = {wanted.device.strip().casefold(), _known_name(wanted.device).casefold()}
+    return found if found.casefold() in same or _is_known(wanted.device) else wanted.device.strip()
+
+
+def _is_known(device: str) -> bool:
+    """Return True of a device that is here, or that is known without being here."""
+    try:
+        target_of(device)
+    except DeviceError:
+        return device.strip().casefold() in _measured_devices()
+    return True
+
+
 def _name_in(device: str, data: CurveData) -> str:
     """The data's name of a device. Raises InvalidInputError where it has nothing of it."""
     names = dict.fromkeys(curve.device for curve in data.curves)
@@ -161,12 +180,18 @@ def _name_in(device: str, data: CurveData) -> str:
     for wanted in (device.strip(), device.strip().casefold(), _known_name(device)):
         if wanted in alike:
             return alike[wanted]
+    if len(names) == 1 and not _is_known(device):
+        (only,) = names
+        note(f"the data is of {only}: it is taken for that of {device.strip()}")
+        return only
     raise InvalidInputError(
         f"the data has nothing of a device '{device}'{did_you_mean(device, names)}; it has {', '.join(names)}"
     )
 
 
-def _train_and_save(learned: _Learned, wanted: CascadeTraining) -> tuple[TrainedModel, tuple[Path, ...]]:
+def _train_and_save(
+    learned: _Learned, wanted: CascadeTraining, progress: Progress
+) -> tuple[TrainedModel, tuple[Path, ...]]:
     # Imported late: they load PyTorch.
     from coarsen.models.cascade.saving import save_model
     from coarsen.models.cascade.trained import EVALUATION_SEEDS, train_device
@@ -174,7 +199,7 @@ def _train_and_save(learned: _Learned, wanted: CascadeTraining) -> tuple[Trained
     families = {example.family for example in learned.examples}
     seeds = max(1, min(EVALUATION_SEEDS, _MOST_FITS // len(families)))
     trained = train_device(
-        learned.examples, wanted.seed, learned.published, seeds, wanted.settings, learned.sources
+        learned.examples, wanted.seed, learned.published, seeds, wanted.settings, learned.sources, progress
     )
     return trained, save_model(trained, wanted.folder)
 
@@ -183,18 +208,19 @@ def _as_data(trained: TrainedModel, paths: Sequence[Path]) -> object:
     from coarsen.models.cascade.model_card import evaluation_card
 
     card = evaluation_card(trained.evaluation, trained.model.name)
-    return {"device": trained.model.name, **card, "stored": [str(path) for path in paths]}
+    verdict = held_out_text(card)
+    return {"device": trained.model.name, **card, "held_out": verdict, "stored": [str(path) for path in paths]}
 
 
 def _print(trained: TrainedModel, paths: Sequence[Path]) -> None:
-    from coarsen.models.cascade.model_card import device_name
+    from coarsen.models.cascade.model_card import device_name, evaluation_card
     from coarsen.models.cascade.trained import chosen_factors
 
     device, evaluation = trained.model.name, trained.evaluation
     chosen = {name: chosen_factors(evaluation, name) for name in evaluation.on(device)}
     full = device_name(device)
     named = device if full == device else f"{device} ({full})"
-    print_line(f"{named}: best factor of each kernel, and predicted by each method")
+    print_line(f"{named}: the best factor of each kernel, and what each method predicts without having seen it")
     print_line()
     rows = [
         [outcome.example.kernel, str(outcome.example.best_factor)]
@@ -202,10 +228,26 @@ def _print(trained: TrainedModel, paths: Sequence[Path]) -> None:
         for outcome in evaluation.outcomes["never"]
     ]
     print_table(["kernel", "best", *chosen], rows, numbers=["best", *chosen])
+    seeds = len({outcome.seed for outcome in evaluation.on(device)["cascade"]})
+    if any(len(counts) > 1 for counts in chosen["cascade"].values()):
+        print_line(f"4 (15/{seeds}): 15 of {seeds} trainings, from other first weights each, predict factor 4")
     print_line()
     _print_scores(trained)
     print_line()
+    print_line(f"Verdict: {held_out_text(evaluation_card(evaluation, device))}")
     print_line(f"stored in {' and '.join(map(str, paths))}")
+    if _is_shipped(paths):
+        print_line("These are, to the last byte, the files that come with the package")
+
+
+def _is_shipped(paths: Sequence[Path]) -> bool:
+    """Return True if the package comes with files of these names and contents."""
+    from coarsen.models.cascade.storage import SHIPPED
+
+    own = [SHIPPED / path.name for path in paths]
+    return all(each.is_file() for each in own) and all(
+        path.read_bytes() == each.read_bytes() for path, each in zip(paths, own, strict=True)
+    )
 
 
 def _factors(counts: Mapping[int, int]) -> str:
@@ -218,11 +260,12 @@ def _print_scores(trained: TrainedModel) -> None:
     """The scores of each method; speed-ups too where runtimes are known."""
     device, evaluation = trained.model.name, trained.evaluation
     gains = evaluation.speedup_scores(device)
-    headings = ["method", "exact", "within one step", "mean error, doublings"]
+    headings = ["method", "best factor found", "at most one doubling off", "doublings off, mean"]
     headings += ["geometric mean", "worst"] if gains else []
     rows = []
     for method, score in evaluation.hit_scores(device).items():
-        row = [method, f"{score.exact:.3g}/{score.cases}", f"{score.within_one_doubling:.3g}/{score.cases}"]
+        found = (f"{count:.3g} of {score.cases}" for count in (score.exact, score.within_one_doubling))
+        row = [method, *found]
         row.append(f"{score.mean_error:.2f}")
         if gains:
             gain = gains.get(method)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coarsen.cli.bench_init import Force, Output, write_description
+from coarsen.cli.bench_init import Force, Output, write_descriptions
 from coarsen.cli.options import BuildOptions, Definitions, IncludeFolders, KernelFile, KernelName, Standard
 from coarsen.cli.output import print_line
 
@@ -24,5 +24,7 @@ def init(
 
     Example: coarsen tune init mv.cl
     """
-    path = write_description(kernel_file, kernel, output, force, define, include, cl_std, build_option, True)
-    print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen tune {path}")
+    for path in write_descriptions(
+        kernel_file, kernel, output, force, define, include, cl_std, build_option, over_inputs=True
+    ):
+        print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen tune {path}")

@@ -66,7 +66,8 @@ def tune_inputs(
         output_format: of what is printed.
 
     Raises:
-        InvalidInputError: the file declares no inputs, a mistake in it, or a package is missing.
+        InvalidInputError: the file declares no inputs, a mistake in it, a package is missing, or no place is given
+            and a tuned file is there that would be lost.
         VerificationError: the default version has wrong results at an input.
         DeviceError: the device can't be opened (any more).
     """
@@ -77,10 +78,13 @@ def tune_inputs(
     from coarsen.cli.coverage_text import listed_inputs
     from coarsen.cli.tuned_inputs_end import keep_and_tell, measured_rows
     from coarsen.opencl_bench.inputs.described_check import check_described
-    from coarsen.opencl_bench.inputs.over_inputs import tune_over_inputs
+    from coarsen.opencl_bench.inputs.over_inputs import listed_presets, tune_over_inputs
+    from coarsen.opencl_bench.workloads.described.read import read_description
 
     request.stage_one()  # a mistake in it is said before anything is written
     listed = listed_inputs(path, request.inputs, request.recording)
+    if request.output is None:
+        _check_no_loss(output, listed.path.name, len(listed_presets(read_description(listed.path), listed.count)))
     for line in check_described(listed.path):
         note(line)
     device = find_device()
@@ -124,6 +128,8 @@ def tune_adaptive_kernel(
         sampled_inputs(kernel, sample.inputs),
         sampled_versions(kernel, sample.versions, sample.seed),
     )
+    if request.output is None:
+        _check_no_loss(output, kernel.name, len(inputs))
     device = find_device()
     covered = covered_inputs([kernel.listed[each] for each in inputs], kernel.inputs)
     if output_format is Format.TABLE:
@@ -133,6 +139,36 @@ def tune_adaptive_kernel(
         request.store, lambda store, progress: tune_adaptive(kernel, device, store, sample, progress)
     )
     keep_and_tell(tuned, output, None, covered, output_format)
+
+
+def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
+    """Check that a tuned file that nobody named takes the place of none that is worth more.
+
+    Args:
+        path: where it goes.
+        origin: what lists its inputs: the name of the description, or of a kernel of the package.
+        inputs: how many there are.
+
+    Raises:
+        InvalidInputError: one is there that was tuned over more inputs, over other ones, or with layouts.
+    """
+    # Imported late: they load NumPy.
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.opencl_bench.inputs.evidence import evidence_of
+    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+
+    if not path.exists():
+        return
+    there = TunedFile.read(path)
+    if is_of_one_size(there):
+        raise InvalidInputError(f"{path} was tuned with layouts: say by -o where a file over inputs is to go")
+    kept = evidence_of(there)
+    known = len(kept.times.inputs)
+    if known > inputs or kept.description != origin:
+        raise InvalidInputError(
+            f"{path} was tuned over {counted(known, 'input')} of {kept.description}: say by -o where one over "
+            f"{counted(inputs, 'input')} of {origin} is to go"
+        )
 
 
 def beside(description: Path) -> Path:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.drop_in.kernel_facts import KernelFacts
     from coarsen.drop_in.remembering import Kept
+    from coarsen.opencl_bench.results.remembered.choice import RememberedKey
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.tuning.tuned import Tuned
-    from coarsen.opencl_bench.workloads.benchmark import Benchmark
+    from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
     from coarsen.variant.transforms import Transforms
 
 
@@ -81,6 +82,8 @@ def tune_one_size(
     # Imported late: they load the suite.
     from coarsen.cli.bench_inputs import benchmarks_of
     from coarsen.cli.tune_report import print_tuned, tuned_as_data
+    from coarsen.drop_in.live_line import tuning_is_shown
+    from coarsen.opencl_bench.tuning.deadline import TimeOverError
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
 
     settings = request.settings()
@@ -89,9 +92,13 @@ def tune_one_size(
     path = tuned_path(name, output) if layouts.is_asked_for else None
     subject = Subject(benchmark, name, request.preset, find_device())
     facts, arrays = subject.facts, layouts.choices(benchmark, subject.device)
-    tuned = tune_described(
-        name, benchmark, request.preset, subject.device, subject.transforms, facts.groups_matter, settings, arrays
-    )
+    given = name, benchmark, request.preset, subject.device, subject.transforms, facts.groups_matter
+    try:
+        with tuning_is_shown(benchmark.kernel, settings) as shown:
+            tuned = tune_described(*given, shown, arrays)
+    except TimeOverError:
+        _remember_no_result(subject, facts, settings)
+        raise
     kept = _remember(tuned, subject, facts, settings)
     file = _tuned_file(tuned, subject, path) if arrays else None
     if output_format is Format.JSON:
@@ -128,22 +135,45 @@ def _tuned_file(tuned: Tuned, subject: Subject, path: Path | None) -> Path | Non
 
 def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune) -> Kept:
     """Remember a choice for programs that launch the kernel at these sizes."""
-    from coarsen.drop_in.keys import key_of
     from coarsen.drop_in.remembering import Kept, choice_of, remember
-    from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 
     reason = _reason_against(tuned, subject, facts)
     if reason:
         return Kept("", reason)
-    size_class = SizeClass.of(tuned.global_size, tuned.local_size)
-    key = key_of(facts.ir_hash, tuned.kernel, subject.device, subject.options, subject.transforms, size_class)
+    key = _key(subject, facts, tuned.global_size, tuned.local_size)
     return remember(choice_of(tuned, key, subject.device), settings.store)
+
+
+def _remember_no_result(subject: Subject, facts: KernelFacts, settings: Tune) -> None:
+    """Remember that the time was over before anything was found out."""
+    from coarsen.drop_in.remembering import no_result, remember_no_result
+    from coarsen.opencl_bench.tuning.described_tuning import launches_alike
+
+    if launches_alike(subject.benchmark, subject.preset):
+        own = subject.benchmark.preset(subject.preset).local_size
+        sizes = subject.benchmark.real_launches(subject.preset, own)[0].global_size, own or None
+        key = _key(subject, facts, *sizes)
+        remember_no_result(no_result(key, subject.device, *sizes, settings.seconds), settings.store)
+
+
+def _key(
+    subject: Subject, facts: KernelFacts, global_size: tuple[int, ...], local_size: LocalSize | None
+) -> RememberedKey:
+    """The key of a choice for programs that launch the kernel at these sizes."""
+    from coarsen.drop_in.keys import key_of
+    from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+
+    size_class = SizeClass.of(global_size, local_size)
+    name = subject.benchmark.kernel
+    return key_of(facts.ir_hash, name, subject.device, subject.options, subject.transforms, size_class)
 
 
 def _reason_against(tuned: Tuned, subject: Subject, facts: KernelFacts) -> str:
     """Say why a choice can't be remembered for a program; empty where it can."""
     from coarsen.opencl_bench.tuning.described_tuning import launches_alike
 
+    if tuned.doubt:
+        return tuned.doubt
     if not launches_alike(subject.benchmark, subject.preset):
         return "its launches differ in their sizes, and a choice is for launches of one size"
     if facts.groups_matter and tuned.choice.local_size != (tuned.local_size or ()):

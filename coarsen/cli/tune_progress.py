@@ -1,4 +1,4 @@
-"""Show the progress of tuning over inputs: a line on standard error now and then."""
+"""Show the progress of tuning over inputs on standard error: live on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class InputsProgress(SweepObserver):
 
     Args:
         clock: seconds since any moment.
+        is_live: whether the line is drawn all the time, by somebody else, and not printed.
 
     Attributes:
         measured: how many rows were measured.
@@ -25,18 +26,21 @@ class InputsProgress(SweepObserver):
         failed: how many of both failed.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, is_live: bool = False) -> None:
         self.measured = self.found = self.failed = 0
         self._input = ""
         self._clock = clock
+        self._is_live = is_live
+        self._current = ""
         self._start = self._said = clock()
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
+        self._current = str(candidate)
         now = self._clock()
-        if now - self._said >= SECONDS_BETWEEN_LINES:
+        if not self._is_live and now - self._said >= SECONDS_BETWEEN_LINES:
             self._said = now
-            note(f"{self}; now {candidate}")
+            note(self.line)
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
         """See `SweepObserver`."""
@@ -46,6 +50,11 @@ class InputsProgress(SweepObserver):
         self.measured += measured
         self.found += not measured
         self.failed += measurement.invalidity is not Invalidity.CORRECT
+
+    @property
+    def line(self) -> str:
+        """Return the progress and what is measured now, in one line."""
+        return f"{self}; now {self._current}" if self._current else str(self)
 
     def __str__(self) -> str:
         """Return the progress in one line."""

@@ -13,8 +13,6 @@ from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.variant.variant import shape
 from coarsen.variant.variant_json import variant_to_json
 
-_AS_IT_IS = "as it is: nothing is faster"
-
 
 def print_tuned(
     tuned: Tuned, file: str, location: str, reason: str, laid_out: Iterable[tuple[str, str]] = ()
@@ -44,6 +42,7 @@ def tuned_as_data(tuned: Tuned, location: str, reason: str) -> dict[str, Any]:
         "global_size": list(tuned.global_size),
         "local_size": None if tuned.local_size is None else list(tuned.local_size),
         "is_faster": tuned.is_faster,
+        "doubt": tuned.doubt or None,
         "choice": variant_to_json(tuned.choice),
         "speedup": asdict(tuned.speedup),
         "speedup_over_uncoarsened": _as_data(tuned.decision.over_uncoarsened),
@@ -68,7 +67,7 @@ def _fields(tuned: Tuned) -> Iterator[tuple[str, str]]:
     yield "kernel", tuned.kernel
     yield "device", tuned.device
     yield "tuned at", f"global size {shape(tuned.global_size)}, local size {local_size}"
-    yield "choice", str(tuned.choice) if tuned.is_faster else _AS_IT_IS
+    yield "choice", str(tuned.choice) if tuned.is_faster else f"as it is: {tuned.doubt or 'nothing is faster'}"
     if tuned.is_faster:
         yield "speed-up over the launch as it was", str(tuned.speedup)
         yield "over the fastest local size tried uncoarsened", str(tuned.decision.over_uncoarsened or "")

@@ -24,10 +24,11 @@ TunedPath = Annotated[
 def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
     """Show by which rules a tuned file chooses a version, and what each version is worth.
 
-    Worth is told by the times that the tuning has kept: at how many inputs a version is chosen and is the fastest,
-    how many times as fast as the default it is where it is chosen, and how much longer all inputs take without it.
-    Beside the default stand its launch with a local size that the driver chooses, and the fixed best. What a check
-    with cold caches (`coarsen tune --cold-check`) found is told, too.
+    Worth is told by the times that the tuning has kept: at how many inputs a version is chosen and is the fastest
+    of the file's, how many times as fast as the default it is where it is chosen, and how much longer all inputs
+    take without it. Beside the default stand its launch with a local size that the driver chooses, the fixed best
+    and the best of all that was tried. What a check with cold caches (`coarsen tune --cold-check`) found is told,
+    too.
     Of what was tuned at one size the layouts are shown, and after how many runs their conversion pays.
 
     Example: coarsen tune show mv.tuned.json
@@ -40,7 +41,7 @@ def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
     from coarsen.variant.variant_json import variant_to_json
 
     tuned = TunedFile.read(file)
-    found = None if is_of_one_size(tuned) else found_over_inputs(tuned)
+    found = None if is_of_one_size(tuned) or not tuned.evidence else found_over_inputs(tuned)
     if output_format is Format.JSON:
         content = {name: value for name, value in tuned.to_json().items() if name != "evidence"}
         worth = () if found is None else found.worth

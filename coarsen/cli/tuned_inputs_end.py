@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
 from coarsen.cli.output import Format, print_json
 from coarsen.cli.tune_progress import InputsProgress
 from coarsen.cli.tuned_text import print_summary
+from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.opencl_bench.inputs.cold_changes import cold_changes
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs
 from coarsen.opencl_bench.inputs.worth import worth_of_choice
@@ -26,10 +28,12 @@ def measured_rows(url: str | None, tune: Callable[[Store, InputsProgress], Tuned
         url: of the store; None for the user's.
         tune: measures.
     """
-    progress = InputsProgress()
+    is_drawn = is_live()
+    progress = InputsProgress(is_live=is_drawn)
     with open_store(url) as store:
         try:
-            return tune(store, progress)
+            with live_line(lambda: progress.line) if is_drawn else nullcontext():
+                return tune(store, progress)
         except KeyboardInterrupt:
             say_interrupted(progress.measured, store.location)
             raise typer.Exit(INTERRUPTED) from None

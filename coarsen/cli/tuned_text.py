@@ -23,15 +23,20 @@ def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:
 
     Args:
         file: over inputs, or of one size.
-        found: what it keeps of its tuning over inputs; None where it was tuned at one size.
+        found: what it keeps of its tuning over inputs; None where it was tuned at one size, or keeps nothing.
     """
     print_line(f"{file.kernel} on {file.device}, driver {file.driver}, tuned by coarsen {file.coarsen_version}")
     if found is not None and found.is_cold:
         print_line("the caches were flushed before every timed run")
     print_line()
     if found is None:
-        chosen = ", ".join(f"version {number}" for number in sorted(versions_of(file.tree)))
-        print_line(f"tuned at one size: {chosen} as arrays are written")
+        if file.evidence:
+            chosen = ", ".join(f"version {number}" for number in sorted(versions_of(file.tree)))
+            print_line(f"tuned at one size: {chosen} as arrays are written")
+        else:
+            _print_rules(file)
+            print_line()
+            print_line("what its versions are worth isn't told: it keeps no times of a tuning")
         print_line()
         print_table(["version", "what"], ([str(n), str(each.variant)] for n, each in enumerate(file.versions)))
     else:
@@ -43,7 +48,7 @@ def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:
         print_line("for a coarsen.LaidOutProgram whose arrays lie so:")
         headings = ["what", "over the default", "conversion", "pays after"]
         print_table(headings, (_layout_cells(version) for version in file.layouts), numbers=headings[1:])
-    elif found is None:
+    elif found is None and file.evidence:
         print_line()
         print_line("no layout was found to be faster than the launch as it was")
 
@@ -62,7 +67,7 @@ def _print_rules(file: TunedFile) -> None:
 
 
 def _print_worth(file: TunedFile, found: FoundOverInputs) -> None:
-    headings = ["version", "what", "chosen at", "fastest at", "over the default", "without it"]
+    headings = ["version", "what", "chosen at", "fastest of these at", "over the default", "without it"]
     print_table(headings, (_cells(file, each) for each in found.worth), numbers=headings[2:])
     print_line()
     for line in worth_lines(found.choice):
@@ -96,6 +101,7 @@ def worth_lines(choice: ChoiceWorth) -> Iterator[str]:
     elif choice.not_left_open:
         yield f"    not compared with {LEFT_OPEN}: {choice.not_left_open}"
     yield f"    {choice.over_fixed:.2f} times as fast as the fixed best"
+    yield f"    {choice.share:.2f} of the speed of the fastest that was tried, in this file or not"
 
 
 def print_summary(

@@ -126,13 +126,28 @@ def discover() -> Discovery:
 def describe_device(device: pyopencl.Device) -> DeviceDescription:
     """Return the description of a `pyopencl.Device`, one of a user's own context for example.
 
-    Raises DeviceError for a device that no platform lists (a sub-device).
+    A sub-device is described with its own properties, and with the index, platform and driver of the device that
+    it is a part of.
+
+    Raises DeviceError for a device that no platform lists.
     """
+    listed = _undivided(device)
     for platform_number, platform in enumerate(_platforms()):
         for device_number, candidate in enumerate(_devices_of(platform)):
-            if candidate == device:
+            if candidate == listed:
                 return _describe(f"{platform_number}:{device_number}", platform, device)
     raise DeviceError(f"no platform lists the device '{device.name.strip()}'")
+
+
+def _undivided(device: pyopencl.Device) -> pyopencl.Device:
+    """The device that a sub-device is a part of, however often it was divided; any other device itself."""
+    import pyopencl
+
+    try:
+        parent: pyopencl.Device | None = device.parent_device
+    except pyopencl.Error:  # a device of OpenCL 1.1 has no parts
+        return device
+    return device if parent is None else _undivided(parent)
 
 
 def open_device(description: DeviceDescription) -> pyopencl.Device:

@@ -38,14 +38,18 @@ def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_
 
     Args:
         description: the device, from `discover_devices` or `find_device`.
-        time_limit: in seconds, after which the device counts as one that hangs.
+        time_limit: in seconds, after which the device counts as one that hangs. On a busy machine the limit grows
+            with the number of processes that wait for each processor.
 
     Returns:
         Whether it works, why not, and how long the check took, in milliseconds.
     """
     # The child finds packages where this process does, and not in a folder that it happens to be started in.
     command = [sys.executable, "-P", "-m", "coarsen.devices.health_probe"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    # Without PyOpenCL's cache: where it can't be written, that says nothing about the device.
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = os.environ | {"PYTHONPATH": paths, "PYOPENCL_NO_CACHE": "1"}
+    limit = time_limit * _waiting_for_each_processor()
     try:
         finished = subprocess.run(
             command,
@@ -53,12 +57,17 @@ def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_
             env=environment,
             capture_output=True,
             text=True,
-            timeout=time_limit,
+            timeout=limit,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Health(False, f"the test kernel did not finish within {time_limit:g} s", time_limit * 1e3)
+        return Health(False, f"the test kernel did not finish within {limit:.4g} s", limit * 1e3)
     return _verdict(finished.returncode, finished.stdout, finished.stderr)
+
+
+def _waiting_for_each_processor() -> float:
+    """Return how many processes share each processor, from the load of the last minute; at least one."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _verdict(return_code: int, output: str, errors: str) -> Health:

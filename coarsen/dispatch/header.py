@@ -40,9 +40,9 @@ def c_header(file: TunedFile) -> str:
     guard = f"COARSEN_CHOOSE_{name}"
     kinds = _inputs(file)
     parts = [
-        f"/* Chooses among the versions of the kernel {name}; made by coarsen {_comment(file.coarsen_version)} "
-        "from a tuned file.\n"
-        f" * Tuned on {_comment(file.device)}, driver {_comment(file.driver)}. */",
+        f"/* Chooses among the versions of the kernel {name}; made by coarsen "
+        f"{comment_text(file.coarsen_version)} from a tuned file.\n"
+        f" * Tuned on {comment_text(file.device)}, driver {comment_text(file.driver)}. */",
         f"#ifndef {guard}\n#define {guard}",
         ARITHMETIC,
         _types(file, kinds),
@@ -174,6 +174,6 @@ static inline int {name}_choose(const struct {name}_inputs *in, struct {name}_la
 """
 
 
-def _comment(text: str) -> str:
-    """A text that can't end the comment it stands in."""
-    return "".join(letter if letter.isprintable() and letter not in "*\\" else " " for letter in text)[:200]
+def comment_text(text: str, limit: int = 200) -> str:
+    """Return the first letters of a text, without those that could end the comment it stands in."""
+    return "".join(letter if letter.isprintable() and letter not in "*\\" else " " for letter in text)[:limit]

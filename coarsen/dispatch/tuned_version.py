@@ -7,6 +7,7 @@ macros, and `local_size_0` to `local_size_2` of its configuration.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from coarsen.variant.variant_json import variant_from_json, variant_to_json
 MOST_LAUNCHES = 16
 MOST_SCRATCH = 16
 MOST_ARGUMENTS = 1024
+# Work-items or work-groups that become one: more than any search tries, and few enough to be built in seconds.
+MOST_MERGED = 256
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 # Of a macro: printable, without blanks and quotes, which would be further build options.
 _VALUE = re.compile(r"[!#-&(-\[\]-~]{1,100}")
@@ -106,6 +109,8 @@ def check_version(version: TunedVersion, arguments: tuple[KernelArgument, ...]) 
         raise InvalidInputError(f"a version has more than {MOST_LAUNCHES} launches or scratch buffers")
     if version.scratch and not version.launches:
         raise InvalidInputError("a version has scratch buffers, and no launches that use them")
+    if (merged := math.prod(entry.factor for entry in version.variant.coarsenings)) > MOST_MERGED:
+        raise InvalidInputError(f"a version merges {merged} work-items into one, more than {MOST_MERGED}")
     if version.is_sequence and version.variant.is_coarsened:
         raise InvalidInputError("a version of several launches is coarsened: such run as they are written")
     if version.variant.arrays:

@@ -1,4 +1,4 @@
 """The drop-in for PyOpenCL programs that remembers what tuning found, and tunes.
 
-program ─▶ launch ─▶ remembered? ─▶ tuned? ─▶ predicted
+program ─▶ launch ─▶ remembered? ─▶ tuned? ─▶ as it is
 """

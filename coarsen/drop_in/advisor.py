@@ -2,7 +2,7 @@
 
 request ─▶ key ─▶ remembered, and it still holds ─▶ its variant
                ─▶ else, where the mode says so: captured, searched apart, remembered ─▶ its variant
-               ─▶ else the prediction, or the kernel as it is
+               ─▶ else the kernel as it is, or, where the mode says so, a predicted factor
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 import pyopencl
 
+from coarsen.bug_report import bug_message
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.drop_in.kernel_facts import KernelFacts, kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.mode import Mode, Otherwise
-from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
 from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choice
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
@@ -37,7 +38,7 @@ _log = logging.getLogger("coarsen")
 # Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
 _OTHER_SIZES_SHARE = 0.5
 
-# The advice of the mode that neither predicts nor searches.
+# The advice on launches of which nothing is known.
 AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
 
 
@@ -68,10 +69,12 @@ class TuningAdvisor:
 
     Args:
         mode: what is done where nothing is remembered.
+        says_reasons: whether it is a warning that a launch can't be tuned; if not, the advice alone says it.
     """
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: Mode, says_reasons: bool = True) -> None:
         self._mode = mode
+        self._says_reasons = says_reasons
         self._known: dict[RememberedKey, Known] = {}
         self._facts: dict[Hashable, KernelFacts] = {}
         self._sources = CompiledSources()
@@ -86,7 +89,7 @@ class TuningAdvisor:
         return self._mode.otherwise is Otherwise.TUNE
 
     def advise(self, request: AdviceRequest) -> Advice | None:
-        """Return what is remembered, or found now; None where the factor is to be predicted.
+        """Return what is remembered, or found now, else the launch as it is; None where the mode is to predict.
 
         Raises:
             CoarsenError: nothing can be said of the launch.
@@ -96,8 +99,10 @@ class TuningAdvisor:
     def advice_of(self, known: Known | None) -> Advice | None:
         """Return the advice that follows from what is known; None where the factor is to be predicted."""
         if known is not None and known.choice is not None:
-            return Advice(known.choice.variant, known.reason)
-        return AS_IT_IS if self._mode.otherwise is Otherwise.LEAVE else None
+            return Advice(known.choice.variant, known.reason, is_exact=True)
+        if self._mode.otherwise is Otherwise.PREDICT:
+            return None
+        return AS_IT_IS if known is None else Advice(Variant(), known.reason)
 
     def known(self, request: AdviceRequest) -> Known | None:
         """Return what is remembered, or found now; None where that is nothing.
@@ -164,9 +169,22 @@ class TuningAdvisor:
             again = "it is searched again" if tunes else "tune=True searches again"
             self._say(f"what is remembered of kernel {key.kernel} is not used: {problem}; {again}")
             return None
+        if not choice.has_result:
+            return self._without_result(choice)
         if not is_allowed(choice.variant, self._mode.settings):
             return None
         return Known(choice, f"remembered from {choice.found_at[:10]}")
+
+    def _without_result(self, choice: RememberedChoice) -> Known | None:
+        """Return what follows from a tuning whose time was over; None where there is more time now."""
+        reason = (
+            f"its tuning had no result in {choice.seconds:.3g} s ({choice.found_at[:10]}); "
+            f"with more it is tried again: --seconds, or coarsen.Tune(seconds={2 * choice.seconds:.3g})"
+        )
+        if self._mode.otherwise is not Otherwise.TUNE:
+            return Known(None, reason)
+        is_longer = self._mode.settings.seconds > choice.seconds
+        return None if is_longer else self._not_tuned(choice.key.kernel, reason)
 
     def _read(self, key: RememberedKey) -> RememberedChoice | None:
         if not self._is_readable:
@@ -188,9 +206,11 @@ class TuningAdvisor:
     ) -> Known:
         """Search now; the answer has no choice where that can't be done."""
         # Imported late: a program that remembers measures nothing.
+        from coarsen.drop_in.live_line import say_ending, tuning_is_shown
         from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
-        from coarsen.drop_in.remembering import choice_of, remember
+        from coarsen.drop_in.remembering import choice_of, no_result, remember, remember_no_result
         from coarsen.opencl_bench.tuning.captured_tuning import alone_on
+        from coarsen.opencl_bench.tuning.deadline import TimeOverError
 
         settings = self._mode.settings
         before = self._found_at_other_sizes(key)
@@ -198,17 +218,26 @@ class TuningAdvisor:
             settings = replace(settings, seconds=_OTHER_SIZES_SHARE * settings.seconds)
         try:
             check_sizes_are_known(request.arguments)
-            with alone_on(device, settings.seconds):
+            with alone_on(device, settings.seconds), tuning_is_shown(key.kernel, settings) as shown:
                 # Another process may have tuned it while this one waited for the device.
                 found = self._looked_up(key, device)
                 if found is not None:
                     return found
-                tuned = tune_request(request, device, facts.groups_matter, settings, before)
+                tuned = tune_request(request, device, facts.groups_matter, shown, before)
+        except TimeOverError as error:
+            given = self._mode.settings.seconds
+            remember_no_result(no_result(key, device, *request.launch[1:3], given), settings.store)
+            return self._not_tuned(key.kernel, str(error))
+        except InternalError as error:
+            return self._failed(key.kernel, error)
         except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
             return self._not_tuned(key.kernel, str(error))
         except Exception as error:
             # The program must not end of it.
-            return self._not_tuned(key.kernel, f"this is a bug in coarsen: {type(error).__name__}: {error}")
+            return self._failed(key.kernel, error)
+        if tuned.doubt:
+            return self._not_tuned(key.kernel, tuned.doubt)
+        say_ending(str(tuned), settings)
         choice = choice_of(tuned, key, device)
         kept = remember(choice, settings.store)
         if kept.reason:
@@ -225,8 +254,13 @@ class TuningAdvisor:
         return alike[-1] if alike else None
 
     def _not_tuned(self, kernel: str, reason: str) -> Known:
-        self._say(f"kernel {kernel} is not tuned: {reason}")
+        if self._says_reasons:
+            self._say(f"kernel {kernel} is not tuned: {reason}")
         return Known(None, f"not tuned: {reason}")
+
+    def _failed(self, kernel: str, error: Exception) -> Known:
+        self._say(f"kernel {kernel} is not tuned: {bug_message(error)}")
+        return Known(None, "not tuned: an internal error of coarsen")
 
     def _say(self, message: str) -> None:
         """Log a warning, once."""

@@ -14,11 +14,14 @@ import pyopencl
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.drop_in.kernel_facts import kernel_facts
 from coarsen.drop_in.keys import key_of
+from coarsen.drop_in.live_line import tuning_is_shown
 from coarsen.drop_in.measured_launch import tune_request
-from coarsen.drop_in.remembering import choice_of, remember
+from coarsen.drop_in.remembering import choice_of, no_result, remember, remember_no_result
 from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.opencl_bench.results.remembered.choice import RememberedKey
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.captured_tuning import alone_on
+from coarsen.opencl_bench.tuning.deadline import TimeOverError
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
@@ -55,11 +58,13 @@ def tune(
         settings: how to tune; `coarsen.Tune()` if None.
 
     Returns:
-        What was found, also if nothing is faster.
+        What was found, also if nothing is faster. Where the machine is too busy to tell, its `doubt` says so, and
+        nothing is remembered.
 
     Raises:
         InvalidInputError: the launch can't be tuned: it can't be captured, or the program is from no source.
-        DeviceError: the queue does not come to its end; the device can't be opened a second time.
+        DeviceError: the queue does not come to its end; the device can't be opened a second time; the time was
+            over before anything was found out, which is remembered.
         VerificationError: the launch does not give the same results twice.
         RefusalError: the kernel can't be coarsened.
     """
@@ -84,17 +89,21 @@ def tune(
         queue,
         arguments,
     )
-    with alone_on(device, chosen.seconds):
-        tuned = tune_request(request, device, facts.groups_matter, chosen)
-    _remember(tuned, request, facts.ir_hash, device, chosen)
+    key = key_of(facts.ir_hash, request.kernel, device, options, transforms, SizeClass.of(whole, local))
+    try:
+        with alone_on(device, chosen.seconds), tuning_is_shown(request.kernel, chosen) as shown:
+            tuned = tune_request(request, device, facts.groups_matter, shown)
+    except TimeOverError:
+        remember_no_result(no_result(key, device, whole, local, chosen.seconds), chosen.store)
+        raise
+    _remember(tuned, key, device, chosen)
     return tuned
 
 
-def _remember(
-    tuned: Tuned, request: AdviceRequest, ir_hash: str, device: DeviceDescription, settings: Tune
-) -> None:
-    size_class = SizeClass.of(request.launch.global_size, request.launch.local_size)
-    key = key_of(ir_hash, request.kernel, device, request.options, request.transforms, size_class)
+def _remember(tuned: Tuned, key: RememberedKey, device: DeviceDescription, settings: Tune) -> None:
+    if tuned.doubt:
+        _log.warning("what was found is not remembered: %s", tuned.doubt)
+        return
     kept = remember(choice_of(tuned, key, device), settings.store)
     if kept.reason:
         _log.warning("what was found can't be remembered: %s", kept.reason)
@@ -106,19 +115,30 @@ def _kernel_of(kernel_or_program: pyopencl.Kernel | pyopencl.Program) -> pyopenc
         if len(kernels) != 1:
             names = ", ".join(kernel.function_name for kernel in kernels)
             raise InvalidInputError(f"say which kernel of the program to tune: {names}")
-        return kernels[0]
+        # Those of PyOpenCL's own programs don't know their source.
+        return pyopencl.Kernel(kernel_or_program, kernels[0].function_name)
     return kernel_or_program
 
 
 def _text_of(kernel: pyopencl.Kernel, device: pyopencl.Device) -> tuple[str, tuple[str, ...]]:
     """The source of a kernel's program, and its build options. Raises InvalidInputError where there is none."""
-    program: Any = kernel.program
-    source = getattr(program, "_text", None) or getattr(program, "_source", None)
-    if source is None:
-        source = program.get_info(pyopencl.program_info.SOURCE)
+    try:
+        program: Any = kernel.program
+        # A program from PyOpenCL's cache of binaries has no source, but its kernels keep what it was made from.
+        kept = getattr(program, "_text", None) or getattr(kernel, "_source", None)
+    except TypeError:  # PyOpenCL's own, for those that `all_kernels` and `clone` make
+        raise _unknown_source(kernel) from None
+    source = kept if kept is not None else program.get_info(pyopencl.program_info.SOURCE)
+    if isinstance(source, bytes):
+        source = source.decode(errors="replace")
     if not isinstance(source, str) or not source.strip():
-        raise InvalidInputError(
-            f"the source of the kernel '{kernel.function_name}' is not known: make its program from OpenCL C"
-        )
+        raise _unknown_source(kernel)
     options = cast("str", program.get_build_info(device, pyopencl.program_build_info.OPTIONS))
     return source, device_options(options)
+
+
+def _unknown_source(kernel: pyopencl.Kernel) -> InvalidInputError:
+    return InvalidInputError(
+        f"the source of the kernel '{kernel.function_name}' is not known: make its program from OpenCL C, and the "
+        "kernel by pyopencl.Kernel(program, name)"
+    )

@@ -25,6 +25,7 @@ from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launches import words_of
 from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.plan import GUESS
 from coarsen.runtime.sizes import Sizes
 
 
@@ -47,6 +48,7 @@ class LaunchRow:
         why: the reason, in words.
         speedup: of what ran over the launch as it was, as measured when it was tuned; None where that isn't known.
         nanoseconds: one launch before and after, as measured in this run's tuning; None where that isn't known.
+        is_settled: whether tuning would find out no more: its result is known, or there is nothing to merge.
     """
 
     kernel: str
@@ -63,6 +65,7 @@ class LaunchRow:
     why: str
     speedup: Speedup | None
     nanoseconds: tuple[float, float] | None
+    is_settled: bool = False
 
     @property
     def saved(self) -> float | None:
@@ -170,6 +173,7 @@ class LaunchTable:
             why=alike.why,
             speedup=known.choice.speedup if known and known.choice and is_as_chosen else None,
             nanoseconds=_nanoseconds(known) if known and is_as_chosen else None,
+            is_settled=math.prod(launch.global_size) <= 1 or (known is not None and known.choice is not None),
         )
 
 
@@ -217,7 +221,9 @@ def _why(launch: _Launch, divided: DividedLaunch, known: Known | None) -> str:
     if divided.reason == AS_IT_IS.reason:
         return "nothing is remembered of such launches"
     origin = None if known is None else known.origin
-    reasons = (divided.reason or "predicted", origin, divided.note)
+    # What a guess is was said at the first launch.
+    reason = "predicted: a guess" if (divided.reason or "").startswith(GUESS) else divided.reason
+    reasons = (reason or "nothing to merge", origin, divided.note)
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 

@@ -12,6 +12,7 @@ from coarsen.opencl_bench.tuning.settings import Tune
 # What `coarsen.Program` takes as `tune`.
 TuneChoice = bool | str | Tune | None
 REMEMBERED = "remembered"
+PREDICT = "predict"
 
 
 class Otherwise(enum.Enum):
@@ -36,25 +37,26 @@ class Mode:
 
 
 def mode_of(tune: TuneChoice) -> Mode | None:
-    """Return the mode that a value of `tune` stands for; None where nothing but the prediction counts.
+    """Return the mode that a value of `tune` stands for; None where kernels stay as they are.
 
     Args:
-        tune: None for what is remembered, else the prediction; "remembered" for that, else the kernel as it is;
-            True or `Tune(…)` for what is remembered, else a search; False for the prediction alone.
+        tune: None or "remembered" for what is remembered, else the kernel as it is; True or `Tune(…)` for what is
+            remembered, else a search; "predict" for what is remembered, else a predicted factor, which nobody
+            measured; False for the kernel as it is.
 
     Raises:
         InvalidInputError: it is something else; a package that tuning needs is missing.
     """
-    if tune is None:
-        return Mode(Otherwise.PREDICT, Tune())
+    if tune is None or tune == REMEMBERED:
+        return Mode(Otherwise.LEAVE, Tune())
     if tune is False:
         return None
     if tune is True or isinstance(tune, Tune):
         _check_packages()
         return Mode(Otherwise.TUNE, Tune() if tune is True else tune)
-    if tune == REMEMBERED:
-        return Mode(Otherwise.LEAVE, Tune())
-    raise InvalidInputError(f"tune is True, False, 'remembered' or a coarsen.Tune, not {tune!r}")
+    if tune == PREDICT:
+        return Mode(Otherwise.PREDICT, Tune())
+    raise InvalidInputError(f"tune is True, False, 'remembered', 'predict' or a coarsen.Tune, not {tune!r}")
 
 
 def _check_packages() -> None:

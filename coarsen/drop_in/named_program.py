@@ -31,7 +31,7 @@ ObserverOf = Callable[[str], LaunchObserver]
 
 
 @contextmanager
-def programs_are_coarsened(advisor: Advisor, observer_of: ObserverOf) -> Iterator[None]:
+def programs_are_coarsened(advisor: Advisor, observer_of: ObserverOf, predict: bool = False) -> Iterator[None]:
     """Coarsen the programs that are made from source by the name `pyopencl.Program` while the context lasts.
 
     `pyopencl.Kernel` and `pyopencl.enqueue_nd_range_kernel` know them from the start, so that a program may take
@@ -40,19 +40,20 @@ def programs_are_coarsened(advisor: Advisor, observer_of: ObserverOf) -> Iterato
     Args:
         advisor: says how launches are carried out.
         observer_of: makes what sees them.
+        predict: whether kernels run by a predicted factor where the advisor has no advice.
     """
     names = vars(pyopencl)
     before = names["Program"]
     with names_as_before():
         launch_ours_through_pyopencl(kernel_of)
-        names["Program"] = _class_of_programs(advisor, observer_of)
+        names["Program"] = _class_of_programs(advisor, observer_of, predict)
         try:
             yield
         finally:
             names["Program"] = before
 
 
-def _class_of_programs(advisor: Advisor, observer_of: ObserverOf) -> type[RuntimeProgram]:
+def _class_of_programs(advisor: Advisor, observer_of: ObserverOf, predict: bool) -> type[RuntimeProgram]:
     """Return a class that stands for PyOpenCL's wherever a class can."""
     process = os.getpid()
 
@@ -80,7 +81,7 @@ def _class_of_programs(advisor: Advisor, observer_of: ObserverOf) -> type[Runtim
         ) -> None:
             text = source_of(context, source, binaries)
             observer = None if text is None else observer_of(text)
-            super().__init__(context, source, binaries, advisor=advisor, observer=observer)
+            super().__init__(context, source, binaries, advisor=advisor, predict=predict, observer=observer)
 
         def build(
             self,

@@ -49,11 +49,12 @@ class Program(RuntimeProgram):
         context: the `pyopencl.Context` to build for; or a raw program of PyOpenCL's, and no `source`.
         source: OpenCL C. SPIR-V, and devices with `binaries`, are taken as they are: nothing is coarsened.
         binaries: of a program, one for each of the devices that `source` then holds.
-        tune: how a kernel without a `factor` is coarsened. None: as is remembered of launches of such sizes on
-            the device, else as predicted, along dimension 0. True, or a `coarsen.Tune` with settings: as is
-            remembered, else the launch's variants are searched for some seconds, on copies of its buffers, in
-            other processes, and the best is remembered. "remembered": as is remembered, else not at all. False: as
-            predicted.
+        tune: how a kernel without a `factor` is coarsened. None, or "remembered": as is remembered of launches of
+            such sizes on the device, else not at all. True, or a `coarsen.Tune` with settings: as is remembered,
+            else the launch's variants are searched for some seconds, on copies of its buffers, in other processes,
+            and the best is remembered; what can't be tuned stays as it is. "predict": as is remembered, else by a
+            predicted factor along dimension 0, a guess that nobody measured; the first launch says so. False: not
+            at all.
         factor: how many work-items, or work-groups, become one, at least 1; or one number for each of several
             dimensions; or either by kernel's name, `{"advect": 4, "clear": 16}`, where other kernels stay as they
             are. None leaves it to `tune`.
@@ -109,7 +110,7 @@ class Program(RuntimeProgram):
         mode = mode_of(tune)
         # Before the program is there: an attribute that isn't would be looked up as a kernel.
         self._remembered = _remembering(tuned, factor, form, mode)
-        if mode is not None and mode.otherwise is not Otherwise.PREDICT and factor is not None:
+        if tune is not None and mode is not None and factor is not None:
             raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
         # Of a factor that is given, and of code in another form than tuning measures, nothing is remembered.
         advises = mode is not None and factor is None and form == "opencl_c"
@@ -130,6 +131,7 @@ class Program(RuntimeProgram):
             form=form,
             toolchain=toolchain,
             advisor=TuningAdvisor(mode) if advises and mode is not None else None,
+            predict=mode is not None and mode.otherwise is Otherwise.PREDICT,
             observer=observer,
             tuned=None if self._remembered is not None else tuned,
         )

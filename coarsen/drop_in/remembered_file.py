@@ -118,6 +118,7 @@ def _choices(kernel: RememberedKernel, device: pyopencl.Device, settings: Tune) 
         for choice in remembered_choices(settings.store, kernel.name)
         if replace(choice.key, size_class=key.size_class) == key
         and problem_of(choice, described.driver_version, described.platform_version) is None
+        and choice.has_result
         and is_allowed(choice.variant, settings)
     ]
     return sorted(found, key=lambda choice: (choice.found_at, choice.key.digest), reverse=True)

@@ -8,9 +8,14 @@ from datetime import UTC, datetime
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.environment import PACKAGES, installed_versions
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.runtime.sizes import Sizes
+from coarsen.variant.variant import Variant
+
+_AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,48 @@ def remember(choice: RememberedChoice, store: str | None) -> Kept:
         return Kept("", str(error))
 
 
+def remember_no_result(choice: RememberedChoice, store: str | None) -> Kept:
+    """As `remember`, of a tuning without a result: it takes the place of nothing that still holds."""
+    try:
+        with open_store(store) as opened:
+            before = opened.remembered.find(choice.key)
+            is_kept = before is not None and before.has_result
+            if before is None or not is_kept or problem_of(before, choice.driver_version, choice.platform_version):
+                opened.remembered.put(choice)
+            return Kept(opened.location)
+    except InvalidInputError as error:
+        return Kept("", str(error))
+
+
+def no_result(
+    key: RememberedKey, device: DeviceDescription, global_size: Sizes, local_size: Sizes | None, seconds: float
+) -> RememberedChoice:
+    """Return what is remembered of a tuning whose time was over before it had a result.
+
+    Args:
+        key: of the launch.
+        device: where it was tried.
+        global_size: of the launch, in work-items.
+        local_size: likewise; None where it is left to the device.
+        seconds: that it was given: with more, it is tried again.
+    """
+    return RememberedChoice(
+        key=key,
+        variant=Variant(),
+        speedup=_AS_IT_WAS,
+        speedup_over_uncoarsened=None,
+        global_size=tuple(global_size),
+        local_size=None if local_size is None else tuple(local_size),
+        driver_version=device.driver_version,
+        platform_version=device.platform_version,
+        versions=installed_versions(PACKAGES),
+        trials=0,
+        seconds=seconds,
+        processes=0,
+        found_at=_now(),
+    )
+
+
 def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> RememberedChoice:
     """Return what is remembered of a tuning.
 
@@ -64,5 +111,9 @@ def choice_of(tuned: Tuned, key: RememberedKey, device: DeviceDescription) -> Re
         trials=tuned.trials,
         seconds=tuned.seconds,
         processes=tuned.decision.processes,
-        found_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        found_at=_now(),
     )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -8,11 +8,13 @@ are there when the script has ended.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyopencl
 
+from coarsen.bug_report import bug_message
 from coarsen.devices.drivers import prepare_loader
 from coarsen.drop_in.advisor import Known, TuningAdvisor
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
@@ -20,13 +22,18 @@ from coarsen.drop_in.mode import Mode, Otherwise
 from coarsen.drop_in.named_program import ObserverOf, programs_are_coarsened
 from coarsen.drop_in.recorder import MOST_BYTES, Contents, Recorded, Recorder, RecordingObserver, checked_folder
 from coarsen.drop_in.script import Script, check_script, execute
-from coarsen.errors import CoarsenError, InternalError, InvalidInputError
+from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import Advice, AdviceRequest
+from coarsen.variant.variant import Variant
+
+_log = logging.getLogger("coarsen")
 
 INTERRUPTED = 130
+
+_log = logging.getLogger("coarsen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +97,23 @@ class RunAdvisor:
         return captures or self._advisor.looks_at_arguments
 
     def advise(self, request: AdviceRequest) -> Advice | None:
-        """Return what is remembered, or found now; None where the factor is to be predicted.
-
-        Raises:
-            CoarsenError: nothing can be said of the launch.
-        """
+        """Return what is remembered, or found now, else the launch as it is; None where the mode is to predict."""
         try:
             if self._recorder is not None:
                 self._recorder.record(request)
             known = self._advisor.known(request)
         except (CoarsenError, pyopencl.Error) as error:
-            self._table.note(request, Known(None, str(error)))
-            raise
+            return self._as_it_is(request, str(error))
         except Exception as error:
             # The program must not end of it: it knows nothing of this.
-            raise InternalError(f"this is a bug in coarsen: {type(error).__name__}: {error}") from error
+            _log.warning("kernel %s stays as it is: %s", request.kernel, bug_message(error))
+            return self._as_it_is(request, "an internal error of coarsen")
         self._table.note(request, known)
         return self._advisor.advice_of(known)
+
+    def _as_it_is(self, request: AdviceRequest, reason: str) -> Advice:
+        self._table.note(request, Known(None, reason))
+        return Advice(Variant(), reason)
 
 
 def run_program(
@@ -134,9 +141,10 @@ def run_program(
     if recording is not None:
         recorder = Recorder(checked_folder(recording.folder), recording.most_bytes, recording.contents)
     table = LaunchTable()
-    advisor = RunAdvisor(TuningAdvisor(Mode(otherwise, chosen)), table, recorder)
+    # The table has the reasons.
+    advisor = RunAdvisor(TuningAdvisor(Mode(otherwise, chosen), says_reasons=False), table, recorder)
     is_interrupted = False
-    with programs_are_coarsened(advisor, _observer_of(table, recorder)):
+    with programs_are_coarsened(advisor, _observer_of(table, recorder), otherwise is Otherwise.PREDICT):
         try:
             exit_code = execute(script)
         except KeyboardInterrupt:

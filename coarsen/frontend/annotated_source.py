@@ -3,16 +3,16 @@
     #pragma erange 64,512,2                      (empty)
     #define BLKSZ 256                ──▶         (empty)
     #pragma coarsen unroll LU 1,8,2              COARSEN_UNROLL_LU
-    for (…) #if IMPL == lanes                    for (…) #if IMPL == 1
 
 Before it stands what gives every macro its default where no `-D` does, and `#line 1`. A `#define` that were left
-where it is would win over `-D` without a word.
+where it is would win over `-D` without a word. Nothing else is changed: what `#if IMPL == lanes` means is for the
+source alone to say, which is built without all this, too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
@@ -25,6 +25,7 @@ _NOT_CODE = re.compile(
     r"//(?:\\[ \t]*\n|[^\n])*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
 _NOT_NEW_LINE = re.compile(r"[^\n]")
+_ENUMERATION = re.compile(r"\benum\b[^{};()]*\{([^}]*)\}")
 _DEFINE = re.compile(r"[ \t]*#[ \t]*(define|undef)[ \t]+([A-Za-z_]\w*)(\(?)[ \t]*([^\n]*)")
 
 
@@ -93,6 +94,33 @@ def defines(lines: Sequence[str]) -> Iterator[Define]:
             yield Define(line.first, match[2], match[4].strip() if has_value else None, line.last)
 
 
+def defined_words(lines: Sequence[str]) -> Mapping[str, str]:
+    """Return the texts that a source gives to macros and to constants of enumerations, by name.
+
+    Macros that are defined twice or undefined are left out, and constants whose number isn't told.
+
+    Args:
+        lines: of the source, without comments.
+    """
+    found = dict(_enumerated("\n".join(line.text for line in joined(lines))))
+    every = [*defines(lines)]
+    names = [each.name for each in every]
+    found |= {each.name: each.value for each in every if each.value and names.count(each.name) == 1}
+    return found
+
+
+def _enumerated(text: str) -> Iterator[tuple[str, str]]:
+    for body in _ENUMERATION.findall(text):
+        following: int | None = 0
+        for entry in filter(None, map(str.strip, body.split(","))):
+            name, equals, value = (part.strip() for part in entry.partition("="))
+            if equals:
+                following = int(value) if re.fullmatch(r"-?[1-9][0-9]{0,8}|0", value) else None
+            if following is not None:
+                yield name, str(following)
+                following += 1
+
+
 def define_of(name: str, lines: Sequence[str], file: str) -> Define | None:
     """Return the one line that gives a macro its value; None where there is none.
 
@@ -134,17 +162,13 @@ def prepared_source(source: str, parameters: Sequence[Parameter], pragmas: Seque
         if (found := define_of(each.name, code, file)) is not None
         for number in found.numbers
     }
-    selects = [each for each in parameters if each.kind is Kind.SELECT and each.labels]
     for index, line in enumerate(lines):
         number = index + 1
         if number in hints:
             lines[index] = f"{HINT}{hints[number].name} {_comments(line, code[index])}".rstrip()
         elif number in removed or number in pragmas:
             lines[index] = _comments(line, code[index])
-    for whole in joined(code) if selects else ():
-        if whole.first not in (*hints, *removed, *pragmas):
-            place = slice(whole.first - 1, whole.last)
-            lines[place] = _numbered(lines[place], code[place], selects, f"{file}:{whole.first}")
+    _check_words(code, parameters, {*hints, *removed, *pragmas}, file)
     return "\n".join((*_first_lines(parameters), "#line 1", *lines))
 
 
@@ -172,15 +196,18 @@ def _first_lines(parameters: Sequence[Parameter]) -> Iterator[str]:
             yield from ("#else", f"#define {HINT}{name}", "#endif")
 
 
-def _numbered(lines: Sequence[str], code: Sequence[str], selects: Sequence[Parameter], place: str) -> list[str]:
-    """Lines that are one to the preprocessor, with the numbers of implementations in place of their names."""
-    text, blanked = "\n".join(lines), "\n".join(code)
-    for select in selects:
-        try:
-            text, blanked = select.numbered(text, blanked), select.numbered(blanked)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{place}: {error}") from None
-    return text.split("\n")
+def _check_words(
+    code: Sequence[str], parameters: Sequence[Parameter], left_out: Collection[int], file: str
+) -> None:
+    """Check that each word that a `select` is compared with is the number that it stands for."""
+    selects = [each for each in parameters if each.kind is Kind.SELECT and each.labels]
+    macros = {each.name: each.number for each in defines(code)} if selects else {}
+    for line in joined(code) if selects else ():
+        for select in selects if line.first not in left_out else ():
+            try:
+                select.check_comparisons(line.text, macros, line.first)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{file}:{line.first}: {error}") from None
 
 
 def _blank_comment(match: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
     #pragma erange 64,512,2                            above `#define BLKSZ 256`, whose value is the default
     #pragma coarsen erange|range|values …              the same
     #pragma coarsen unroll LU 1,8,2                    above a loop
-    #pragma coarsen select IMPL rows,lanes             `#if IMPL == lanes` chooses
+    #pragma coarsen select IMPL rows,lanes             `#if IMPL == lanes` chooses, below `#define lanes 1`
     #pragma coarsen where BLKSZ % ROWS == 0
     #pragma coarsen input aspect = log2(height / width)
     #pragma coarsen input row_cv                       supplied by the caller at the launch
@@ -18,7 +18,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotated_source import Define, Line, code_lines, define_of, defines, joined, prepared_source
+from coarsen.frontend.annotated_source import (
+    Define,
+    Line,
+    code_lines,
+    define_of,
+    defined_words,
+    defines,
+    joined,
+    prepared_source,
+)
 from coarsen.frontend.parameters import Kind, Parameter, check_name, parse_parameter
 from coarsen.near_names import did_you_mean
 
@@ -139,11 +148,28 @@ def _parameter(pragma: _Pragma, lines: Sequence[str]) -> Parameter | None:
     if pragma.word not in (Kind.UNROLL, Kind.SELECT):
         return None
     name, _, rest = pragma.rest.partition(" ")
-    parameter = parse_parameter(name, f"{pragma.word} {rest}", pragma.place)
+    parameter = parse_parameter(name, f"{pragma.word} {rest}", pragma.place, defined_words(lines))
     if parameter.kind is Kind.UNROLL and not _LOOP.match(_line_below(pragma, lines).text):
         raise InvalidInputError(f"{pragma.place}: a loop must follow: for, while or do")
     chosen = [each.value for each in defines(lines) if each.name == name and each.value]
-    return parameter.with_default(chosen[0]) if chosen else parameter
+    if chosen:
+        return parameter.with_default(chosen[0])
+    return parameter if parameter.kind is Kind.UNROLL else _undefined(parameter)
+
+
+def _undefined(select: Parameter) -> Parameter:
+    """Return a select that no `#define` gives a value: a compiler takes it for 0 in conditions.
+
+    Raises:
+        InvalidInputError: none of its implementations has that number.
+    """
+    if "0" not in select.values:
+        word = select.value_of(select.default)
+        raise InvalidInputError(
+            f"{select.place}: {select.name} is 0 where nothing defines it, and none of its implementations is: "
+            f"add a line such as #define {select.name} {word}"
+        )
+    return select.with_default("0")
 
 
 def _define_below(pragma: _Pragma, lines: Sequence[str]) -> Define:

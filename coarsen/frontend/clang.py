@@ -19,16 +19,23 @@ from pathlib import Path
 from coarsen.errors import InvalidInputError
 
 INSTALL_HINT = "pip install ziglang"
+# This package's headers of OpenCL C: `opencl-c-base.h`, and the builtin functions that clang doesn't declare.
+HEADERS = Path(__file__).parent / "headers"
 _TIME_LIMIT_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Clang:
-    """A clang: the words that start it, where it was found and the folder of `opencl-c-base.h` if it lacks one."""
+    """A clang: the words that start it, where it was found, and whether it has its own `opencl-c-base.h`."""
 
     command: tuple[str, ...]
     origin: str
-    header_folder: Path | None
+    has_base_header: bool = False
+
+    @property
+    def header_options(self) -> tuple[str, ...]:
+        """The options by which it finds this package's `opencl-c-base.h`, where it has none."""
+        return () if self.has_base_header else ("-isystem", str(HEADERS))
 
     def version(self) -> str:
         """Return its version, such as "22.1.8"; empty if it doesn't say."""
@@ -74,7 +81,7 @@ def _find_clang(override: str, path: str) -> Clang:
 def packaged_clang() -> Clang | None:
     """Return the clang of the `ziglang` wheel, without starting it; None if it isn't installed."""
     zig = _package_folder("ziglang") / "zig"
-    return Clang((str(zig), "clang"), "the ziglang package", opencl_header_folder()) if zig.is_file() else None
+    return Clang((str(zig), "clang"), "the ziglang package") if zig.is_file() else None
 
 
 def _named_clang(override: str) -> Clang:
@@ -84,7 +91,7 @@ def _named_clang(override: str) -> Clang:
         raise InvalidInputError(f"COARSEN_CLANG can't be split into words: {error}") from None
     if not command or shutil.which(command[0]) is None:
         raise InvalidInputError(f"COARSEN_CLANG names '{override}', which can't be run")
-    clang = Clang(command, "COARSEN_CLANG", opencl_header_folder())
+    clang = Clang(command, "COARSEN_CLANG")
     if not clang.version():
         raise InvalidInputError(f"COARSEN_CLANG names '{override}', which is not a clang")
     return clang
@@ -99,17 +106,11 @@ def _clang_on_path(path: str) -> Clang:
         program = shutil.which(name, path=path)
         if program is None:
             continue
-        clang = Clang((program,), "PATH", None)
+        clang = Clang((program,), "PATH", has_base_header=True)
         version = clang.version()
         if version and int(version.split(".")[0]) <= newest:
             return clang
     raise InvalidInputError(f"no clang found that this LLVM ({newest}) can follow; {INSTALL_HINT} brings one")
-
-
-def opencl_header_folder() -> Path | None:
-    """Return the folder of `opencl-c-base.h` in the `pocl-binary-distribution` wheel, or None."""
-    folder = _package_folder("pocl_binary_distribution") / ".libs" / "share" / "pocl" / "include"
-    return folder if (folder / "opencl-c-base.h").is_file() else None
 
 
 def _package_folder(package: str) -> Path:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.clang import Clang, find_clang
+from coarsen.frontend.clang import HEADERS, Clang, find_clang
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.options import BuildOptions
 from coarsen.ir.opencl.queries import NEWER_QUERIES
@@ -66,17 +66,42 @@ def compile_opencl_c(source: Source, options: BuildOptions, macros: DeviceMacros
         InvalidInputError: with clang's own diagnostics (file, line, column, the line itself) if it does not
             compile.
     """
+    return next(compilations(source, options, macros))
+
+
+def compilations(source: Source, options: BuildOptions, macros: DeviceMacros) -> Iterator[str]:
+    """Compile with the macros of a device, and with more and more extensions beside these.
+
+    Args:
+        source: the text.
+        options: the build options.
+        macros: what the source may find out about its device.
+
+    Yields:
+        The LLVM IR text for each of them with which the source compiles; clang runs when it is asked for.
+
+    Raises:
+        InvalidInputError: there is none. The diagnostics are of the compilation with the fewest errors, for those
+            of others may be about extensions.
+    """
     clang = find_clang()
-    attempts = (_compiled(clang, source, options, each) for each in macros.more_and_more())
-    first = next(attempts)
-    outcome = first if first.status == 0 else next((each for each in attempts if each.status == 0), first)
-    if outcome.status != 0:
-        errors = _errors_of(outcome.diagnostics) or f"{clang.command[0]} stopped with status {outcome.status}"
+    failed: list[str] = []
+    compiled = False
+    for each in macros.more_and_more():
+        outcome = _compiled(clang, source, options, each)
+        if outcome.status != 0:
+            failed.append(
+                _errors_of(outcome.diagnostics) or f"{clang.command[0]} stopped with status {outcome.status}"
+            )
+            continue
+        if outcome.diagnostics and not compiled:
+            _log.info("%s", outcome.diagnostics)
+        compiled = True
+        yield outcome.assembly
+    if not compiled:
+        errors = min(failed, key=lambda text: (text.count(" error: "), text.count("undeclared identifier")))
         is_newer = options.standard == BuildOptions().standard and _NEWER.search(errors)
         raise InvalidInputError(f"{errors}\n{_NEWER_HINT}" if is_newer else errors)
-    if outcome.diagnostics:
-        _log.info("%s", outcome.diagnostics)
-    return outcome.assembly
 
 
 def files_read(text: str, options: BuildOptions, macros: DeviceMacros = PORTABLE) -> frozenset[Path] | None:
@@ -88,20 +113,20 @@ def files_read(text: str, options: BuildOptions, macros: DeviceMacros = PORTABLE
         macros: what the source may find out about its device.
 
     Returns:
-        Their paths without links, clang's own header left out; None if clang does not say.
+        Their paths without links, this package's own headers left out; None if clang does not say.
 
     Raises:
         InvalidInputError: clang can't be run.
     """
     clang = find_clang()
-    own = clang.header_folder
     found: set[Path] = set()
     for each in macros.more_and_more():
         outcome = _compiled(clang, Source(text), options, each, ("-M",))
         if outcome.status != 0:
             return None
         found.update(Path(os.path.realpath(name)) for name in _prerequisites(outcome.assembly))
-    return frozenset(path for path in found if own is None or path.parent != Path(os.path.realpath(own)))
+    own = Path(os.path.realpath(HEADERS))
+    return frozenset(path for path in found if path.parent != own)
 
 
 def _prerequisites(rule: str) -> list[str]:
@@ -114,9 +139,7 @@ def _prerequisites(rule: str) -> list[str]:
 def _compiled(
     clang: Clang, source: Source, options: BuildOptions, macros: DeviceMacros, further: Sequence[str] = ()
 ) -> _Outcome:
-    arguments = [*_FIXED_OPTIONS, *further, options.standard]
-    if clang.header_folder is not None:
-        arguments += ["-isystem", str(clang.header_folder)]
+    arguments = [*_FIXED_OPTIONS, *further, options.standard, *clang.header_options]
     if source.path is not None:
         arguments += ["-I", str(source.path.parent)]
     arguments += macros.options

@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from coarsen.frontend.clang import HEADERS
+
 _DOUBLE_PRECISION = "cl_khr_fp64"
 _VERSION_MACRO = "__OPENCL_VERSION__"
 _VERSION = re.compile(r"OpenCL (?:C )?(\d+)\.(\d+)")
@@ -31,7 +33,7 @@ _NEARLY_EVERYWHERE = frozenset(
         "cl_khr_local_int32_extended_atomics",
     }
 )
-# Clang defines these without declaring their functions.
+# Clang defines these without declaring their functions; the further header does.
 _WITHOUT_FUNCTIONS = (
     *("cl_intel_bfloat16_conversions", "cl_intel_device_side_avc_motion_estimation"),
     *("cl_intel_subgroup_buffer_prefetch", "cl_intel_subgroup_local_block_io", "cl_intel_subgroups"),
@@ -84,22 +86,29 @@ class DeviceMacros:
         extensions: the names of the device's extensions, those that clang does not know included.
         opencl_version: the device's OpenCL version, 100 for each major and 10 for each minor one; None for that of
             the standard by which the source is compiled.
+        has_further: whether there are functions and macros that clang lacks, and `half` needs no pragma.
     """
 
     extensions: frozenset[str] = _NEARLY_EVERYWHERE
     opencl_version: int | None = None
+    has_further: bool = False
 
     def more_and_more(self) -> Iterator[DeviceMacros]:
-        """Return these macros, these with all extensions of Khronos', and these with vendors' as well.
+        """Return these macros, those with Khronos' extensions too, with vendors' as well, and with further ones.
 
-        A source that compiles only with an extension demands it, whether or not its macro is defined.
+        A source that compiles, or has its kernel, only with an extension demands it, whether or not the device
+        defines its macro.
         """
-        for further in ((), _OF_KHRONOS, (*_OF_KHRONOS, *_OF_VENDORS)):
+        everything = (*_OF_KHRONOS, *_OF_VENDORS)
+        for further in ((), _OF_KHRONOS, everything):
             yield replace(self, extensions=self.extensions.union(further))
+        yield replace(self, extensions=self.extensions.union(everything), has_further=True)
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options that make literals single precision where the device has no double one, as it would."""
+        """The options that declare further functions, or take double precision away, in literals too."""
+        if self.has_further:
+            return ("-include", str(HEADERS / "opencl-c-further.h"))
         if _DOUBLE_PRECISION in self.extensions:
             return ()
         return ("-Xclang", f"-cl-ext=-{_DOUBLE_PRECISION},-__opencl_c_fp64")
@@ -120,7 +129,8 @@ class DeviceMacros:
         return f"{''.join(lines)}#line 1\n"
 
     def _lacking(self) -> Iterator[str]:
-        yield from _WITHOUT_FUNCTIONS
+        if not self.has_further:
+            yield from _WITHOUT_FUNCTIONS
         for name in (*_OF_KHRONOS, *_OF_VENDORS):
             if name not in self.extensions:
                 yield name

@@ -5,6 +5,7 @@ LLVM checks what bitcode says by assertions too: a damaged file may end the proc
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -43,7 +44,9 @@ def _main() -> int:
     """Read bitcode from standard input and write assembly to standard output."""
     try:
         with bitcode_module(sys.stdin.buffer.read()) as module:
-            sys.stdout.buffer.write(str(module).encode())
+            text = str(module)
+        with os.fdopen(sys.stdout.fileno(), "wb", closefd=False) as output:  # buffered, unlike sys.stdout may be
+            output.write(text.encode())
     except RuntimeError as error:
         sys.stderr.write(reason(error))
         return 1

@@ -7,18 +7,28 @@ kernel.ll, kernel.bc ─────────▲        (once for all kernels
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.compile import Source, compile_opencl_c
+from coarsen.frontend.annotations import read_annotations, source_without_pragmas
+from coarsen.frontend.compile import Source, compilations
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.disassemble import disassemble
 from coarsen.frontend.normal_form import normal_form
-from coarsen.frontend.options import parse_options
+from coarsen.frontend.options import BuildOptions, parse_options
 from coarsen.frontend.parsing import check_target, parsed
 from coarsen.frontend.source_names import name_origins
-from coarsen.frontend.source_text import TOO_LARGE, decode_source, is_assembly, is_bitcode, read_source
+from coarsen.frontend.source_text import (
+    BYTE_ORDER_MARK,
+    TOO_LARGE,
+    decode_source,
+    is_assembly,
+    is_bitcode,
+    read_source,
+)
 from coarsen.frontend.translation_unit import TranslationUnit, translation_unit
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
@@ -56,7 +66,7 @@ def lower(
         InvalidInputError: the file can't be read, does not compile, or the kernel is not clear.
         RefusalError: the kernel calls itself, or is too long.
     """
-    unit = _unit_of(source, options, macros)
+    unit = _unit_of(source, options, macros).with_kernel(kernel)
     name = unit.chosen(kernel)
     module = read_module(normal_form(unit, name))
     name_origins(module, name)
@@ -87,7 +97,10 @@ def compile_source(
         InvalidInputError: the file can't be read, or does not compile.
         RefusalError: it is LLVM IR, and no module of OpenCL's.
     """
-    return translation_unit(assembly_of(source, options, macros))
+    found = _compilations(source, options, macros)
+    unit = translation_unit(next(found))
+    whole = replace(unit, guarded=cache(lambda: tuple(map(translation_unit, found))))
+    return whole if unit.kernels else whole.with_kernel(None)
 
 
 def list_kernels(
@@ -99,20 +112,41 @@ def list_kernels(
 
 def assembly_of(source: str | Path, options: str | Sequence[str] = (), macros: DeviceMacros = PORTABLE) -> str:
     """Return the LLVM IR text of a source, as clang or the user wrote it. Raises InvalidInputError."""
+    return next(_compilations(source, options, macros))
+
+
+def _compilations(source: str | Path, options: str | Sequence[str], macros: DeviceMacros) -> Iterator[str]:
+    """Yield the LLVM IR text of a source: for OpenCL C with more and more extensions, as `compilations` does."""
     if isinstance(source, str):
         if len(source) > MOST_INPUT_BYTES:
             raise InvalidInputError(f"the source: {TOO_LARGE}")
-        code = Source(source)
+        code = Source(source.removeprefix(BYTE_ORDER_MARK))
     else:
         content = read_source(source)
         if is_bitcode(content):
-            return _checked(_disassemble(content, source))
+            yield _checked(_disassemble(content, source))
+            return
         code = Source(decode_source(content, source), source)
-        if source.suffix == ".ll":
-            return _checked(code.text)
-    if is_assembly(code.text):
-        return _checked(code.text)
-    return compile_opencl_c(code, parse_options(options), macros)
+    if is_assembly(code.text) or (code.path is not None and code.path.suffix == ".ll"):
+        yield _checked(code.text)
+        return
+    parsed_options = parse_options(options)
+    yield from compilations(_with_chosen_values(code, parsed_options), parsed_options, macros)
+
+
+def _with_chosen_values(code: Source, options: BuildOptions) -> Source:
+    """Return the source of a file so that `-D` chooses the values of parameters that its pragmas declare.
+
+    A `#define` of theirs would win over `-D` without a word. A source that is no file is a program's, which its
+    device builds as it stands.
+    """
+    chosen = {re.split(r"[=(]", word[2:])[0] for word in options.clang_options if word.startswith("-D")}
+    if code.path is None or not chosen or "pragma" not in code.text:
+        return code
+    declared = {each.name for each in read_annotations(code.text, str(code.path)).parameters}
+    if not chosen & declared:
+        return code
+    return replace(code, text=source_without_pragmas(code.text, str(code.path)))
 
 
 def _checked(assembly: str) -> str:

@@ -4,7 +4,7 @@
     range 1,8,1                 1, 2, … 8: each the step more than the one before
     values 1,3,7                these
     unroll 1,8,2                how far a loop is unrolled: as erange, 1 for no hint
-    select rows,lanes,even      implementations, numbered 0, 1, 2
+    select rows,lanes,even      implementations: whole numbers, or words that the source defines as such
 
 A pragma has the name beside it (`annotations.py`), a description has it as the key.
 """
@@ -12,7 +12,7 @@ A pragma has the name beside it (`annotations.py`), a description has it as the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -23,6 +23,8 @@ MOST_VALUES = 1024
 LARGEST_VALUE = 2**31 - 1
 _WHOLE = re.compile(r"-?[0-9]{1,10}")
 _CONDITION = re.compile(r"\s*#\s*(?:el)?if\b")
+# What a macro or a constant of an enumeration must be for a word to be its value.
+_NUMBER = re.compile(r"\(?\s*(-?(?:0[xX][0-9a-fA-F]+|[0-9]+))[uUlL]*\s*\)?")
 # A comparison of a macro with a name, on its right or on its left. Blanks may be a line's end after a backslash.
 _BLANK = r"(?:\s|\\\s)*"
 _SIGN = rf"{_BLANK}(?P<sign>==|!=|<=|>=|<(?!<)|>(?!>)){_BLANK}"
@@ -49,14 +51,14 @@ class Parameter:
         kind: what it stands for.
         values: as `-D` takes them, the default first.
         place: where it is declared, as messages say it: `mv.cl:12`.
-        labels: of implementations, in the order of their numbers.
+        labels: the words for implementations, each with the number that the source gives it.
     """
 
     name: str
     kind: Kind
     values: tuple[str, ...]
     place: str
-    labels: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
 
     @property
     def default(self) -> str:
@@ -69,57 +71,79 @@ class Parameter:
         Raises:
             InvalidInputError: the value is none of its.
         """
-        wanted = str(self.labels.index(value)) if value in self.labels else value
+        wanted = dict(self.labels).get(value, value)
         if wanted not in self.values:
-            known = self.labels or self.values
             raise InvalidInputError(
-                f"{self.place}: {self.name} is {value} in the source, which is none of {', '.join(known)}"
+                f"{self.place}: {self.name} is {value} in the source, which is none of {self._choices}"
             )
         others = (each for each in self.values if each != wanted)
         return replace(self, values=(wanted, *others))
 
-    def numbered(self, text: str, code: str = "") -> str:
-        """Return a text in which the implementations that a select is compared with have their numbers.
+    @property
+    def _choices(self) -> str:
+        return ", ".join(word for word, _ in self.labels) or ", ".join(self.values)
 
-        They may stand on either side of the sign, in parentheses, and on the next line after a backslash.
-
-        Args:
-            text: part of a source, or a condition.
-            code: the same with blanks in the place of comments; the text itself where it has none.
+    def numbered(self, condition: str) -> str:
+        """Return a condition of a description with numbers in the place of the words for implementations.
 
         Raises:
-            InvalidInputError: it is compared with another name, which the preprocessor would take for 0.
+            InvalidInputError: the parameter is compared with another name.
         """
-        code = code or text
-        # Elsewhere what stands on the left may be a variable, which is compared with the number.
+        numbers = dict(self.labels)
+        places = {match.span("label"): match["label"] for match in self._comparisons(condition, is_condition=True)}
+        for (start, end), word in sorted(places.items(), reverse=True):
+            self._check_word(word)
+            condition = condition[:start] + numbers[word] + condition[end:]
+        return condition
+
+    def check_comparisons(self, code: str, macros: Mapping[str, int], line: int) -> None:
+        """Check that a line compares the parameter with words alone that are defined there.
+
+        To a compiler, a name that isn't defined is 0 in a condition of the preprocessor.
+
+        Args:
+            code: one line to the preprocessor, without comments.
+            macros: the numbers of the lines that define macros.
+            line: the number of this one.
+
+        Raises:
+            InvalidInputError: it is compared with another name, or with a word that is no macro there.
+        """
         is_condition = _CONDITION.match(code) is not None
-        places: dict[tuple[int, int], str] = {}
-        for pattern, is_label in ((_LEFT, True), (_RIGHT, is_condition)):
-            for match in re.finditer(pattern.format(name=self.name), code):
-                label = match["label"]
-                if label in self.labels:
-                    places[match.span("label")] = str(self.labels.index(label))
-                elif is_label and match["sign"] in _EQUALITIES:
-                    raise InvalidInputError(
-                        f"{self.name} is compared with {label}, which is none of {', '.join(self.labels)}"
-                    )
-        # From the right, so that what is left of it keeps its columns.
-        for (start, end), number in sorted(places.items(), reverse=True):
-            text = text[:start] + number + text[end:]
-        return text
+        for match in self._comparisons(code, is_condition):
+            word = match["label"]
+            self._check_word(word)
+            if is_condition and not macros.get(word, line) < line:
+                raise InvalidInputError(
+                    f"{word} is 0 to the preprocessor here, whatever it is elsewhere: "
+                    f"define it as a macro above this line, #define {word} {dict(self.labels)[word]}"
+                )
+
+    def _comparisons(self, text: str, is_condition: bool) -> Iterator[re.Match[str]]:
+        """Yield the comparisons with names; outside of conditions what stands on the left may be a variable."""
+        words = dict(self.labels)
+        for pattern, is_word in ((_LEFT, True), (_RIGHT, is_condition)):
+            for match in re.finditer(pattern.format(name=self.name), text):
+                if match["label"] in words or (is_word and match["sign"] in _EQUALITIES):
+                    yield match
+
+    def _check_word(self, word: str) -> None:
+        if word not in dict(self.labels):
+            raise InvalidInputError(f"{self.name} is compared with {word}, which is none of {self._choices}")
 
     def value_of(self, value: str) -> str:
-        """Write a value for people: the label of an implementation."""
-        return self.labels[int(value)] if self.labels else value
+        """Write a value for people: the word for an implementation."""
+        return {number: word for word, number in self.labels}.get(value, value)
 
 
-def parse_parameter(name: str, text: str, place: str) -> Parameter:
+def parse_parameter(name: str, text: str, place: str, defined: Mapping[str, str] | None = None) -> Parameter:
     """Read a parameter from its name and what is said of it.
 
     Args:
         name: of the macro.
         text: a word of the grammar, and its values.
         place: where that stands.
+        defined: what the source defines: the texts of macros and of constants of enumerations, by name.
 
     Raises:
         InvalidInputError: a mistake, in one line that begins with the place.
@@ -132,8 +156,7 @@ def parse_parameter(name: str, text: str, place: str) -> Parameter:
                 f"'{word}' is no word{did_you_mean(word, _WORDS)}; there are {', '.join(_WORDS)}"
             )
         if word == Kind.SELECT:
-            labels = _labels(rest)
-            return Parameter(name, Kind.SELECT, tuple(map(str, range(len(labels)))), place, labels)
+            return _select(name, rest, place, defined or {})
         if word == Kind.UNROLL:
             return Parameter(name, Kind.UNROLL, _unrollings(rest), place)
         return Parameter(name, Kind.MACRO, parse_values(word, rest), place)
@@ -222,13 +245,42 @@ def _unrollings(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(("1", *values)))
 
 
-def _labels(text: str) -> tuple[str, ...]:
-    labels = _entries(text)
-    for label in labels:
-        check_name(label)
-    if len(labels) < 2 or len(set(labels)) < len(labels):
+def _select(name: str, text: str, place: str, defined: Mapping[str, str]) -> Parameter:
+    entries = _entries(text)
+    if len(entries) < 2 or len(set(entries)) < len(entries):
         raise InvalidInputError(f"'select' needs two names or more, each once, not '{text.strip()}'")
-    return tuple(labels)
+    if all(_WHOLE.fullmatch(entry) for entry in entries):
+        return Parameter(name, Kind.SELECT, tuple(str(int(entry)) for entry in entries), place)
+    for entry in entries:
+        check_name(entry)
+    labels = tuple((word, _number_of(word, defined)) for word in entries)
+    for index, (word, number) in enumerate(labels):
+        for other, same in labels[:index]:
+            if same == number:
+                raise InvalidInputError(
+                    f"{other} and {word} are both {number} in the source: give each its own number"
+                )
+    return Parameter(name, Kind.SELECT, tuple(number for _, number in labels), place, labels)
+
+
+def _number_of(word: str, defined: Mapping[str, str]) -> str:
+    """Return the number that the source gives a word.
+
+    Without one, every compiler takes the word for 0 in `#if IMPL == rows`, and builds what nobody asked for.
+    """
+    if word not in defined:
+        raise InvalidInputError(
+            f"'{word}' is defined nowhere in the source, so that other compilers take it for 0: "
+            f"define each word as a number of its own, such as #define {word} 0"
+        )
+    match = _NUMBER.fullmatch(defined[word].strip())
+    try:
+        number = None if match is None else int(match[1], 0)
+    except ValueError:  # 010, which is 8 in C
+        number = None
+    if number is None:
+        raise InvalidInputError(f"'{word}' is '{defined[word][:60]}' in the source: it must be a whole number")
+    return str(number)
 
 
 _WORDS = ("erange", "range", "values", "unroll", "select")

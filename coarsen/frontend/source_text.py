@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import stat
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import opened
 from coarsen.limits import MEBIBYTE, MOST_INPUT_BYTES
 
 TOO_LARGE = f"larger than {MOST_INPUT_BYTES // MEBIBYTE} MiB, the most that is read of a kernel's source"
@@ -15,6 +15,8 @@ _ASSEMBLY = re.compile(
     r"(?:\s*;[^\n]*\n)*\s*(?:target (?:datalayout|triple)|source_filename|define |declare |[@%!]|attributes #)"
 )
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+# Some editors put it before a text; it is no part of it.
+BYTE_ORDER_MARK = "\ufeff"
 _BITCODE_MAGIC = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 
 
@@ -25,7 +27,7 @@ def opencl_c_of(source: str | Path) -> str | None:
         InvalidInputError: the file can't be read.
     """
     if isinstance(source, str):
-        text = source
+        text = source.removeprefix(BYTE_ORDER_MARK)
     else:
         content = read_source(source)
         if is_bitcode(content) or source.suffix == ".ll":
@@ -47,10 +49,7 @@ def is_bitcode(content: bytes) -> bool:
 def read_source(path: Path) -> bytes:
     """Return the content of a source file. Raises InvalidInputError if it is none, too large or empty."""
     try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            raise InvalidInputError(f"{path}: not a regular file")  # a device may never end, a pipe never begin
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             content = stream.read(MOST_INPUT_BYTES + 1)
     except OSError as error:
         raise InvalidInputError(f"{path}: {error.strerror}") from None

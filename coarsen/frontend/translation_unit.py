@@ -11,7 +11,8 @@ A kernel that is refused, or a helper that nobody can read, spoils only what nee
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.input_checks import readable_name
@@ -38,11 +39,22 @@ class TranslationUnit:
         kernels: the names of its kernels, in their order.
         module: kernels without stubs, helpers, variables; it stays as it is.
         has_wide_integers: whether there are integers of 128 bits anywhere.
+        guarded: compiles the source with more and more extensions, for kernels that are left out without them.
     """
 
     kernels: tuple[str, ...]
     module: Module
     has_wide_integers: bool
+    guarded: Callable[[], tuple[TranslationUnit, ...]] = field(default=tuple, compare=False, repr=False)
+
+    def with_kernel(self, wanted: str | None) -> TranslationUnit:
+        """Return the compiled source with a kernel, any where none is named: this one where no other has it."""
+        if self._has(wanted):
+            return self
+        return next((unit for unit in self.guarded() if unit._has(wanted)), self)
+
+    def _has(self, wanted: str | None) -> bool:
+        return bool(self.kernels) if wanted is None else wanted in self.kernels
 
     def chosen(self, wanted: str | None) -> str:
         """Return the kernel that is meant, the only one where none is named.
@@ -52,7 +64,7 @@ class TranslationUnit:
         """
         names = self.kernels
         if not names:
-            raise InvalidInputError("there is no kernel in the source")
+            raise InvalidInputError("there is no kernel in the source; one under an #if needs its macro: -D NAME")
         if wanted is None and len(names) > 1:
             listed = ", ".join(names)
             raise InvalidInputError(f"there are several kernels, choose one with -k (kernel= in Python): {listed}")

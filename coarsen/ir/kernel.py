@@ -172,6 +172,23 @@ class AddedArgument:
     like: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenArgument:
+    """A pointer argument through which a kernel may write.
+
+    Attributes:
+        kernel: whose argument it is.
+        index: among the kernel's arguments.
+        period: the bytes after which what is there has the same form.
+        padding: the bytes of each period that no store gives a value, and which are no result.
+    """
+
+    kernel: str
+    index: int
+    period: int = 1
+    padding: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class Kernel:
     """A kernel and the module around it. The first block is the entry.

@@ -1,13 +1,13 @@
 """The protocols through which others say how a launch is to be carried out, and see how each was.
 
-    launch that isn't known yet ─▶ Advisor.advise(AdviceRequest) ─▶ Advice, or None: the factor is predicted
+    launch that isn't known yet ─▶ Advisor.advise(AdviceRequest) ─▶ Advice, or None: there is none
     every launch                ─▶ LaunchObserver.launched(kernel, original, divided)
                                 ─▶ PassingObserver.passed(PassedLaunch), where the observer is one
 
 Before a launch such an observer may ask to read its buffers.
 
 An advice is a wish. What doesn't fit a launch is weakened as a requested factor is: to a smaller factor, to the
-launch's own local size, to the original kernel.
+launch's own local size, to the original kernel; but where it is exact, to the original kernel at once.
 """
 
 from __future__ import annotations
@@ -72,12 +72,15 @@ class Advice:
     Args:
         variant: its coarsenings, none for the original kernel; its transforms, apart from the kind of device; its
             local size, that of the launch before coarsening, empty for the program's own. `any_size` is decided by
-            the launch, and macros are the program's own.
+            the launch, unless it is set, and macros are the program's own.
         reason: why, in one phrase, for people.
+        is_exact: whether the original kernel runs where the launch or the device don't allow exactly this variant:
+            what was measured says nothing of others.
     """
 
     variant: Variant
     reason: str
+    is_exact: bool = False
 
 
 class Advisor(Protocol):
@@ -89,11 +92,11 @@ class Advisor(Protocol):
         ...
 
     def advise(self, request: AdviceRequest) -> Advice | None:
-        """Return the variant for a launch; None where the factor is to be predicted.
+        """Return the variant for a launch; None where there is no advice.
 
         Asked once for a program's launches of one kernel, device, sizes and local memory; once more where that was
-        without arguments, and they are there now. A CoarsenError or an error of PyOpenCL's is said once and taken
-        for None.
+        without arguments, and they are there now. A CoarsenError or an error of PyOpenCL's is said once, and the
+        kernel stays as it is.
         """
         ...
 

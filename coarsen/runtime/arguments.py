@@ -1,15 +1,16 @@
 """The arguments that are set for a kernel object, for the coarsened variants that run in its place.
 
-OpenCL copies a number when it is set, and keeps no memory object alive. So numbers are copied here too, and of
-what lies on the device only the address is kept: it is read at a launch, when the object has to be there anyway.
+OpenCL copies a number when it is set, so numbers are copied here too. What lies on the device is kept alive until
+another argument takes its place: a program may set a buffer to which it keeps no reference, or release it, and
+drivers run the original kernel with it. The arguments of a call are forgotten when it ends, or a kernel object
+would keep the last buffers that it was called with.
 """
 
 from __future__ import annotations
 
-import ctypes
 import struct
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyopencl
@@ -29,22 +30,27 @@ _SET_REFERENCES, _SET_NUMBERS = PLAIN._set_arg_multi, PLAIN._set_arg_buf_multi
 SortedArguments: TypeAlias = tuple[tuple[Argument, ...], tuple[Argument, ...]]
 
 _NUMBERS = (np.number, np.bool_, bytes)
-_NEVER_CHANGE = (*_NUMBERS, pyopencl.LocalMemory, type(None))
-
-
-# The address of an object on the device, and the function that makes the object from it.
-_Address: TypeAlias = tuple[Callable[[int], Argument], int]
-_MEMORY: Callable[[int], Argument] = pyopencl.MemoryObject.from_int_ptr
+# Kinds of objects on the device, and what makes another object of the same that the driver keeps as long.
+_RETAINED: tuple[tuple[Any, Any], ...] = (
+    (pyopencl.MemoryObjectHolder, pyopencl.MemoryObject.from_int_ptr),
+    (pyopencl.Sampler, pyopencl.Sampler.from_int_ptr),
+    (pyopencl.CommandQueue, pyopencl.CommandQueue.from_int_ptr),
+)
+_ON_DEVICE = (pyopencl.SVMPointer, *(kind for kind, _ in _RETAINED))
+# What a program can't change after it was set.
+_CONSTANT = (*_NUMBERS, *_ON_DEVICE, pyopencl.LocalMemory, type(None))
 
 
 class SetArguments:
     """The arguments that are set at present, by index."""
 
-    __slots__ = ("_by_index", "_count", "local_memory")
+    __slots__ = ("_alive", "_by_index", "_count", "local_memory")
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._by_index: dict[int, Argument] = {}
+        # The program's own objects: the memory of a pool is given to others once they are gone.
+        self._alive: dict[int, Argument] = {}
         self.local_memory: dict[int, pyopencl.LocalMemory] = {}
 
     @property
@@ -53,21 +59,22 @@ class SetArguments:
         return len(self._by_index) == self._count
 
     def note(self, index: int, value: Argument) -> None:
-        """Remember an argument as it is now."""
+        """Remember an argument as it is now, and keep what lies on the device."""
         self._by_index[index] = _as_set(value)
+        self._alive[index] = value
         if isinstance(value, pyopencl.LocalMemory):
             self.local_memory[index] = value
         elif self.local_memory:
             self.local_memory.pop(index, None)
 
     def note_all(self, values: Sequence[Argument]) -> None:
-        """Remember all arguments of the kernel."""
+        """Remember all arguments of the kernel, for as long as a call takes, whose caller keeps what is there."""
         if self.local_memory:
             self.local_memory.clear()
         # In the dictionary that is there: this is done at each launch.
         noted = self._by_index
         for index, value in enumerate(values):
-            noted[index] = _as_set(value)
+            noted[index] = value if isinstance(value, _CONSTANT) else memoryview(value).tobytes("A")
             if isinstance(value, pyopencl.LocalMemory):
                 self.local_memory[index] = value
 
@@ -82,38 +89,37 @@ class SetArguments:
             self.note(index, struct.pack(letter.decode(), value))
 
     def forget(self) -> None:
-        """Forget all arguments: it isn't known which are set."""
+        """Forget all arguments: which are set isn't known, or no longer of interest."""
         self._by_index.clear()
+        self._alive.clear()
         self.local_memory.clear()
 
     def values(self) -> tuple[list[int], list[Argument]]:
         """Return the indices and the values of all that are set."""
-        return list(self._by_index), [_restored(value) for value in self._by_index.values()]
+        return list(self._by_index), list(self._by_index.values())
 
     def in_order(self) -> tuple[Argument, ...]:
         """Return the values of all arguments, which must be complete."""
-        return tuple(_restored(self._by_index[index]) for index in range(self._count))
+        return tuple(self._by_index[index] for index in range(self._count))
 
     def are_below(self, limit: int) -> bool:
         """Return True if every memory object that is passed is surely smaller than so many bytes.
 
         The limit is on what can be reached through one pointer. Of a part of a buffer that is the part; many a
         driver lets a kernel go beyond it all the same, so the whole buffer counts. Of shared virtual memory the
-        size isn't known, and it may hold pointers to more; NULL reaches nothing. Sizes are asked for at each
-        launch: another object may have the address of one that is gone.
+        size isn't known, and it may hold pointers to more; NULL reaches nothing.
         """
         if not self.are_complete:
             return False
         try:
-            return all(_is_below(value, limit) for value in self._by_index.values() if isinstance(value, tuple))
+            return all(_is_below(value, limit) for value in self._by_index.values())
         except pyopencl.Error:
             return False
 
     def are_apart(self, pairs: Sequence[tuple[int, int]]) -> bool:
         """Return True if the arguments of each pair surely lead to memory that does not overlap.
 
-        As for sizes, it is asked for at each launch where objects lie, and False is the answer for shared virtual
-        memory and for whatever isn't known.
+        False is the answer for shared virtual memory and for whatever isn't known.
         """
         try:
             places = {index: place_of(self._memory_at(index)) for index in {i for pair in pairs for i in pair}}
@@ -123,8 +129,6 @@ class SetArguments:
 
     def suit(self, placed: Sequence[PlacedArgument], most_constant_bytes: int) -> bool:
         """Return True if what is passed can surely be read from the memory that a kernel reads it from.
-
-        As for sizes, it is asked for at each launch.
 
         Args:
             placed: arguments whose arrays the kernel reads from another memory.
@@ -139,17 +143,16 @@ class SetArguments:
     def _memory_at(self, index: int) -> pyopencl.MemoryObject | None:
         """Return the memory object that is set, None for NULL. Raises LookupError for anything else."""
         value = self._by_index[index]
-        if value is None:
-            return None
-        if not isinstance(value, tuple) or value[0] is not _MEMORY:
+        if value is not None and not isinstance(value, pyopencl.MemoryObjectHolder):
             raise LookupError(index)
-        memory: pyopencl.MemoryObject = _restored(value)
-        return memory
+        # PyOpenCL's annotation knows what all memory objects have of some classes alone.
+        return cast("pyopencl.MemoryObject | None", value)
 
     def copy(self) -> SetArguments:
         """Return the same arguments, for another kernel object."""
         copy = SetArguments(self._count)
-        copy._by_index, copy.local_memory = dict(self._by_index), dict(self.local_memory)
+        copy._by_index, copy._alive = dict(self._by_index), dict(self._alive)
+        copy.local_memory = dict(self.local_memory)
         return copy
 
 
@@ -178,43 +181,22 @@ def set_sorted(kernel: Any, arguments: SortedArguments) -> None:  # noqa: ANN401
         _SET_NUMBERS(kernel, numbers)
 
 
-def _as_set(value: Argument) -> Argument | _Address:
-    """Return an argument as it is now, without keeping alive what lies on the device."""
-    if isinstance(value, pyopencl.MemoryObjectHolder):
-        return _MEMORY, value.int_ptr
-    if isinstance(value, _NEVER_CHANGE):
-        return value
-    if isinstance(value, pyopencl.SVMPointer):
-        return _shared_memory_at, value.svm_ptr
-    if isinstance(value, pyopencl.Sampler):
-        return pyopencl.Sampler.from_int_ptr, value.int_ptr
-    if isinstance(value, pyopencl.CommandQueue):
-        return pyopencl.CommandQueue.from_int_ptr, value.int_ptr
+def _as_set(value: Argument) -> Argument:
+    """Return an argument as it is now, whatever the program does with it afterwards."""
+    for kind, retained in _RETAINED:
+        if isinstance(value, kind):
+            return retained(value.int_ptr)
     # The bytes in their order in memory, as PyOpenCL hands them over.
-    return memoryview(value).tobytes("A")
+    return value if isinstance(value, _CONSTANT) else memoryview(value).tobytes("A")
 
 
-def _is_below(address: _Address, limit: int) -> bool:
-    restore, place = address
-    if restore is _shared_memory_at:
+def _is_below(value: Argument, limit: int) -> bool:
+    if isinstance(value, pyopencl.SVMPointer):
         return False
-    if restore is not _MEMORY:
-        # A sampler, or a queue.
+    if not isinstance(value, pyopencl.MemoryObjectHolder):
         return True
-    memory = restore(place)
+    memory: Any = value
     if memory.size >= limit:
         return False
     whole = memory.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
-    return whole is None or whole.size < limit
-
-
-def _restored(value: Argument) -> Argument:
-    if isinstance(value, tuple):
-        restore, address = value
-        return restore(address)
-    return value
-
-
-def _shared_memory_at(address: int) -> Argument:
-    """Return shared virtual memory for a kernel's argument, of which only the address counts."""
-    return pyopencl.SVM((ctypes.c_char * 1).from_address(address))
+    return whole is None or bool(whole.size < limit)

@@ -2,9 +2,10 @@
 
     a factor is requested ─▶ that
     an advisor knows      ─▶ its variant, at its local size if how work-items are grouped does not matter
-    else                  ─▶ the factor that is predicted
+    else, if asked for    ─▶ the factor that is predicted
+    else                  ─▶ the original kernel
 
-What is wanted is fitted to the launch (`variant_choice.py`).
+What is wanted is fitted to the launch (`variant_choice.py`); an advice that is exact runs as it is, or not at all.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from coarsen.runtime.advice import Advice, AtHand
 from coarsen.runtime.granted import ALL_GRANTED, Granted
 from coarsen.runtime.launch import DividedLaunch, merged_sizes
 from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
-from coarsen.runtime.plan import CoarseningPlan
+from coarsen.runtime.plan import GUESS, CoarseningPlan
 from coarsen.runtime.sizes import Sizes, fits, has_work, is_plain
 from coarsen.runtime.variant_choice import VariantChoice, limits_of
 from coarsen.runtime.variants import Variants
@@ -112,11 +113,12 @@ class LaunchChooser:
             return self._as_requested(launch, required, granted)
         advised = advice.variant.transforms
         transforms = granted.of(advised)
-        choice = self._choice(required, transforms)
+        guards = advice.variant.any_size or not advice.is_exact
+        choice = replace(self._choice(required, transforms), is_exact=advice.is_exact, guards=guards)
         grouped = launch._replace(local_size=self._local_size(launch, advice, required))
         if advice.variant.coarsenings:
             found = choice.best(grouped, advice.variant.coarsenings)
-            if not found.coarsenings and grouped.local_size != launch.local_size:
+            if not (found.coarsenings or advice.is_exact) and grouped.local_size != launch.local_size:
                 # The local size was meant for what is merged.
                 grouped = launch
                 found = choice.best(launch, advice.variant.coarsenings)
@@ -126,10 +128,13 @@ class LaunchChooser:
         wanted = advice.variant.local_size or launch.local_size
         is_as_advised = (
             found.coarsenings == advice.variant.coarsenings
-            and not found.guarded
+            and (advice.variant.any_size or not found.guarded)
             and grouped.local_size == wanted
             and transforms == advised
         )
+        if advice.is_exact and not is_as_advised:
+            reason = _does_not_fit(advice.variant, found)
+            return DividedLaunch(launch.global_size, launch.local_size, (), reason=reason)
         # What is said to be gained was gained by the variant itself.
         reason = advice.reason if is_as_advised else _nearly(advice.variant)
         return replace(found, transforms=transforms, reason=reason)
@@ -141,9 +146,10 @@ class LaunchChooser:
         kept = arrays if granted.placed else tuple(plan for plan in arrays if plan.place is GLOBAL)
         choice = self._choice(required, general, kept)
         found = choice.best(launch, self._plan.chosen(self._name, launch.local_size))
+        is_guessed = self._plan.is_guessed(self._name)
         if not found.coarsenings:
-            return replace(found, reason=self._plan.why_as_it_is(self._name))
-        reasons = [_OVERLAPS] * (general is not None) + [_NOT_PLACED] * (kept != arrays)
+            return replace(found, reason=self._plan.why_as_it_is(self._name) or (GUESS if is_guessed else None))
+        reasons = [GUESS] * is_guessed + [_OVERLAPS] * (general is not None) + [_NOT_PLACED] * (kept != arrays)
         return replace(found, transforms=general, reason="; ".join(reasons)) if reasons else found
 
     def _general_transforms(self, granted: Granted) -> Transforms | None:
@@ -192,6 +198,14 @@ class LaunchChooser:
 def _nearly(advised: Variant) -> str:
     """Return the reason for a launch that isn't quite what is advised."""
     return f"as near to what is advised ({advised}) as the launch's sizes and buffers, and the device, allow"
+
+
+def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
+    """Return the reason for a launch that can't be carried out exactly as it is advised."""
+    hindrance = (
+        nearest.note.partition(": launched ")[0] if nearest.note else "its sizes, its buffers or the device"
+    )
+    return f"what was measured ({advised}) does not fit this launch ({hindrance}), and nothing else was measured"
 
 
 def _key(launch: OriginalLaunch) -> Hashable:

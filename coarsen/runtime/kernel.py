@@ -67,17 +67,20 @@ class Kernel(ChoosingKernel):
             return self._call_typed(queue, sizes, args, options)
         given = sorted_by_kind(range(passed), args)
         self._set_for_call(args, given)
-        target = self._target(queue, sizes, options)
-        if target is None:
-            event = enqueue_original(queue, self, sizes, options)
-        else:
-            if target.launched is not None:
-                set_sorted(target.kernel, given)
-                self._set_added(target)
-                self._up_to_date = target.launched
-            event = enqueue_target(queue, target, sizes[1], options)
-        if self._launches.observer is not None:
-            self._show(queue, sizes, options, target)
+        try:
+            target = self._target(queue, sizes, options)
+            if target is None:
+                event = enqueue_original(queue, self, sizes, options)
+            else:
+                if target.launched is not None:
+                    set_sorted(target.kernel, given)
+                    self._set_added(target)
+                    self._up_to_date = target.launched
+                event = enqueue_target(queue, target, sizes[1], options)
+            if self._launches.observer is not None:
+                self._show(queue, sizes, options, target)
+        finally:
+            self._end_call()
         return event
 
     def enqueue(
@@ -112,7 +115,8 @@ class Kernel(ChoosingKernel):
     def clone(self) -> pyopencl.Kernel:
         """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
         self._check_set()
-        if self._is_exposed or not self._launches.is_coarsened:
+        is_unknown = self._has_unnoted and not self._set.are_complete
+        if self._is_exposed or is_unknown or not self._launches.is_coarsened:
             return super().clone()
         copy = Kernel(self.program, self._launches)
         copy._set = self._set.copy()
@@ -144,6 +148,19 @@ class Kernel(ChoosingKernel):
         """Call a kernel whose arguments have types: PyOpenCL converts them, and waits for arrays."""
         self._lacks_arguments = False
         self.set_args(*args)
+        try:
+            return self._launch_typed(queue, sizes, args, options)
+        finally:
+            self._end_call()
+
+    def _launch_typed(
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        args: tuple[Argument, ...],
+        options: LaunchOptions,
+    ) -> pyopencl.Event:
+        """Launch a kernel whose arguments have types, and are set."""
         arrays = [event for value in args for event in getattr(value, "events", ())]
         target = self._target(queue, sizes, options, arrays)
         if target is None:

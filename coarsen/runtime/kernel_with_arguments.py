@@ -25,8 +25,10 @@ class KernelWithArguments(pyopencl.Kernel):
     program: Any = None
     # The variant whose kernel object has the arguments that are set.
     _up_to_date: LaunchedVariant | None = None
-    # True for a clone whose original kernel was not given the arguments yet: they may be gone by then.
+    # True for a clone whose original kernel was not given the arguments yet.
     _lacks_arguments = False
+    # True once the original kernel may have arguments that aren't noted: of a call, or of a setter that failed.
+    _has_unnoted = False
     # True once others may have set arguments of the original kernel by its address.
     _is_exposed = False
     _types: tuple[Any, ...] | None = None
@@ -108,10 +110,11 @@ class KernelWithArguments(pyopencl.Kernel):
         packed: bool = False,
     ) -> None:
         """Set arguments as PyOpenCL does, for the original kernel, and note them for the variants."""
-        self._up_to_date = None
+        called, self._up_to_date = self._up_to_date, None
         try:
             setter(self, *arguments)
         except BaseException:
+            self._has_unnoted = True
             self._set.forget()
             raise
         if not self._launches.is_coarsened:
@@ -120,11 +123,21 @@ class KernelWithArguments(pyopencl.Kernel):
             (self._set.note_packed if packed else self._set.note_flat)(noted)
         except (BufferError, TypeError, ValueError, struct.error):
             # PyOpenCL has taken it; what it is can't be told, so no variant may run with it.
+            self._has_unnoted = True
             self._set.forget()
+            return
+        if called is not None and not self._set.are_complete:
+            # The others are those of a call, which the kernel object of its variant still has.
+            setter(self._variants.kernels[called], *arguments)
+            self._up_to_date = called
 
     def _set_for_call(self, args: tuple[Argument, ...], given: SortedArguments) -> None:
-        """Set the arguments of a call for the original kernel; `given` are the same, sorted."""
+        """Set the arguments of a call for the original kernel; `given` are the same, sorted.
+
+        They are noted until `_end_call`.
+        """
         self._lacks_arguments = False
+        self._has_unnoted = True
         self._up_to_date = None
         try:
             set_sorted(self, given)
@@ -137,18 +150,22 @@ class KernelWithArguments(pyopencl.Kernel):
             # PyOpenCL has taken them; what they are can't be told, so no variant may run with them later.
             self._set.forget()
 
+    def _end_call(self) -> None:
+        """Forget the arguments of a call, which hold no longer than it takes."""
+        self._has_unnoted = True
+        self._set.forget()
+
     def _handed_over(self, target: Target | None) -> Target | None:
         """Give the arguments that were set to the target, and return it; None if they aren't all known."""
         if self._lacks_arguments:
             self._lacks_arguments = False
             set_all(self, *self._set.values())
-        if target is None or target.launched is None:
+        if target is None or target.launched is None or self._up_to_date is target.launched:
             return target
         if not self._set.are_complete:
             return None
-        if self._up_to_date is not target.launched:
-            set_all(target.kernel, *self._set.values())
-            self._up_to_date = target.launched
+        set_all(target.kernel, *self._set.values())
+        self._up_to_date = target.launched
         return target
 
     def _set_added(self, target: Target) -> None:

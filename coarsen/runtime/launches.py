@@ -26,7 +26,7 @@ from coarsen.runtime.granted import ALL_GRANTED, Granted
 from coarsen.runtime.launch import DividedLaunch, names_of
 from coarsen.runtime.local_memory import like_set
 from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.plan import CoarseningPlan
+from coarsen.runtime.plan import GUESS, CoarseningPlan
 from coarsen.runtime.variants import Variants
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant, shape, transform_words
@@ -205,7 +205,12 @@ class KernelLaunches:
             reason = self.plan.reason(self.name, bool(launch.coarsenings), launch.note)
         else:
             reason = "; ".join(filter(None, (launch.reason, launch.note)))
-        self.plan.tell_once(("chosen", self.name), f"kernel {self.name} runs with {words_of(launch)}: {reason}")
+        is_guess = bool(launch.coarsenings) and reason.startswith(GUESS)
+        say = self.plan.say_once if is_guess else self.plan.tell_once
+        say(
+            ("guessed" if is_guess else "chosen", self.name),
+            f"kernel {self.name} runs with {words_of(launch)}: {reason}",
+        )
 
 
 def words_of(launch: DividedLaunch) -> str:

@@ -38,17 +38,20 @@ from coarsen.variant.variant import Variant
 _log = logging.getLogger("coarsen")
 
 ORIGINAL: Configuration = ()
+# Why a launch runs by a predicted factor.
+GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
 
 class CoarseningPlan:
     """The plan of one built program.
 
-    `requested` is what is asked for each kernel, or that it is to be predicted for the context's device;
+    `requested` is what is asked for each kernel, or that nothing is;
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program; `kernels` are the names of those to coarsen,
     `transforms` what may be used for it, on the kind of device that the context has, and `arrays` how arrays lie
-    in them; `cache_dir` is that of PyOpenCL's cache of binaries; `advisor` is asked before anything is
-    predicted, and `observer` sees the launches.
+    in them; `cache_dir` is that of PyOpenCL's cache of binaries; `advisor` is asked about kernels for
+    which nothing is requested, and `observer` sees the launches; where it doesn't know, `predict` has the factor
+    predicted for the context's device, and the kernel stays as it is without.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class CoarseningPlan:
         advisor: Advisor | None = None,
         observer: LaunchObserver | None = None,
         arrays: RequestedArrays = NO_ARRAYS,
+        predict: bool = False,
     ) -> None:
         self._arrays = arrays
         self._context = context
@@ -77,6 +81,7 @@ class CoarseningPlan:
         self._options = tuple(options)
         self._devices = devices
         self._requested = requested
+        self._predicts = predict
         self._kernels = frozenset(kernels)
         self.toolchain = toolchain
         limit = most_ways_by_barriers(device.platform.version for device in devices or context.devices)
@@ -124,6 +129,8 @@ class CoarseningPlan:
         requested = self._requested.of(kernel)
         if requested is not None:
             return requested
+        if not self._predicts:
+            return ORIGINAL
         launch = kernel, local_size
         if launch not in self._predicted:
             self._predicted[launch] = self._predict(kernel, local_size)
@@ -168,14 +175,18 @@ class CoarseningPlan:
         """Return True if an advisor is asked about the launches of a kernel."""
         return self._advisor is not None and kernel in self._kernels and self._requested.of(kernel) is None
 
+    def is_guessed(self, kernel: str) -> bool:
+        """Return True if a kernel's factor is predicted where no advisor knows its launches."""
+        return self._predicts and self._requested.of(kernel) is None
+
     def is_looked_at(self, kernel: str) -> bool:
         """Return True if an advisor may read the arguments of a kernel's launches."""
         return self.is_advised(kernel) and self._advisor is not None and self._advisor.looks_at_arguments
 
     def advice(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
-        """Ask the advisor about a launch; None where it has no advice, and where something went wrong, said once.
+        """Ask the advisor about a launch; None where it has no advice.
 
-        What the kernel refuses is no advice either: it stays as it is then.
+        Where something went wrong, said once, and where the kernel refuses what is advised, it stays as it is.
         """
         if self._advisor is None:
             return None
@@ -193,8 +204,8 @@ class CoarseningPlan:
         try:
             advice = self._advisor.advise(request)
         except (CoarsenError, pyopencl.Error) as error:
-            self.say_once((kernel, str(error)), f"kernel {kernel}: nothing is known of its launches: {error}")
-            return None
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            return Advice(Variant(), str(error))
         if advice is None or not advice.variant.coarsenings:
             return advice
         try:
@@ -203,7 +214,7 @@ class CoarseningPlan:
             )
         except CoarsenError as error:
             forget_frames(error)
-            self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return Advice(Variant(), str(error))
         return advice
 
@@ -261,7 +272,10 @@ class CoarseningPlan:
 
     def coarsens(self, kernel: str) -> bool:
         """Return True if some launch of a kernel may run coarsened."""
-        return kernel in self._kernels and kernel not in self._refused and self._requested.of(kernel) != ORIGINAL
+        if kernel not in self._kernels or kernel in self._refused:
+            return False
+        requested = self._requested.of(kernel)
+        return requested != ORIGINAL and (requested is not None or self._predicts or self._advisor is not None)
 
     def why_as_it_is(self, kernel: str) -> str | None:
         """Return what prevents a factor from being predicted for a kernel; None if nothing does."""
@@ -283,8 +297,9 @@ class CoarseningPlan:
             return "a factor of 1 was asked for; `coarsen bench` measures what others gain"
         if not is_coarsened and requested is not None:
             return "the sizes of the launch leave nothing to merge; larger sizes or another level may"
-        why = "as predicted for the device and the local size" if requested is None else "as asked for"
-        return f"{why}; `coarsen bench` measures what others gain"
+        if requested is None and not self._predicts:
+            return "no factor is asked for, and nothing is remembered; tune=True searches"
+        return GUESS if requested is None else "as asked for; `coarsen bench` measures what others gain"
 
     def static_local_memory(self, kernel: str, device: pyopencl.Device) -> int:
         """Return the bytes of local memory of a work-group of the original kernel, before any is passed to it."""
@@ -296,6 +311,11 @@ class CoarseningPlan:
         if occasion not in self._said:
             self._said.add(occasion)
             _log.warning(message)
+
+    def say_reason(self, occasion: Hashable, message: str) -> None:
+        """Log once why a kernel stays as it is: a warning, unless an observer is told with each launch."""
+        say = self.say_once if self.observer is None else self.tell_once
+        say(occasion, message)
 
     def tell_once(self, occasion: Hashable, message: str) -> None:
         """Log for information the first time that something happens."""
@@ -325,7 +345,7 @@ class CoarseningPlan:
             # No factor was requested here: whatever prevents one, the program works as before.
             forget_frames(error)
             self._kept_as_is[kernel] = str(error)
-            self.say_once((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
             return ORIGINAL
         return decided
 

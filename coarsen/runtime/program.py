@@ -62,8 +62,7 @@ class Program(pyopencl.Program):
         binaries: of a program, one for each of the devices that `source` then holds.
         factor: how many work-items, or work-groups, become one, at least 1; or one number for each of several
             dimensions; or either by kernel's name, `{"advect": 4, "clear": 16}`, where other kernels stay as they
-            are. None has it predicted, along dimension 0, for the context's device and the local size of each
-            launch.
+            are. None leaves it to the advisor.
         dim: the dimension of the NDRange, 0, 1 or 2; one for all factors, or one each; or by kernel's name.
         stride: how far apart the merged work-items stand, in local ids; one for all, or one each; or by kernel's
             name.
@@ -80,7 +79,9 @@ class Program(pyopencl.Program):
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
         advisor: is asked how to carry out each launch that differs from those before, of kernels whose factor
-            isn't given here; where it doesn't know, and if None, the factor is predicted.
+            isn't given here.
+        predict: whether such kernels run by a predicted factor where the advisor doesn't know, or is None: along
+            dimension 0, for the context's device and the local size of each launch. If not, they stay as they are.
         observer: sees each launch.
         tuned: tuned files, which choose a version for each launch of their kernels.
 
@@ -108,6 +109,7 @@ class Program(pyopencl.Program):
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
         advisor: Advisor | None = None,
+        predict: bool = False,
         observer: LaunchObserver | None = None,
         tuned: TunedChoice = None,
     ) -> None:
@@ -128,6 +130,7 @@ class Program(pyopencl.Program):
         self._form = form
         self._toolchain = toolchain
         self._advisor = advisor
+        self._predict = predict
         self._observer = observer
         self._text = _text_of(source)
         if form not in ("opencl_c", "spirv"):
@@ -201,6 +204,7 @@ class Program(pyopencl.Program):
             self._advisor,
             self._observer,
             self._arrays,
+            self._predict,
         )
         self._launches = {}
         self._coarsen_now(self._plan, kernels)

@@ -16,13 +16,13 @@ Names: TypeAlias = str | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """The requested coarsenings: `common` for all kernels, or `by_kernel` by name; both None: to be predicted."""
+    """The requested coarsenings: `common` for all kernels, or `by_kernel` by name; both None: none is."""
 
     common: Configuration | None = None
     by_kernel: Mapping[str, Configuration] | None = None
 
     def of(self, kernel: str) -> Configuration | None:
-        """Return the coarsening of a kernel; None where it is to be predicted."""
+        """Return the coarsening of a kernel; None where none is asked for."""
         return self.common if self.by_kernel is None else self.by_kernel.get(kernel, ())
 
     @property
@@ -46,9 +46,7 @@ def requested_of(
     if isinstance(factor, Mapping):
         return Requested(by_kernel={name: _of_kernel(name, factor, others) for name in _known(factor, others)})
     if factor is None and any(value != default for value, default in others.values()):
-        raise InvalidInputError(
-            "dim and stride go with a factor, level too; without one, it is predicted along dimension 0"
-        )
+        raise InvalidInputError("dim and stride go with a factor, level too: give the factor")
     if isinstance(dim, Mapping) or isinstance(stride, Mapping) or isinstance(level, Mapping):
         raise InvalidInputError(
             'dim, stride and level by kernel go with factors by kernel: factor={"name": 4, …}, for each of them'

@@ -12,6 +12,8 @@ Sizes: TypeAlias = tuple[int, ...]
 
 # Of an NDRange.
 MOST_DIMENSIONS = 3
+# Of a launch whose sizes nobody has passed: with one each nanosecond they take three days.
+MOST_WORK_ITEMS = 2**48
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,10 @@ from coarsen.runtime.build_options import allows_uneven_groups
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.requested import Requested
+from coarsen.runtime.sizes import LaunchLimits
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.tuned_checks import problem_of_sizes
 from coarsen.runtime.tuned_device import device_facts
 from coarsen.runtime.tuned_division import exact_division
 from coarsen.runtime.tuned_macros import definition_options, options_without
@@ -108,6 +110,11 @@ class _Builder:
 
     def version(self, number: int, version: TunedVersion) -> AnyBuilt:
         """Return a version with all its variants built; raises CoarsenError or pyopencl.Error."""
+        limits = (
+            LaunchLimits(each.max_work_group_size, tuple(each.max_work_item_sizes)) for each in self._devices
+        )
+        if problem := problem_of_sizes(version.variant, limits):
+            raise _NotUsableError(problem)
         program = self._program(version.variant.definitions)
         if version.is_sequence:
             return self._sequence(number, version, program)

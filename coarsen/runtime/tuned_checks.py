@@ -1,17 +1,30 @@
-"""The reasons for which a program can't use a tuned file, so that its kernel runs as it is written."""
+"""Checks of a tuned file for a program: what would be wrong is refused, what doesn't hold runs as it is written.
+
+A file may come from anybody. It may define what the source declares by pragmas, and nothing else; its default
+version is what the source builds by itself; sizes and choices are computed from the kernel's own arguments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyopencl
 
+from coarsen.dispatch.conditions import Condition, parse_condition
+from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument
+from coarsen.dispatch.launch_sizes import size_inputs
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.distribution import __version__
+from coarsen.errors import InvalidInputError
+from coarsen.frontend.annotations import Declaration, read_annotations
+from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.runtime.build_options import BuildOptions, device_options
+from coarsen.runtime.sizes import LaunchLimits, fits
 from coarsen.runtime.tuned_macros import options_without
+from coarsen.variant.coarsening import Level
+from coarsen.variant.variant import Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,115 @@ def problem_of_device(file: TunedFile, device: pyopencl.Device) -> Problem | Non
     if file.driver.strip() != driver:
         return Problem(f"it was tuned with the driver {file.driver}, and this is {driver}")
     return None
+
+
+def check_definitions(file: TunedFile, source: str, name: str = "the source") -> None:
+    """Check that versions define what the source declares, and that the default one is what the source builds.
+
+    Args:
+        file: of this source.
+        source: OpenCL C, as its author wrote it.
+        name: of the source in messages.
+
+    Raises:
+        InvalidInputError: a macro or a value that no pragma declares, values that a `where` rules out, or a
+            default version with other values than the source has.
+    """
+    if not any(version.variant.definitions for version in file.versions):
+        return
+    annotations = read_annotations(source, name)
+    declared = {each.name: each for each in annotations.parameters}
+    conditions = [_condition(each, annotations.parameters) for each in annotations.conditions]
+    for number, version in enumerate(file.versions):
+        values = {parameter: each.default for parameter, each in declared.items()} | dict(
+            version.variant.definitions
+        )
+        for macro, value in values.items():
+            problem = _problem_of_macro(macro, value, declared.get(macro))
+            if problem:
+                raise InvalidInputError(f"kernel {file.kernel}: version {number} of its tuned file {problem}")
+            if number == file.default and value != declared[macro].default:
+                raise InvalidInputError(
+                    f"kernel {file.kernel}: the default version of its tuned file has {macro}={value}, and the "
+                    f"source builds {macro}={declared[macro].default}: tune it again"
+                )
+        whole = {macro: int(value) for macro, value in values.items() if value.lstrip("-").isdecimal()}
+        for condition in conditions:
+            if condition.names <= whole.keys() and not condition.holds(whole):
+                raise InvalidInputError(
+                    f"kernel {file.kernel}: version {number} of its tuned file has values that the source rules "
+                    f"out: where {condition.text}"
+                )
+
+
+def _problem_of_macro(macro: str, value: str, parameter: Parameter | None) -> str:
+    if parameter is None:
+        return f"defines {macro}, which no pragma of the source declares as a parameter"
+    if value not in parameter.values:
+        return f"defines {macro} as {value}, which is none of the values that the source declares"
+    return ""
+
+
+def _condition(declared: Declaration, parameters: Sequence[Parameter]) -> Condition:
+    text = declared.text
+    for select in parameters:
+        text = select.numbered(text) if select.labels else text
+    return parse_condition(text)
+
+
+def check_arguments(file: TunedFile, own: Sequence[KernelArgument]) -> None:
+    """Compare the arguments of a tuned file with those of the kernel: by number, names and kinds.
+
+    Args:
+        file: of the kernel's source. An argument of the kind `other`, of which nothing is computed, may be any.
+        own: the kernel's arguments.
+
+    Raises:
+        InvalidInputError: the first that differs.
+    """
+    if len(file.arguments) != len(own):
+        raise InvalidInputError(
+            f"kernel {file.kernel}: it takes {len(own)} arguments, and its tuned file has {len(file.arguments)}"
+        )
+    for index, (told, argument) in enumerate(zip(file.arguments, own, strict=True)):
+        if told.name != argument.name:
+            raise InvalidInputError(
+                f"kernel {file.kernel}: its argument {index} is {argument.name}, and {told.name} in its tuned file"
+            )
+        if told.kind not in (argument.kind, ArgumentKind.OTHER):
+            raise InvalidInputError(
+                f"kernel {file.kernel}: its argument {argument.name} is of the kind {argument.kind}, and "
+                f"{told.kind} in its tuned file"
+            )
+
+
+def uses_arguments(file: TunedFile) -> bool:
+    """Return True if anything in a tuned file is computed from arguments, or passes them in another order."""
+    formulas = [formula for feature in file.features if (formula := feature.formula()) is not None]
+    names = {name for formula in formulas for name in formula.names} - set(SIZE_NAMES)
+    return bool(names or size_inputs(file) or any(version.is_sequence for version in file.versions))
+
+
+def problem_of_sizes(variant: Variant, limits: Iterable[LaunchLimits]) -> str:
+    """Say why no launch with a version's own local size can be carried out; empty where it can, or has none.
+
+    Args:
+        variant: the version's configuration.
+        limits: of the devices; one that takes it is enough.
+    """
+    local = list(variant.local_size)
+    if not local:
+        return ""
+    for entry in variant.coarsenings:
+        if entry.dimension >= len(local):
+            return f"it merges along dimension {entry.dimension}, which its local size {variant.local_size} lacks"
+        if entry.level is Level.ITEM and local[entry.dimension] > 1:
+            local[entry.dimension], rest = divmod(local[entry.dimension], entry.factor)
+            if rest or local[entry.dimension] % entry.stride:
+                return f"the {entry} doesn't divide its local size {variant.local_size}"
+    if not any(fits(tuple(local), each) for each in limits):
+        return f"a work-group of {'x'.join(map(str, local))} work-items is too large for the device"
+    return ""
 
 
 def macros_of(file: TunedFile) -> frozenset[str]:

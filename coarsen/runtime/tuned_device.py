@@ -37,9 +37,26 @@ class DeviceFacts:
     division: ExactDivision | None
     is_coarsened: bool
 
+    def holds(self, local_bytes: int) -> bool:
+        """Return True if the device has the local memory of a work-group that is passed so many bytes."""
+        return self.own_local_memory + local_bytes <= self.local_memory
+
+    def reason_against(self, whole: Sizes, local: Sizes | None, local_bytes: int) -> str:
+        """Say why `allow` is False; as this is logged once, without the numbers of one launch alone."""
+        if not self.holds(local_bytes):
+            return f"its work-groups need more local memory than the device's {self.local_memory} bytes"
+        if not has_work(whole, local):
+            return "its global and local sizes don't go together"
+        if local is not None and not fits(local, self.limits):
+            most = self.limits.max_work_group_size
+            return f"its work-groups are too large for the device, which takes {most} work-items of it"
+        if local is not None and self.required is not None and self.required[: len(local)] != local:
+            return f"its kernel requires the local size {self.required}"
+        return "its local size doesn't divide its global size"
+
     def allow(self, whole: Sizes, local: Sizes | None, local_bytes: int, any_groups: bool = False) -> bool:
         """Return True if a launch of the kernel as it is written works."""
-        if self.own_local_memory + local_bytes > self.local_memory:
+        if not self.holds(local_bytes):
             return False
         if self.required is None and local is not None and len(local) == len(whole) == 1:
             # The most common launch, without any call.

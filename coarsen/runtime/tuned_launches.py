@@ -10,6 +10,7 @@ Nothing is built here, and no buffer is read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -22,6 +23,7 @@ from coarsen.dispatch.launch_sizes import size_inputs
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.runtime.launches import added_values
 from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.sizes import MOST_WORK_ITEMS
 from coarsen.runtime.tuned_arguments import PassedValues, local_bytes, numbers_function
 from coarsen.runtime.tuned_checks import Problem
 from coarsen.runtime.tuned_decision import (
@@ -37,6 +39,10 @@ from coarsen.runtime.tuned_device import DeviceFacts
 from coarsen.runtime.tuned_tree import TreeChoice
 from coarsen.runtime.tuned_versions import AnyBuilt, BuiltSequence, BuiltVersion
 
+_OF_NO_DEVICE = "it isn't built for this device"
+_NO_SIZES = "its sizes have no value, or none that is positive, for these arguments"
+_TOO_MANY = "it has too many work-items"
+
 
 class TunedLaunches:
     """Decides for one kernel of a program.
@@ -44,6 +50,7 @@ class TunedLaunches:
     Args:
         file: of the kernel.
         versions: its versions, built; None for those that can't be used.
+        not_built: why they can't, by their numbers.
         default: what runs where the file says nothing, or what can't be launched.
         problem: why the file can't be used at all; None if it can.
         problems: by the addresses of devices: why it can't be used there.
@@ -54,6 +61,7 @@ class TunedLaunches:
         self,
         file: TunedFile,
         versions: Sequence[AnyBuilt | None],
+        not_built: Mapping[int, str],
         default: BuiltDefault,
         problem: Problem | None,
         problems: Mapping[int, Problem],
@@ -63,6 +71,7 @@ class TunedLaunches:
         self.problem = problem
         self.default = default
         self._versions = tuple(versions)
+        self._not_built = not_built
         self._problems = problems
         self.tree = TreeChoice(file, say_once)
         self._numbers = numbers_function(file.arguments, self.tree.names)
@@ -119,12 +128,14 @@ class TunedLaunches:
         version = self._versions[number]
         if isinstance(version, BuiltSequence):
             otherwise = partial(self.default.decision, passed, default)
-            found: AnyDecision | None = self._sequence(version, asked, given, sizes, otherwise)
+            found: AnyDecision | str = self._sequence(version, asked, given, sizes, otherwise)
+        elif version is None:
+            found = self._not_built.get(number, "it isn't built")
         else:
-            found = None if version is None else self._one(version, asked, given, sizes)
-        if found is not None:
+            found = self._one(version, asked, given, sizes)
+        if not isinstance(found, str):
             return found
-        return self.default.decision(passed, default, f"the version {number}, which can't be launched so")
+        return self.default.decision(passed, default, f"the version {number}, which can't be launched so: {found}")
 
     def _sequence(
         self,
@@ -133,33 +144,45 @@ class TunedLaunches:
         given: Sequence[Number | None],
         sizes: PassedSizes,
         otherwise: Callable[[str], Decision],
-    ) -> SequenceDecision | None:
-        """Return the launches of a version of several; None where one can't be made."""
+    ) -> SequenceDecision | str:
+        """Return the launches of a version of several; where one can't be made, why."""
         facts = version.facts.get(asked.device.int_ptr)
         own = None if None in given else version.sizes(*given)
-        if facts is None or own is None or max(own.scratch, default=0) > asked.device.max_mem_alloc_size:
-            return None
+        if facts is None:
+            return _OF_NO_DEVICE
+        if own is None:
+            return _NO_SIZES
+        if max(own.scratch, default=0) > asked.device.max_mem_alloc_size:
+            return "its scratch buffers are too large for the device"
         for place, each in enumerate(facts):
             whole, local, _ = own.launches[place]
             memory = _local_bytes_of(version, place, asked, own)
-            if whole is None or not each.allow(whole, local, memory, version.any_groups):
-                return None
+            if whole is None or math.prod(whole) > MOST_WORK_ITEMS:
+                return _TOO_MANY
+            if not each.allow(whole, local, memory, version.any_groups):
+                return each.reason_against(whole, local, memory)
         return SequenceDecision(version, own, sizes, otherwise)
 
     def _one(
         self, version: BuiltVersion, asked: Asked, given: Sequence[Number | None], sizes: PassedSizes
-    ) -> Decision | None:
-        """Return the way a version of one launch is launched; None where it can't be."""
+    ) -> Decision | str:
+        """Return the way a version of one launch is launched; where it can't be, why."""
         own = None if None in given else version.sizes(*given)
         facts = version.facts.get(asked.device.int_ptr)
-        if own is None or facts is None:
-            return None
+        if facts is None:
+            return _OF_NO_DEVICE
+        if own is None:
+            return _NO_SIZES
         whole, local = (own.global_size, own.local_size) if own.global_size else sizes
+        if own.global_size and math.prod(whole) > MOST_WORK_ITEMS:
+            return _TOO_MANY
         memory = NO_MEMORY
         if own.local_memory:
             memory = {index: pyopencl.LocalMemory(size) for index, size in own.local_memory.items()}
         places = asked.local_places
         bytes_of_group = local_bytes(places, asked.arguments, memory) if places else 0
+        if memory and not facts.holds(bytes_of_group):
+            return facts.reason_against(whole, local, bytes_of_group)
         known = facts.decided(whole, local, bytes_of_group) if self._has_sizes else None
         if known is not None:
             launched, divided_whole, divided_local = known
@@ -175,8 +198,8 @@ def _weighed(
     asked: Asked,
     sizes: PassedSizes,
     memory: Mapping[int, pyopencl.LocalMemory],
-) -> Decision | None:
-    """Return a launch that doesn't just divide, as for any coarsened kernel; None where it can't be made."""
+) -> Decision | str:
+    """Return a launch that doesn't just divide, as for any coarsened kernel; where it can't be made, why."""
     launch = version.launches.choose(original)
     launched = version.launches.variant_of(launch)
     if launched is not None and launched.is_conditional:
@@ -184,14 +207,18 @@ def _weighed(
     driver_sizes = launch.global_size, launch.local_size
     if launched is None:
         works = facts.allow(*driver_sizes, original.local_bytes, version.launches.plan.any_groups)
-        return Decision(version, *driver_sizes, sizes, launch, None, (), memory) if works else None
+        if not works:
+            return facts.reason_against(*driver_sizes, original.local_bytes)
+        return Decision(version, *driver_sizes, sizes, launch, None, (), memory)
     set_memory = {
         index: memory.get(index, value)
         for index, value in enumerate(asked.arguments)
         if isinstance(value, pyopencl.LocalMemory)
     }
     added = added_values(launched.added, len(asked.arguments), original.global_size, set_memory)
-    return None if added is None else Decision(version, *driver_sizes, sizes, launch, launched, added, memory)
+    if added is None:
+        return "its local memory depends on an argument that is given none"
+    return Decision(version, *driver_sizes, sizes, launch, launched, added, memory)
 
 
 def _local_bytes_of(version: BuiltSequence, place: int, asked: Asked, own: SequenceSizes) -> int:

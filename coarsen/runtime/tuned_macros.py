@@ -6,12 +6,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from coarsen.frontend.annotated_source import code_lines
+from coarsen.frontend.annotated_source import code_lines, defined_words
 from coarsen.variant.variant import Definitions
 
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*([a-z]+)\b[ \t]*([^\n]*)")
 _CONDITIONS = ("if", "ifdef", "ifndef")
 _ALONE = ("-D", "-U")
+_ASKS_WHETHER = re.compile(r"\b(?:ifn?def|defined)\b")
 
 
 class _Define(NamedTuple):
@@ -48,12 +49,17 @@ def _stands(name: str, value: str, lines: Sequence[str], options: Sequence[str])
     uses = [index for index, line in enumerate(lines) if word.search(line) and _directive(line)[0] != "pragma"]
     told = [words for macro, words in _by_macro(options) if macro == name]
     has_headers = any(_directive(line)[0] == "include" for line in lines)
+    words = defined_words(lines)
     if any(_directive(lines[index])[0] in ("define", "undef") for index in uses) or has_headers:
         define = _define(name, lines, uses)
         if define is None or (told and not define.gives_way):
             return False
-        return (_value(told[-1]) if told else define.value) == value
-    return _value(told[-1]) == value if told else not uses
+        own = _value(told[-1]) if told else define.value
+        return own == value or words.get(own or "") == value
+    if told:
+        return _value(told[-1]) == value
+    # What nothing defines is 0 in conditions, and would not compile elsewhere.
+    return not uses or (value == "0" and not any(_ASKS_WHETHER.search(lines[index]) for index in uses))
 
 
 def _define(name: str, lines: Sequence[str], uses: Sequence[int]) -> _Define | None:

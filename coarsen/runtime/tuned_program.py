@@ -8,15 +8,24 @@ from dataclasses import dataclass, field
 
 import pyopencl
 
+from coarsen.devices.discovery import common_macros_of
 from coarsen.dispatch.file_checks import check_launchable
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.errors import InvalidInputError
+from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
+from coarsen.runtime.text_cache.signature import kernel_signature
 from coarsen.runtime.tuned_building import BuildSettings, build_versions
-from coarsen.runtime.tuned_checks import Problem, problem_of_device, problem_of_program
+from coarsen.runtime.tuned_checks import (
+    Problem,
+    check_arguments,
+    check_definitions,
+    problem_of_device,
+    problem_of_program,
+    uses_arguments,
+)
 from coarsen.runtime.tuned_default import BuiltDefault
 from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.runtime.tuned_launches import TunedLaunches
@@ -59,8 +68,8 @@ def tuned_program(
         say_once: logs a warning the first time.
 
     Raises:
-        InvalidInputError: a file is of a kernel that the program doesn't have, or its versions can't stand for
-            each other.
+        InvalidInputError: a file is of a kernel that the program doesn't have, its versions can't stand for each
+            other, or it isn't a file of this source: by the macros that it defines, or by its arguments.
     """
     devices = settings.devices or settings.context.devices
     made: dict[str, TunedLaunches] = {}
@@ -90,6 +99,8 @@ def _launches(
     say_once: Callable[[object, str], None],
 ) -> TunedLaunches:
     problem = problem_of_program(file, settings.source, options, arguments)
+    if problem is None:
+        problem = _problem_of_content(file, settings, devices)
     by_device = {device.int_ptr: problem_of_device(file, device) for device in devices}
     problems: dict[int, Problem] = {address: found for address, found in by_device.items() if found is not None}
     if problem is None and len(problems) == len(by_device):
@@ -109,4 +120,28 @@ def _launches(
         say_once(("version", file.kernel, number), f"kernel {file.kernel}: version {number} isn't used: {reason}")
     built = versions[file.default]
     default = BuiltDefault(file, built if isinstance(built, BuiltVersion) else None, is_own, problem, say_once)
-    return TunedLaunches(file, versions, default, problem, problems, say_once)
+    return TunedLaunches(file, versions, not_built, default, problem, problems, say_once)
+
+
+def _problem_of_content(
+    file: TunedFile, settings: BuildSettings, devices: Sequence[pyopencl.Device]
+) -> Problem | None:
+    """Check what a file for the program's own source defines and computes from.
+
+    Returns:
+        Why it can't be checked; None where all is well.
+
+    Raises:
+        InvalidInputError: something of it isn't the source's.
+    """
+    check_definitions(file, settings.source)
+    if not uses_arguments(file):
+        return None
+    try:
+        own = kernel_signature(
+            settings.source, file.kernel, settings.options, common_macros_of(devices), settings.cache_dir
+        )
+    except CoarsenError as error:
+        return Problem(f"its arguments can't be compared with the kernel's: {' '.join(str(error).split())[:300]}")
+    check_arguments(file, own)
+    return None

@@ -40,6 +40,8 @@ class VariantChoice:
     """Chooses among the variants of the kernel `name` by `transforms` (None: the program's) and for `arrays`.
 
     `original` is a kernel object of the uncoarsened kernel; `has_required` says that it demands its local size.
+    Where the choice `is_exact`, no smaller factor takes the place of what is asked for; `guards` says whether the
+    guarded variant may.
     """
 
     name: str
@@ -49,6 +51,8 @@ class VariantChoice:
     has_required: bool
     transforms: Transforms | None = None
     arrays: tuple[ArrayPlan, ...] = ()
+    is_exact: bool = False
+    guards: bool = True
 
     def best(self, launch: OriginalLaunch, asked: Configuration) -> DividedLaunch:
         """Return how a launch is carried out that is to be coarsened so, and why; raises DeviceError."""
@@ -77,9 +81,12 @@ class VariantChoice:
         sizes = launch.global_size, launch.local_size
         divided = divide_launch(*sizes, wanted, limits, launch.local_size is None and self._groups_matter(wanted))
         if divided.coarsenings != wanted:
-            guarded = self._guarded(launch, wanted)
+            guarded = self._guarded(launch, wanted) if self.guards else None
             if guarded is not None:
                 yield guarded
+            if self.is_exact:
+                yield replace(divided, global_size=sizes[0], local_size=sizes[1], coarsenings=())
+                return
         yield divided
 
     def _guarded(self, launch: OriginalLaunch, wanted: Configuration) -> DividedLaunch | None:

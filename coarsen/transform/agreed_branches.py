@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region, outermost_regions
 from coarsen.ir.kernel import Instruction
@@ -56,6 +56,27 @@ def check_barriers(divergence: Divergence, region: Region, branches: Iterable[st
 def has_barrier(divergence: Divergence, region: Region) -> bool:
     """Return True if a barrier stands in a region, or another call that the whole group must reach."""
     return any(is_barrier(i) for block in region.blocks for i in divergence.kernel.block[block].instructions)
+
+
+def is_behind_barrier(divergence: Divergence, block: str) -> bool:
+    """Return True if a block ends after a barrier, and one condition decides whether both are reached.
+
+    There PoCL (3.1) lets all work-items of a group take the way of the first one, if that has a loop below two
+    conditions, as a slow path with a loop is: `if (group < n) { …; barrier(…); if (!all) if (any) for (…) … }`.
+    """
+    flow, kernel = divergence.control_flow, divergence.kernel
+    deciding = flow.controlling(block)
+    for each in kernel.blocks:
+        if any(map(is_barrier, each.instructions)) and flow.place[each.name] <= flow.place[block]:
+            around = flow.loops_around(each.name)
+            shared = deciding & flow.controlling(each.name)
+            if any(not any(_leaves(flow, branch, loop) for loop in around) for branch in shared):
+                return True
+    return False
+
+
+def _leaves(flow: ControlFlow, branch: str, loop: Loop) -> bool:
+    return branch in loop.blocks and not loop.blocks.issuperset(flow.successors(branch))
 
 
 def has_loop(divergence: Divergence, region: Region) -> bool:

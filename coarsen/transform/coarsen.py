@@ -2,7 +2,7 @@
 
     legality ─▶ divergence ─▶ regions ─▶ ids rewritten, body replicated ─▶ parsed, verified, normal form
 
-Refuses when `analysis/legality.py` or `analysis/regions.py` do; nothing is written then.
+Refuses when `analysis/legality.py`, `analysis/waits` or `analysis/regions.py` do; nothing is written then.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
+from coarsen.analysis.waits.refusal import check_waits
 from coarsen.ir.graph.copying import copy_around
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
@@ -48,7 +49,13 @@ def analyse(kernel: Kernel, dimension: int, level: Level = Level.ITEM) -> Analys
     """Check legality and analyse divergence along a dimension. Raises RefusalError."""
     control_flow = ControlFlow(kernel)
     check_legality(kernel, control_flow)
+    return analysed_along(kernel, control_flow, dimension, level)
+
+
+def analysed_along(kernel: Kernel, control_flow: ControlFlow, dimension: int, level: Level) -> Analysed:
+    """Analyse the divergence of a kernel that is legal along any dimension. Raises RefusalError."""
     divergence = Divergence(kernel, dimension, control_flow, merges_groups=level is Level.GROUP)
+    check_waits(divergence)
     return Analysed(kernel, divergence, divergent_regions(divergence))
 
 

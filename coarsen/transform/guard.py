@@ -14,14 +14,16 @@ The guard of work-items parts those of one work-group, and lets the launch choos
 dimension; what the kernel demands of it (`reqd_work_group_size`) is dropped. The guard of work-groups is the same
 for all of a group, so barriers may stand inside; `get_num_groups` becomes the quotient.
 
-The guard of work-items refuses (`needs-whole-groups`) when the kernel has a barrier or local memory, or asks for
-anything of its work-groups along the dimension (`analysis/whole_groups.py`).
+The guard of work-items refuses (`needs-whole-groups`) when the kernel has local memory or a barrier that orders
+something, or asks for anything of its work-groups along the dimension (`analysis/whole_groups.py`). Other barriers
+are left out: not all work-items of a group would come to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from coarsen.analysis.idle_barriers import idle_barriers
 from coarsen.analysis.whole_groups import check_any_groups
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.display_name import Derivation
@@ -33,6 +35,7 @@ from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.kernel import AddedArgument, Kernel, ValueKind
+from coarsen.ir.kernel import Instruction as KernelInstruction
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
 from coarsen.transform.names import NameSupply, derived, like, own
@@ -69,6 +72,8 @@ def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
     argument = global_size_argument(dimension, NameSupply(kernel))
     module = kernel.editable_graph()
     function = module.function(kernel.name)
+    if level is Level.ITEM:
+        _erase(function, kernel, idle_barriers(kernel))
     (size,) = add_arguments(module, function, [argument])
     if level is Level.ITEM:
         function.detach(REQUIRED)
@@ -79,6 +84,15 @@ def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
     guard.queries.declare()
     make_names_unique(function, (*taken, *module.structures))
     return module
+
+
+def _erase(function: Function, kernel: Kernel, erased: Sequence[KernelInstruction]) -> None:
+    """Leave out, in a copy of a kernel's function, instructions without a result."""
+    identities = set(map(id, erased))
+    for copied, block in zip(function.blocks, kernel.blocks, strict=True):
+        for copy, instruction in zip(list(copied.instructions), block.instructions, strict=True):
+            if id(instruction) in identities:
+                copy.erase()
 
 
 class _Guard:

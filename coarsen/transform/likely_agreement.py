@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from coarsen.analysis.divergence import Divergence
-from coarsen.ir.details import predicate
+from coarsen.analysis.one_position import difference_of, is_id
 from coarsen.ir.kernel import Instruction, Value, ValueKind
-from coarsen.ir.opencl.queries import SIZES_IN_ITEMS, query_of
 
 _KEEPS_ORDER = frozenset({"add", "sub", "mul", "shl", "trunc", "zext", "sext", "sitofp", "uitofp", "freeze"})
-_SHIFTS = frozenset({"add", "sub", "trunc", "zext", "sext"})
 _COMBINES = frozenset({"and", "or", "xor", "select", "freeze"})
 _FOLDS = frozenset({"udiv", "sdiv", "urem", "srem", "lshr", "ashr", "and"})
 # Below this many neighbours between two borders (`x % 8`, `x & 15`) too many replicas stand on both sides of one.
@@ -51,7 +49,7 @@ def _is_all_followed(
     seen: set[str] = set()
     pending = list(values)
     while pending:
-        instruction = _definition(divergence, pending.pop())
+        instruction = difference_of(divergence, pending.pop())
         if instruction is None or instruction.name in seen:
             continue
         seen.add(instruction.name)
@@ -62,39 +60,13 @@ def _is_all_followed(
     return True
 
 
-def side_of_one(divergence: Divergence, branch: str) -> str | None:
-    """Return the side of a branch that one replica takes at most, as it asks for one position; or None."""
-    terminator = divergence.kernel.block[branch].terminator
-    condition = _definition(divergence, terminator.arguments[0])
-    if condition is None or condition.opcode != "icmp" or predicate(condition) not in ("eq", "ne"):
-        return None
-    differing = [operand for operand in condition.operands if _definition(divergence, operand) is not None]
-    if len(differing) != 1 or not _is_shifted_id(divergence, differing[0]):
-        return None
-    return terminator.targets[0 if predicate(condition) == "eq" else 1]
-
-
-def _is_shifted_id(divergence: Divergence, value: Value) -> bool:
-    """Return True if a value is an id, at most shifted by something that the replicas share."""
-    instruction = _definition(divergence, value)
-    while instruction is not None and instruction.opcode in _SHIFTS:
-        differing = [operand for operand in instruction.operands if _definition(divergence, operand) is not None]
-        instruction = _definition(divergence, differing[0]) if len(differing) == 1 else None
-    return instruction is not None and instruction.opcode == "call" and _is_id(instruction)
-
-
-def _is_id(call: Instruction) -> bool:
-    query = query_of(call)
-    return query is not None and query not in SIZES_IN_ITEMS
-
-
 def _positions_in(divergence: Divergence, instruction: Instruction) -> Iterable[Value] | None:
     """The positions that an instruction's result depends on, if it grows evenly with them; else None.
 
     Even but for places that are far apart, that is. An id has none; a loop's counter, a phi, is one of its own.
     """
     if instruction.opcode == "call":
-        return () if _is_id(instruction) else None
+        return () if is_id(instruction) else None
     if instruction.opcode in _FOLDS:
         return instruction.operands[:1] if _is_far_apart(divergence, instruction) else None
     return instruction.operands if instruction.opcode == "phi" or instruction.opcode in _KEEPS_ORDER else None
@@ -107,13 +79,8 @@ def _is_far_apart(divergence: Divergence, instruction: Instruction) -> bool:
     """
     by = instruction.operands[1]
     if by.kind is not ValueKind.CONSTANT:
-        return _definition(divergence, by) is None
+        return difference_of(divergence, by) is None
     if not by.text.isdigit():
         return False
     distance = 1 << int(by.text) if instruction.opcode in ("lshr", "ashr") else int(by.text)
     return distance >= _FAR_APART
-
-
-def _definition(divergence: Divergence, value: Value) -> Instruction | None:
-    """The instruction that computes a value which differs between replicas; None for one that they share."""
-    return divergence.kernel.definition[value.text] if value.text in divergence.values and value.is_local else None

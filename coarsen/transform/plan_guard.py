@@ -12,6 +12,7 @@ instructions: a third slower with fast paths on two CPU runtimes).
 from __future__ import annotations
 
 from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.one_position import side_of_one
 from coarsen.analysis.regions import Region
 from coarsen.transform.agreed_branches import (
     AgreedBranches,
@@ -22,17 +23,19 @@ from coarsen.transform.agreed_branches import (
     has_barrier,
     has_loop,
     inner_branches,
+    is_behind_barrier,
     is_repeatable_before,
 )
 from coarsen.transform.alone import Entry
-from coarsen.transform.likely_agreement import is_agreement_likely, side_of_one
-from coarsen.variant.transforms import Use
+from coarsen.transform.likely_agreement import is_agreement_likely
+from coarsen.variant.transforms import DeviceKind, Transforms, Use
 
 _SHORT = 20
 
 
-def guard_branches(divergence: Divergence, region: Region, use: Use) -> AgreedBranches:
+def guard_branches(divergence: Divergence, region: Region, transforms: Transforms) -> AgreedBranches:
     """Return the branches of a region that gets a fast path. Raises NotTogether."""
+    use = transforms.fast_path
     if use is Use.NEVER:
         raise NotTogether("turned-off", "the fast path is turned off")
     head = region.head
@@ -40,6 +43,12 @@ def guard_branches(divergence: Divergence, region: Region, use: Use) -> AgreedBr
         raise NotTogether("unstructured", "the region starts before its divergent branch")
     check_results(divergence, region)
     check_barriers(divergence, region, [head])
+    if (
+        transforms.device_kind is not DeviceKind.GPU
+        and has_loop(divergence, region)
+        and is_behind_barrier(divergence, head)
+    ):
+        raise NotTogether("behind-barrier", "PoCL would send all work-items of a group the way of the first one")
     if use is Use.AUTO and not is_agreement_likely(divergence, head):
         raise NotTogether("agreement-unknown", "the condition depends on data: nothing says that work-items agree")
     if use is Use.AUTO and _is_for_one(divergence, region):

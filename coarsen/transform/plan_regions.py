@@ -34,7 +34,7 @@ def _planned(divergence: Divergence, region: Region, transforms: Transforms) -> 
         if loop_of_region(divergence.control_flow, region) is not None:
             treatment, agreed = Treatment.LOCK_STEP, loop_branches(divergence, region, transforms)
         else:
-            treatment, agreed = Treatment.FAST_PATH, guard_branches(divergence, region, transforms.fast_path)
+            treatment, agreed = Treatment.FAST_PATH, guard_branches(divergence, region, transforms)
         inner = nested_regions(divergence, region, agreed)
     except NotTogether as error:
         return PlannedRegion(region, Treatment.COPIES, Entry(region.head), error.reason)

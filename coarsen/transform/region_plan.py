@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
+from coarsen.errors import SourcePosition
 from coarsen.transform.alone import Entry
 from coarsen.variant.transforms import Transforms
+
+_SHORT = 30
 
 
 class Treatment(enum.StrEnum):
@@ -90,3 +93,14 @@ class RegionPlan:
         """Yield every region, outer before inner."""
         for region in self.regions:
             yield from region.all()
+
+    def short_loops_in_lock_step(self) -> Iterator[SourcePosition | None]:
+        """Yield where each short loop in lock-step stands: Intel's CPU compiler gets some of these wrong."""
+        blocks = self.divergence.kernel.block
+        for planned in self.all():
+            length = sum(len(blocks[name].instructions) for name in planned.region.blocks)
+            if planned.treatment is Treatment.LOCK_STEP and length < _SHORT:
+                places = (
+                    i.position for name in sorted(planned.branches) for i in reversed(blocks[name].instructions)
+                )
+                yield next((place for place in places if place is not None), None)

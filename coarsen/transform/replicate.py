@@ -28,12 +28,14 @@ Refuses nothing itself: `coarsen.py` has checked legality before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica, same_origin
+from coarsen.transform.agreed_branches import is_behind_barrier
 from coarsen.transform.agreement import AgreementTest
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.meetings import Meet, Meetings
@@ -78,6 +80,7 @@ class Replicator:
         made = ReplicaCopies(template, plan.divergence, self._copied, ids, supply, own_memory)
         self._copies, self._shared, self._values = made.copies, made.shared, made.values
         own = frozenset[Named]().union(*own_memory)
+        self._is_for_any_device = plan.transforms.device_kind is DeviceKind.ANY
         around = Surroundings(
             divergence=plan.divergence,
             template=template,
@@ -117,6 +120,8 @@ class Replicator:
         """The copies of a region, or its slow path, which has copies of its own."""
         region, meet = planned.region, self._meet[planned.region.head]
         if planned.treatment is not Treatment.COPIES:
+            if self._is_for_any_device and is_behind_barrier(around.divergence, region.head):
+                around = replace(around, keeps_loops_out=True)
             return slow_path(region, planned.entry, around, meet)
         head = self._shared.block(self._template.block[region.head])
         return CopiesInSequence(around, region, planned.entry, self._values, head, meet, for_replica)

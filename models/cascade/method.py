@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.models.cascade.model import CascadeModel
+from coarsen.models.cascade.network_training import Progress, unobserved
 from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings
 from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascades
 from coarsen.models.evaluation.method import Choice, Fit
@@ -25,11 +26,15 @@ class Cascade:
     Args:
         settings: of its networks, features and components.
         name: what the evaluation calls it.
+        progress: told how far the training of all networks is.
     """
 
-    def __init__(self, settings: CascadeSettings = PUBLISHED, name: str = "cascade") -> None:
+    def __init__(
+        self, settings: CascadeSettings = PUBLISHED, name: str = "cascade", progress: Progress = unobserved
+    ) -> None:
         self._settings = settings
         self._name = name
+        self._progress = progress
 
     @property
     def name(self) -> str:
@@ -46,7 +51,7 @@ class Cascade:
         wanted = [
             Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
         ]
-        models = iter(fit_cascades(wanted, self._settings))
+        models = iter(fit_cascades(wanted, self._settings, self._progress))
         return [CascadePredictor({place: next(models) for place in group}) for group in groups]
 
 

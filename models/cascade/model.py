@@ -42,7 +42,7 @@ class Step:
         factor: at which the cascade asks whether to coarsen further.
         probability: that the double of it is faster.
         coarsen_further: the answer.
-        examples: how many training examples the answer was learned from.
+        examples: how many samples the answer was learned from: a training kernel gives one at each factor.
         contributions: of the features, from the strongest on; none where the answer is constant.
     """
 

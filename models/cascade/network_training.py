@@ -13,7 +13,7 @@ a fixed number of iterations, one thread, and weights rounded to the grid of `ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -23,6 +23,13 @@ import torch
 from coarsen.models.cascade.network import Network
 from coarsen.models.cascade.rounding import on_grid
 from coarsen.models.cascade.step_inputs import Array
+
+# Called with the iterations done and their total.
+Progress = Callable[[int, int], None]
+
+
+def unobserved(_done: int, _total: int) -> None:
+    """Do nothing: the progress of a training that nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,10 @@ class _Batch:
     weights: torch.Tensor
 
 
-def train_networks(problems: Sequence[Problem], settings: NetworkSettings | None = None) -> tuple[Network, ...]:
-    """Train one network per problem."""
+def train_networks(
+    problems: Sequence[Problem], settings: NetworkSettings | None = None, progress: Progress = unobserved
+) -> tuple[Network, ...]:
+    """Train one network per problem; `progress` is told after each iteration of all."""
     if not problems:
         return ()
     settings = settings or NetworkSettings()
@@ -62,11 +71,12 @@ def train_networks(problems: Sequence[Problem], settings: NetworkSettings | None
         batch = _padded(problems)
         parameters = _initial(problems, batch.inputs.shape[2], settings)
         optimiser = torch.optim.Adam(parameters, lr=settings.learning_rate)
-        for _ in range(settings.iterations):
+        for done in range(settings.iterations):
             optimiser.zero_grad()
             loss = _loss(batch, parameters, settings)
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
+            progress(done + 1, settings.iterations)
     arrays = [on_grid(parameter.detach().numpy()) for parameter in parameters]
     return tuple(_network(arrays, index, problem) for index, problem in enumerate(problems))
 

@@ -16,7 +16,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coarsen.models.cascade.network_training import NetworkSettings, Problem, train_networks
+from coarsen.models.cascade.network_training import (
+    NetworkSettings,
+    Problem,
+    Progress,
+    train_networks,
+    unobserved,
+)
 from coarsen.models.cascade.step_inputs import Array
 from coarsen.models.cascade.varimax_components import VarimaxComponents
 
@@ -93,8 +99,12 @@ class StepFit:
     answers: ArrayLike
 
 
-def fit_together(fits: Sequence[StepFit]) -> None:
+def fit_together(fits: Sequence[StepFit], progress: Progress = unobserved) -> None:
     """Fit classifiers, each as its `fit` does; all networks are trained as one batch, which is much faster.
+
+    Args:
+        fits: the classifiers, each with what it learns from.
+        progress: told how far the training is.
 
     Raises:
         ValueError: see `CascadeStepClassifier.fit`; the classifiers' networks differ in more than their seeds.
@@ -105,7 +115,7 @@ def fit_together(fits: Sequence[StepFit]) -> None:
     if len(settings) > 1:
         raise ValueError("classifiers that are fitted together need the same settings")
     problems = [_problem(fit) for fit in fits]
-    for fit, network in zip(fits, train_networks(problems, settings.pop()), strict=True):
+    for fit, network in zip(fits, train_networks(problems, settings.pop(), progress), strict=True):
         fit.classifier.network_ = network
 
 

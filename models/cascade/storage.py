@@ -18,10 +18,13 @@ from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS
 from coarsen.models.launch.files import NAME as LAUNCH
 from coarsen.models.model_files import (
     DEFAULT,
+    LARGEST,
+    SMALLEST,
     Card,
     Tensors,
     check_features,
     check_format,
+    check_range,
     check_transforms,
     model_names,
     read_card,
@@ -68,7 +71,7 @@ def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:
         steps = _steps(card["steps"], tensors, projection.weights.shape[1], settings.networks)
         kernels = {str(identity): str(kernel) for kernel, identity in card["data"]["identities"].items()}
         return CascadeModel(str(card["name"]), int(card["dimension"]), projection, steps, card, settings, kernels)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(f"the model '{name}' is damaged: {error}") from None
 
 
@@ -143,5 +146,6 @@ def _step(card: Mapping[str, Any], tensors: Tensors, components: int, networks: 
 
 def _check_shapes(whose: str, part: Tensors, shapes: Mapping[str, tuple[int, ...]]) -> None:
     for what, shape in shapes.items():
-        if part[what].shape != shape or part[what].dtype != np.float64 or not np.isfinite(part[what]).all():
-            raise ValueError(f"'{what}' of {whose} is not what it should be")
+        if part[what].shape != shape or part[what].dtype != np.float64:
+            raise ValueError(f"'{what}' of {whose} is of another shape or type")
+        check_range(f"'{what}' of {whose}", part[what], SMALLEST if what == "scale" else -LARGEST, LARGEST)

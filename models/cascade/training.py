@@ -18,6 +18,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.calibration_set import refuse_calibration
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.network import StepModel
+from coarsen.models.cascade.network_training import Progress, unobserved
 from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings, Networks
 from coarsen.models.cascade.step_classifier import CascadeStepClassifier, StepFit, fit_together
 from coarsen.models.cascade.step_inputs import STEP_FACTORS
@@ -40,18 +41,26 @@ class _Known:
     samples: tuple[StepSamples, ...]
 
 
-def fit_cascade(examples: Sequence[Example], seed: int, settings: CascadeSettings = PUBLISHED) -> CascadeModel:
+def fit_cascade(
+    examples: Sequence[Example],
+    seed: int,
+    settings: CascadeSettings = PUBLISHED,
+    progress: Progress = unobserved,
+) -> CascadeModel:
     """Fit one cascade; see `fit_cascades`."""
-    return fit_cascades([Fit(tuple(examples), seed)], settings)[0]
+    return fit_cascades([Fit(tuple(examples), seed)], settings, progress)[0]
 
 
-def fit_cascades(fits: Sequence[Fit], settings: CascadeSettings = PUBLISHED) -> list[CascadeModel]:
+def fit_cascades(
+    fits: Sequence[Fit], settings: CascadeSettings = PUBLISHED, progress: Progress = unobserved
+) -> list[CascadeModel]:
     """Fit one cascade for each of several sets of examples; all networks are trained as one batch.
 
     Args:
         fits: each with the examples of one device along one dimension, at least two, and the seed of the networks'
             first weights.
         settings: of all of them.
+        progress: told how far the training is.
 
     Raises:
         InvalidInputError: examples of several devices or dimensions, fewer than two, or one of the second judge.
@@ -63,7 +72,7 @@ def fit_cascades(fits: Sequence[Fit], settings: CascadeSettings = PUBLISHED) -> 
         [_step_fit(samples, each.components, fit.seed) for samples in each.samples]
         for fit, each in zip(fits, known, strict=True)
     ]
-    fit_together([fit for cascade in networks for fit in cascade if fit is not None])
+    fit_together([fit for cascade in networks for fit in cascade if fit is not None], progress)
     return [_model(each, cascade, settings) for each, cascade in zip(known, networks, strict=True)]
 
 

@@ -8,10 +8,8 @@ the rest         as it is
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +25,16 @@ from coarsen.models.default.model import NAME, DefaultModel
 from coarsen.models.default.novelty import Neighbourhood
 from coarsen.models.default.step_errors import LEVELS, StepErrors
 from coarsen.models.model_files import (
+    LARGEST,
+    LARGEST_LOGARITHM,
+    SMALLEST,
     Card,
     Tensors,
     check_features,
     check_format,
+    check_range,
     check_transforms,
+    checked_tensor,
     read_card,
     read_tensors,
     write_model,
@@ -40,8 +43,9 @@ from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
 SHIPPED = Path(__file__).parent / "data"
 _STORED_LEAF = 255
-# Of numbers that must be above 0.
-_SMALLEST = sys.float_info.min
+# Of variances, which are small themselves, to others.
+_LARGEST_RATIO = 1e12
+_ROUNDING = 1e-6
 _ERROR_ARRAYS = tuple(field.name for field in fields(ErrorModel) if field.name not in ("ratio", "scales"))
 _POINT_ARRAYS = ("points", "mean", "scale")
 
@@ -72,7 +76,7 @@ def load_default(folder: Path = SHIPPED) -> DefaultModel:
     tensors = read_tensors(NAME, folder, card)
     try:
         return _model(card, tensors)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(f"the model '{NAME}' is damaged: {error}") from None
 
 
@@ -110,7 +114,7 @@ def _model(card: Card, tensors: Tensors) -> DefaultModel:
         errors=_errors(card["error_model"], tensors),
         steps=_steps(card["error_model"], tensors),
         neighbourhood=_neighbourhood(card["neighbourhood"], tensors),
-        medians=_checked(tensors, "medians", (len(COARSENED), len(INPUT_NAMES)), np.float32),
+        medians=checked_tensor(tensors, "medians", (len(COARSENED), len(INPUT_NAMES)), np.float32),
         adjustments={
             str(device): Adjustment(_number(numbers["scale"], 0.0), _number(numbers["slope"]))
             for device, numbers in card["adjustments"].items()
@@ -127,25 +131,42 @@ def _forest(trees: int, tensors: Tensors) -> FlatForest:
     wide[wide == _STORED_LEAF] = LEAF
     forest = FlatForest(trees, wide, number.astype(np.float32))
     forest.check(len(INPUT_NAMES))
+    check_range("'forest.number'", forest.number[wide == LEAF], -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
     return forest
 
 
 def _errors(card: Card, tensors: Tensors) -> ErrorModel:
     factors, by_kind = len(COARSENED), card["kind_scales"]
-    shapes = {"variance": (factors,), "correlation": (factors, factors), "interval": (2,)}
+    variance = checked_tensor(tensors, "errors.variance", (factors,), np.float64, SMALLEST)
+    interval = checked_tensor(tensors, "errors.interval", (2,), np.float64)
+    correlation = checked_tensor(tensors, "errors.correlation", (factors, factors), np.float64)
+    if interval[0] > interval[1] or not _is_correlation(correlation):
+        raise ValueError("its errors have an interval that falls, or a correlation that is none")
     return ErrorModel(
-        ratio=_number(card["ratio"], 0.0),
+        ratio=_number(card["ratio"], 0.0, _LARGEST_RATIO),
         scales=DeviceScales(
-            devices={str(name): _number(scale, _SMALLEST) for name, scale in card["device_scales"].items()},
-            kinds={kind: _number(by_kind[kind], _SMALLEST) for kind in KINDS if kind in by_kind},
+            devices={str(name): _number(scale, SMALLEST) for name, scale in card["device_scales"].items()},
+            kinds={kind: _number(by_kind[kind], SMALLEST) for kind in KINDS if kind in by_kind},
         ),
-        **{name: _checked(tensors, f"errors.{name}", shapes[name], np.float64) for name in _ERROR_ARRAYS},
+        variance=variance,
+        correlation=correlation,
+        interval=interval,
     )
 
 
+def _is_correlation(matrix: NDArray[np.float64]) -> bool:
+    """Return True if a matrix is symmetric, with ones on its diagonal and no negative eigenvalue."""
+    is_close = np.allclose(matrix, matrix.T, atol=_ROUNDING) and np.allclose(
+        np.diagonal(matrix), 1, atol=_ROUNDING
+    )
+    return is_close and bool(np.linalg.eigvalsh(matrix).min() >= -_ROUNDING)
+
+
 def _steps(card: Card, tensors: Tensors) -> StepErrors:
-    quantiles = _checked(tensors, "steps.quantiles", (LEVELS,), np.float64)
-    return StepErrors(quantiles, _number(card["sharpness"], _SMALLEST))
+    quantiles = checked_tensor(tensors, "steps.quantiles", (LEVELS,), np.float64)
+    if (np.diff(quantiles) < 0).any():
+        raise ValueError("its errors of steps have quantiles that fall")
+    return StepErrors(quantiles, _number(card["sharpness"], SMALLEST))
 
 
 def _neighbourhood(card: Card, tensors: Tensors) -> Neighbourhood:
@@ -153,23 +174,16 @@ def _neighbourhood(card: Card, tensors: Tensors) -> Neighbourhood:
     limit = card["limit"]
     return Neighbourhood(
         kernels=kernels,
-        points=_checked(tensors, "neighbourhood.points", (len(kernels), inputs), np.float32),
-        mean=_checked(tensors, "neighbourhood.mean", (inputs,), np.float64),
-        scale=_checked(tensors, "neighbourhood.scale", (inputs,), np.float64),
-        limit=math.inf if limit == "Infinity" else _number(limit, 0.0),
+        points=checked_tensor(tensors, "neighbourhood.points", (len(kernels), inputs), np.float32),
+        mean=checked_tensor(tensors, "neighbourhood.mean", (inputs,), np.float64),
+        scale=checked_tensor(tensors, "neighbourhood.scale", (inputs,), np.float64, SMALLEST),
+        limit=math.inf if limit == "Infinity" else _number(limit, 0.0, math.inf),
     )
 
 
-def _number(written: float, least: float = -math.inf) -> float:
-    """A number of the card; one that is not finite, or smaller than the least that it can be, is refused."""
+def _number(written: float, least: float = -LARGEST, most: float = LARGEST) -> float:
+    """A number of the card; one that is not in its range is refused."""
     number = float(written)
-    if not (math.isfinite(number) and number >= least):
+    if not least <= number <= most:
         raise ValueError(f"its card says {number} where that can't be")
     return number
-
-
-def _checked(tensors: Tensors, name: str, shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
-    array = tensors[name]
-    if array.shape != shape or array.dtype != kind or not np.isfinite(array).all() or not array.size:
-        raise ValueError(f"'{name}' is not what it should be")
-    return array

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.analytic.method import analytic
@@ -12,6 +13,9 @@ from coarsen.models.cascade.settings import VARIANTS, CascadeSettings
 from coarsen.models.evaluation.method import Method
 from coarsen.models.evaluation.simple_methods import Never, Unique
 from coarsen.near_names import did_you_mean
+
+if TYPE_CHECKING:
+    from coarsen.models.cascade.network_training import Progress
 
 
 @dataclass(frozen=True)
@@ -36,14 +40,16 @@ class Entrant:
     reads_work: bool = False
 
 
-def cascade_entrant(name: str, settings: CascadeSettings, description: str) -> Entrant:
-    """Return a cascade with these settings as an entrant."""
+def cascade_entrant(
+    name: str, settings: CascadeSettings, description: str, progress: Progress | None = None
+) -> Entrant:
+    """Return a cascade with these settings as an entrant; `progress` is told how far its training is."""
 
     def make() -> Method:
         # Imported late: it loads PyTorch.
         from coarsen.models.cascade.method import Cascade
 
-        return Cascade(settings, name)
+        return Cascade(settings, name) if progress is None else Cascade(settings, name, progress)
 
     return Entrant(name, description, make, is_random=True)
 

@@ -4,7 +4,7 @@
 
 The launch of the largest U is taken if it is an uncoarsened one, or beats the best of those by the margin and the
 kernel is not too unlike all that the model learned from. Otherwise the uncoarsened launch of the largest U: no
-launch is safe, the own one neither.
+launch is safe, the own one neither. A launch that is expected to be slower than the own one is not considered.
 """
 
 from __future__ import annotations
@@ -61,7 +61,13 @@ def utilities(samples: Array, aversion: float) -> Array:
     return np.asarray(samples.mean(axis=1) - aversion * np.maximum(0.0, -samples).mean(axis=1))
 
 
-def decide(samples: Array, is_coarsened: NDArray[np.bool_], distance: float, rule: Rule) -> Decision:
+def decide(
+    samples: Array,
+    is_coarsened: NDArray[np.bool_],
+    distance: float,
+    rule: Rule,
+    allowed: NDArray[np.bool_] | None = None,
+) -> Decision:
     """Choose a launch.
 
     Args:
@@ -69,12 +75,14 @@ def decide(samples: Array, is_coarsened: NDArray[np.bool_], distance: float, rul
         is_coarsened: (n,); at least one launch is not.
         distance: of the kernel to the nearest training kernel.
         rule: by which is chosen.
+        allowed: the launches that may be chosen, (n,), at least one of them uncoarsened; None for all.
     """
     worth = utilities(samples, rule.aversion)
-    fallback = _largest(worth, ~is_coarsened)
-    if not is_coarsened.any():
+    considered = np.ones_like(is_coarsened) if allowed is None else allowed
+    fallback = _largest(worth, ~is_coarsened & considered)
+    if not (is_coarsened & considered).any():
         return Decision(fallback, fallback, worth, False)
-    best = _largest(worth, is_coarsened)
+    best = _largest(worth, is_coarsened & considered)
     pays = bool(worth[best] > worth[fallback] + rule.margin)
     abstains = pays and distance > rule.limit
     return Decision(best if pays and not abstains else fallback, fallback, worth, abstains)

@@ -56,6 +56,21 @@ class Expected:
     deviation: float
 
 
+@dataclass(frozen=True)
+class KnownPrior:
+    """The expectations of a list of variants, as a model predicted them."""
+
+    expected: Mapping[Variant, Expected]
+
+    def __call__(self, variant: Variant) -> float:
+        """Return the expected logarithm of a variant's time over that of the launch as it is."""
+        return self.expected[variant].mean
+
+    def deviation(self, variant: Variant) -> float:
+        """Return the standard deviation of that logarithm."""
+        return self.expected[variant].deviation
+
+
 class Belief:
     """The expectation of each of some variants, given what was measured of some of them.
 

@@ -92,8 +92,9 @@ class LaunchModel:
         )
 
     def decide(self, expected: Expected, inputs: LaunchInputs, risk: Risk) -> Decision:
-        """Choose one of the launches."""
-        return decide(expected.over_best, inputs.is_coarsened, expected.distance, self.rules[risk])
+        """Choose one of the launches; none that is expected to be slower than the launch as it is."""
+        no_loss = expected.over_own.mean(axis=1) >= 0
+        return decide(expected.over_best, inputs.is_coarsened, expected.distance, self.rules[risk], no_loss)
 
     def influences(self, inputs: LaunchInputs, launch: int, count: int = 3) -> tuple[Influence, ...]:
         """Return the inputs that moved the prediction of a launch most: of a coarsened one, its coarsening's."""

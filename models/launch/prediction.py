@@ -42,7 +42,7 @@ class ExpectedLaunch:
         variant: its coarsenings, transforms and local size before coarsening.
         multiple_of: what the global size must be a multiple of; empty where that is so.
         over_best: its speed-up over the best uncoarsened local size.
-        over_own: its speed-up over the launch as it is.
+        over_own: its speed-up over the launch as it is; `deviation` is the standard deviation of its logarithm.
         chance: the probability that it is faster than every uncoarsened local size.
         utility: what the decision compares.
     """
@@ -53,6 +53,7 @@ class ExpectedLaunch:
     over_own: Ratio
     chance: float
     utility: float
+    deviation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ def expected_launches(
             over_own=Ratio.of(expected.over_own[place]),
             chance=float((expected.over_best[place] > 0).mean()),
             utility=float(decision.utilities[place]),
+            deviation=float(expected.over_own[place].std()),
         )
         for place, candidate in enumerate(candidates)
     )

@@ -19,7 +19,19 @@ from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS, P
 from coarsen.models.launch.model import LaunchModel, Medians
 from coarsen.models.launch.novelty import Neighbourhood
 from coarsen.models.launch.parts import Parts
-from coarsen.models.model_files import Card, Tensors, check_format, read_card, read_tensors, write_model
+from coarsen.models.model_files import (
+    LARGEST,
+    LARGEST_LOGARITHM,
+    SMALLEST,
+    Card,
+    Tensors,
+    check_format,
+    check_range,
+    checked_tensor,
+    read_card,
+    read_tensors,
+    write_model,
+)
 from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
 _STORED_LEAF = 255
@@ -51,7 +63,7 @@ def load_launch(folder: Path = SHIPPED) -> LaunchModel:
     tensors = read_tensors(NAME, folder, card)
     try:
         return _model(card, tensors)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(f"the model '{NAME}' is damaged: {error}") from None
 
 
@@ -84,10 +96,13 @@ def _tensors(model: LaunchModel) -> Tensors:
 def _model(card: Card, tensors: Tensors) -> LaunchModel:
     parts = Parts(**{name: _forest(card["trees"][name], name, tensors) for name in _FORESTS})
     parts.check()
+    for forest in (parts.local, parts.coarsened):
+        leaves = forest.number[forest.feature == LEAF]
+        check_range("a leaf of its trees", leaves, -LARGEST_LOGARITHM, LARGEST_LOGARITHM)
     kernels, inputs = tuple(map(str, card["neighbourhood"])), len(PLACE_NAMES)
     slope = float(card["slope"])
-    if not (math.isfinite(slope) and slope > 0):
-        raise ValueError("its slope is not a positive number")
+    if not 0 < slope <= LARGEST:
+        raise ValueError("its slope is no positive number, or too large")
     return LaunchModel(
         parts=parts,
         slope=slope,
@@ -96,13 +111,13 @@ def _model(card: Card, tensors: Tensors) -> LaunchModel:
         rules={risk: _rule(card["rules"][risk.value]) for risk in Risk},
         neighbourhood=Neighbourhood(
             kernels,
-            _checked(tensors, "neighbourhood.points", (len(kernels), inputs), np.float64),
-            _checked(tensors, "neighbourhood.mean", (inputs,), np.float64),
-            _checked(tensors, "neighbourhood.scale", (inputs,), np.float64),
+            checked_tensor(tensors, "neighbourhood.points", (len(kernels), inputs), np.float64),
+            checked_tensor(tensors, "neighbourhood.mean", (inputs,), np.float64),
+            checked_tensor(tensors, "neighbourhood.scale", (inputs,), np.float64, SMALLEST),
         ),
         medians=Medians(
-            _checked(tensors, "medians.local", (len(LOCAL_SIZE_INPUTS),), np.float32),
-            _checked(tensors, "medians.coarsened", (len(COARSENING_INPUTS),), np.float32),
+            checked_tensor(tensors, "medians.local", (len(LOCAL_SIZE_INPUTS),), np.float32),
+            checked_tensor(tensors, "medians.coarsened", (len(COARSENING_INPUTS),), np.float32),
         ),
         card=card,
     )
@@ -124,12 +139,13 @@ def _table(name: str, tensors: Tensors) -> ErrorTable:
         if not start.startswith(f"{name}.") or last != "edges":
             continue
         group, _, place = start.removeprefix(f"{name}.").rpartition(".")
-        edges = tensors[key]
-        shape = (len(edges) + 1, len(LEVELS))
-        binned = Binned(
-            _checked(tensors, key, edges.shape, np.float64, may_be_empty=True),
-            _checked(tensors, f"{start}.quantiles", shape, np.float64),
-        )
+        count, limits = tensors[key].size, (-LARGEST_LOGARITHM, LARGEST_LOGARITHM)
+        edges = checked_tensor(tensors, key, (count,), np.float64, *limits, may_be_empty=True)
+        shape = (count + 1, len(LEVELS))
+        quantiles = checked_tensor(tensors, f"{start}.quantiles", shape, np.float64, *limits)
+        if (np.diff(edges) < 0).any() or (np.diff(quantiles, axis=1) < 0).any():
+            raise ValueError(f"'{start}' has edges or quantiles that fall")
+        binned = Binned(edges, quantiles)
         found.setdefault(group, {})[Place(int(place))] = binned
     return ErrorTable(found)
 
@@ -137,17 +153,6 @@ def _table(name: str, tensors: Tensors) -> ErrorTable:
 def _rule(written: Mapping[str, Any]) -> Rule:
     limit = math.inf if written["limit"] == _INFINITY else float(written["limit"])
     rule = Rule(float(written["aversion"]), float(written["margin"]), limit)
-    if not (math.isfinite(rule.aversion) and math.isfinite(rule.margin) and rule.aversion >= 0):
+    if not (0 <= rule.aversion <= LARGEST and abs(rule.margin) <= LARGEST and not math.isnan(rule.limit)):
         raise ValueError("a rule of its decision is none")
     return rule
-
-
-def _checked(
-    tensors: Tensors, name: str, shape: tuple[int, ...], kind: type[Any], *, may_be_empty: bool = False
-) -> NDArray[Any]:
-    array = tensors[name]
-    if array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
-        raise ValueError(f"'{name}' is not what it should be")
-    if not array.size and not may_be_empty:
-        raise ValueError(f"'{name}' is empty")
-    return array

@@ -22,6 +22,7 @@ from coarsen.opencl_bench.inputs.evidence import Evidence
 from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
+from coarsen.opencl_bench.inputs.one_code import without_repeated
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs
 from coarsen.opencl_bench.inputs.wrong_results import check_default, with_wrong_results
 from coarsen.opencl_bench.records.measurement import Method
@@ -80,7 +81,9 @@ def tune_adaptive(
     measured = measure_versions(plan, store, observer)
     check_default(measured.rows, kernel.default)
     wrong = with_wrong_results(measured.rows)
-    right = tuple(each for each in versions if each not in wrong)
+    right = tuple(
+        each for each in without_repeated(versions, measured.rows, kernel.benchmark) if each not in wrong
+    )
     points = adaptive_points(kernel, sample.seed, presets)
     asked = TimesRequest(kernel.name, points, right, kernel.default, sample.seed)
     found = measured_times(measured.rows, asked)

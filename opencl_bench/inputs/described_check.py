@@ -1,4 +1,7 @@
-"""Checks of a description before anything is measured: its kernels' arguments, and that parameters have an effect.
+"""Checks of a description before anything is measured: its kernels' arguments, and its parameters.
+
+A tuned file may define what its kernel's source declares by pragmas, and nothing else: so parameters that only the
+description declares, or values that the source does not, would make a file that no program takes.
 
 A parameter without effect would multiply the versions, all of them the same: most often its macro is spelled
 otherwise in the source. It counts as effect that a value changes the code, a launch, or an argument. Values are
@@ -14,8 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.frontend.lower import assembly_of
+from coarsen.frontend.annotations import read_annotations
+from coarsen.frontend.lower import assembly_of, compile_source
 from coarsen.frontend.parameters import Parameter
+from coarsen.frontend.source_text import opencl_c_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.description import Description
@@ -35,13 +40,48 @@ def check_described(path: Path) -> tuple[str, ...]:
         A line for each declaration of the source that the file replaces.
 
     Raises:
-        InvalidInputError: a mistake, arguments that aren't the kernel's, or a parameter without effect.
+        InvalidInputError: a mistake, arguments that aren't the kernel's, a parameter that its source doesn't
+            declare, or one without effect.
     """
     check_kernel_of(path)
     description = read_description(path)
+    check_declared(description)
     check_launches(description)
     check_effects(description, read_benchmark(path))
     return description.parameters.overridden
+
+
+def check_declared(description: Description) -> None:
+    """Check that the source declares what versions define, and builds without being told.
+
+    Raises:
+        InvalidInputError: a parameter or a value that the source doesn't declare; a source that needs `-D`.
+    """
+    if not description.tunables:
+        return
+    file = description.kernel_file
+    source = opencl_c_of(file)
+    declared = () if source is None else read_annotations(source, str(file)).parameters
+    known = {each.name: each for each in declared}
+    for name, values in description.tunables.items():
+        if name not in known:
+            raise InvalidInputError(
+                f"{description.path}: {name} is no parameter of the source, and a program takes no other macros "
+                f'from a tuned file: declare it in {file.name}, "#pragma coarsen values {",".join(values[:3])}" '
+                "above its #define"
+            )
+        if others := [value for value in values if value not in known[name].values]:
+            raise InvalidInputError(
+                f"{description.path}: {name} = {others[0]} is no value that the source declares, at "
+                f"{known[name].place}, and a program takes no other from a tuned file: declare it there"
+            )
+    try:
+        compile_source(file, description.build_options)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"{file}: it doesn't compile without -D, so that no version is the one without tuning: give each "
+            f"parameter a #define with its default ({error})"
+        ) from None
 
 
 def check_launches(description: Description) -> None:

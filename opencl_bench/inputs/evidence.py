@@ -79,7 +79,8 @@ def evidence_of(file: TunedFile) -> Evidence:
         is_cold = bool(kept.get("cold_cache", False))
         return Evidence(str(kept["description"]), float(kept["margin"]), times, left_open, is_cold, cold)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise InvalidInputError(f"the tuned file keeps no times of its tuning: {type(error).__name__}") from None
+        missing = f" (there is no {error})" if isinstance(error, KeyError) else ""
+        raise InvalidInputError(f"the tuned file keeps no times of its tuning that can be read{missing}") from None
 
 
 def shipped_times(file: TunedFile, kept: Evidence) -> VersionTimes:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.dispatch.header import c_header
+from coarsen.dispatch.header import c_header, comment_text
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file
@@ -19,6 +19,8 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.limits import MOST_INPUT_BYTES
 from coarsen.pipeline import carry_out
+from coarsen.runtime.text_cache.signature import signature_of
+from coarsen.runtime.tuned_checks import check_arguments, check_definitions, uses_arguments
 from coarsen.variant.variant import Variant
 
 HEADER = "choose.h"
@@ -32,11 +34,15 @@ def exported_files(file: TunedFile, source: Path) -> Iterator[tuple[str, str]]:
         source: the kernel's file, that was tuned.
 
     Raises:
-        InvalidInputError: the source is another, does not compile, or the header can't choose between versions.
+        InvalidInputError: the source is another, does not compile, has other arguments or declares other macros
+            than the file; or the header can't choose between versions.
     """
     text = read_file(source, MOST_INPUT_BYTES).decode(errors="replace")
     if hash_with_headers(text, file.build_options, source.parent) != file.source_hash:
         raise InvalidInputError(f"{source}: it is not the source that was tuned; tune it again")
+    check_definitions(file, text, str(source))
+    if uses_arguments(file):
+        check_arguments(file, signature_of(lower(source, file.kernel, file.build_options)))
     macros = {name for version in file.versions for name, _ in version.variant.definitions}
     prepared = source_without_pragmas(text, str(source), macros)
     header = c_header(file)
@@ -48,7 +54,7 @@ def exported_files(file: TunedFile, source: Path) -> Iterator[tuple[str, str]]:
 
 def _first_lines(file: TunedFile, variant: Variant) -> str:
     """Return what the version is, how it is built, and for a source as it was written the values of its macros."""
-    options = " ".join(file.build_options)
+    options = comment_text(" ".join(file.build_options), MOST_INPUT_BYTES)
     lines = [f"/* {file.kernel}: {variant}. Build with: {options} */"]
     if not variant.is_coarsened:
         lines += [f"#define {name} {value}" for name, value in variant.definitions]

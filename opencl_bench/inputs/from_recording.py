@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-from coarsen.files import replace_file
+from coarsen.files import read_file, replace_file
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.inputs.recorded_sizes import sizes_of
 from coarsen.opencl_bench.inputs.recorded_text import recorded_text
@@ -222,13 +222,7 @@ def _with_files(one: RecordedInput, recording: Path, path: Path) -> RecordedInpu
     """Copy the contents of buffers beside the description, called by what is in them."""
     files = {}
     for argument, name in one.files.items():
-        source = recording / name
-        try:
-            content = source.read_bytes()
-        except OSError as error:
-            raise InvalidInputError(
-                f"{source}: can't be read: {error.strerror}; record the program again"
-            ) from None
+        content = read_file(recording / name)
         target = path.with_suffix("") / f"{hashlib.sha256(content).hexdigest()[:16]}.npy"
         if not target.exists():
             target.parent.mkdir(exist_ok=True)

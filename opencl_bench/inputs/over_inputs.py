@@ -7,7 +7,8 @@ Rows go to the store as they come, and what it has is not measured again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.distribution import __version__
-from coarsen.errors import InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, MOST_VERSIONS
 from coarsen.models.inputs.regret_tree import regret_tree
 from coarsen.models.inputs.shipping import Shipped, shipped
@@ -31,13 +32,15 @@ from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
 from coarsen.opencl_bench.inputs.live_stage_one import search_versions
 from coarsen.opencl_bench.inputs.matrix import MeasuredTimes, TimesRequest, measured_times
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
+from coarsen.opencl_bench.inputs.one_code import without_repeated
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.inputs.wrong_results import check_default, with_wrong_results
 from coarsen.opencl_bench.records.measurement import Measurement, Method
+from coarsen.opencl_bench.results.speedups import is_uncertain
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.description import Description
@@ -50,6 +53,10 @@ from coarsen.variant.variant import Variant
 # Coarsening beside the parameters of a kernel: along any one dimension.
 FACTORS = (1, 2, 4, 8)
 STRIDES = (1,)
+# Of all measurements, what may be too uncertain: of a few, the tree is no worse.
+_MOST_DOUBTFUL = 0.1
+
+_log = logging.getLogger("coarsen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +130,7 @@ def tune_over_inputs(
     Raises:
         InvalidInputError: a mistake in the file, no features or no inputs, or a default version that runs nowhere.
         VerificationError: the default version has wrong results at an input.
-        DeviceError: the device can't be opened (any more).
+        DeviceError: the device can't be opened (any more); the machine is too busy for anything to follow.
     """
     settings = settings or OverInputs()
     description, benchmark = read_description(path), read_benchmark(path)
@@ -144,7 +151,11 @@ def tune_over_inputs(
         plan = replace(plan, versions=versions)
         with_baseline = replace(plan, versions=(*versions, *baseline.variants))
         measured = measure_versions(with_baseline, store, collector, pool=pool)
+        if any(map(is_uncertain, measured.rows)):
+            measured = measure_versions(with_baseline, store, collector, Remeasure.UNCERTAIN, pool)
+            _check_certain(measured.rows)
         check_default(measured.rows, default)
+        versions = without_repeated(versions, measured.rows, benchmark)
         asked = TimesRequest(benchmark.name, points, versions, default, settings.seed)
         making = _Making(description, device, settings, asked, measured.rows, baseline)
         checker = ColdChecker(benchmark, plan, store, collector, pool)
@@ -156,6 +167,16 @@ def tune_over_inputs(
         made.wrong,
         collector.measured,
     )
+
+
+def _check_certain(rows: Sequence[Measurement]) -> None:
+    """Say how many intervals are too wide, measured a second time too; raise DeviceError where they are many."""
+    doubtful = sum(map(is_uncertain, rows))
+    said = f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are wider than a tenth"
+    if doubtful > _MOST_DOUBTFUL * len(rows):
+        raise DeviceError(f"{said}, so nothing is chosen; the same command measures these again")
+    if doubtful:
+        _log.warning("%s, measured a second time too", said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from coarsen.devices.selection import find_device, find_working_device
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.adaptive_tuning import AdaptiveSample, tune_adaptive
+from coarsen.opencl_bench.inputs.described_check import check_described
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.records.measurement import Method
@@ -66,6 +67,7 @@ def tune_inputs(
                 return tune_adaptive(adaptive_kernel(str(kernel)), place, opened, sample).file
             path = Path(kernel).resolve()
             list_inputs(path)
+            check_described(path)
             usual = OverInputs()
             settings = OverInputs(
                 inputs, space=space or usual.space, method=method or usual.method, distinct=space is None

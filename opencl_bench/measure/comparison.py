@@ -1,18 +1,22 @@
 """Compares the outputs of a run with what they should be.
 
-Structures are compared field by field, without their padding. Outputs of any order are sorted before.
+Structures are compared field by field, without their padding. Of other outputs, padding is what the code of the
+kernel says it is: `without_padding` makes it the same everywhere. Outputs of any order are sorted before.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from coarsen.ir.kernel import WrittenArgument
 from coarsen.opencl_bench.measure.rounding import rounding_tolerance, typical_magnitude
-from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.opencl_bench.records.code import Code
+from coarsen.opencl_bench.workloads.benchmark import Array, BufferArgument, Launch, Workload
 
 # Elements that are compared at once: intermediate results then stay in a processor's cache.
 PIECE = 1 << 17
@@ -51,6 +55,49 @@ def is_same(now: Array, before: Array) -> bool:
     if now.dtype.names is not None:  # structures, whose numbers np.array_equal does not look into
         return np.array_equal(now.view(np.uint8), before.view(np.uint8))
     return np.array_equal(now, before, equal_nan=np.issubdtype(now.dtype, np.floating))
+
+
+def padding_of(code: Code, launches: Sequence[Launch]) -> dict[str, WrittenArgument]:
+    """Return the padding of the buffers that launches write, by name: what no kernel gives a value there.
+
+    Args:
+        code: that of the kernels as they are written.
+        launches: with the buffers that are passed.
+    """
+    known = {(each.kernel, each.index): each for each in code.written}
+    found: dict[str, WrittenArgument] = {}
+    for launch in launches:
+        kernel = launch.kernel if code.is_sequence else code.kernel
+        for index, argument in enumerate(launch.arguments):
+            written = known.get((kernel, index))
+            if written is not None and isinstance(argument, BufferArgument):
+                found[argument.name] = _in_both(found.get(argument.name, written), written)
+    return {name: each for name, each in found.items() if each.padding}
+
+
+def without_padding(arrays: Mapping[str, Array], padding: Mapping[str, WrittenArgument]) -> Mapping[str, Array]:
+    """Return arrays with zeros for their padding; those that have some are copied."""
+    return {
+        name: array if name not in padding else _blanked(array, padding[name]) for name, array in arrays.items()
+    }
+
+
+def _in_both(one: WrittenArgument, other: WrittenArgument) -> WrittenArgument:
+    period = math.lcm(one.period, other.period)
+    places = (
+        place
+        for place in range(period)
+        if place % one.period in one.padding and place % other.period in other.padding
+    )
+    return replace(one, period=period, padding=tuple(places))
+
+
+def _blanked(array: Array, written: WrittenArgument) -> Array:
+    copy = np.array(array, order="C")
+    data = copy.reshape(-1).view(np.uint8)
+    for place in written.padding:
+        data[place :: written.period] = 0
+    return copy
 
 
 def _other_kind(name: str, got: Array, wanted: Array) -> str | None:

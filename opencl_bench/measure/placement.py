@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coarsen.errors import InternalError
-from coarsen.opencl_bench.measure.comparison import is_same
+from coarsen.opencl_bench.measure.comparison import is_same, padding_of, without_padding
 from coarsen.opencl_bench.measure.machine import BuildError, Executor, LaunchError
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
@@ -79,8 +79,10 @@ class Placement:
     def _outputs_of_oracle(self, oracle: Oracle) -> Mapping[str, Array]:
         """Return the outputs of an oracle that has written some. Raises LaunchError."""
         outputs = self.outputs_of(oracle)
-        before = self.workload.buffers
-        if all(is_same(outputs[name], before[name]) for name in self.workload.outputs):
+        padding = padding_of(oracle.code, oracle.launches or self.workload.launches)
+        before = without_padding(self.workload.buffers, padding)
+        now = without_padding(outputs, padding)
+        if all(is_same(now[name], before[name]) for name in self.workload.outputs):
             names = ", ".join(self.workload.outputs)
             raise LaunchError(
                 f"{oracle.name} leaves all outputs as they were ({names}): nothing could be verified"

@@ -11,7 +11,8 @@ import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.opencl_bench.measure.comparison import compare, is_same
+from coarsen.ir.kernel import WrittenArgument
+from coarsen.opencl_bench.measure.comparison import compare, is_same, padding_of, without_padding
 from coarsen.opencl_bench.measure.laid_out import Arrangements, LaidOutExecutor, arrangements_of
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.measure.placement import Oracle, Placement
@@ -111,6 +112,7 @@ class Session:
         self._checked: set[Code] = set()
         self._loaded: dict[Slot, _Loaded] = {}
         self._laid_out: _LaidOut | None = None
+        self._padding: dict[Slot, Mapping[str, WrittenArgument]] = {}
         self._first_outputs: dict[Slot, Mapping[str, Array]] = {}
 
     @property
@@ -167,7 +169,9 @@ class Session:
                 f"{name} has other inputs, so nothing can be compared with its results: give the workload a "
                 "reference, or say which macros its buffers depend on"
             )
-        placement.find_expected(Oracle(name, original, oracle, self._launches(placement, oracle)))
+        launches = self._launches(placement, oracle)
+        placement.find_expected(Oracle(name, original, oracle, launches))
+        self._padding[slot] = padding_of(original, launches or placement.workload.launches)
 
     def try_out(self, slot: Slot) -> Trial:
         """Run what was loaded once and compare the results with the expected ones.
@@ -176,13 +180,12 @@ class Session:
             LaunchError: a launch failed.
         """
         loaded = self._loaded[slot]
-        placement, executor = loaded.placement, loaded.executor
-        expected = placement.expected
+        executor = loaded.executor
         # Not the outputs alone: what another kernel wrote elsewhere must not make this one right, nor wrong.
         executor.reset()
         nanoseconds = loaded.job(self.clock).nanoseconds
         outputs = self._first_outputs[slot] = executor.outputs()
-        wrong = compare(outputs, expected, placement.workload)
+        wrong = self._wrong(slot, outputs)
         wrong += [f"{WROTE_OUTSIDE} {name}" for name in executor.violated()]
         return Trial(nanoseconds, tuple(wrong), self._oracle(loaded))
 
@@ -206,13 +209,18 @@ class Session:
         Raises:
             LaunchError: the results can't be read.
         """
-        placement = self._loaded[Slot.CANDIDATE].placement
         outputs = self._loaded[Slot.CANDIDATE].executor.outputs()
         first = self._first_outputs.pop(Slot.CANDIDATE, None)
         if first is not None and all(is_same(outputs[name], first[name]) for name in outputs):
             return ()
-        wrong = compare(outputs, placement.expected, placement.workload)
+        wrong = self._wrong(Slot.CANDIDATE, outputs)
         return tuple(f"{IN_A_LATER_RUN}{each}" for each in wrong)
+
+    def _wrong(self, slot: Slot, outputs: Mapping[str, Array]) -> list[str]:
+        """Compare outputs with the expected ones, all but their padding."""
+        placement, padding = self._loaded[slot].placement, self._padding.get(slot, {})
+        expected = without_padding(placement.expected, padding)
+        return compare(without_padding(outputs, padding), expected, placement.workload)
 
     def _check(self, oracle: Oracle) -> None:
         """Raise LaunchError where an oracle isn't right at the preset `test`."""
@@ -222,7 +230,9 @@ class Session:
         if workload.reference is None:
             return
         placement = Placement(workload, self._machine.place(workload))
-        wrong = compare(placement.outputs_of(oracle), workload.reference(), workload)
+        padding = padding_of(oracle.code, workload.launches)
+        outputs, expected = placement.outputs_of(oracle), workload.reference()
+        wrong = compare(without_padding(outputs, padding), without_padding(expected, padding), workload)
         if wrong:
             raise LaunchError(f"{oracle.name} is wrong at preset {CHECKED_PRESET}: {'; '.join(wrong)}")
 

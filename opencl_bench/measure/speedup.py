@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError
 
 RESAMPLES = 2000
+# An interval that is a larger part of its ratio tells more of what else the machine did than of what was timed.
+WIDEST = 0.1
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,20 @@ class Speedup:
     def significant(self) -> bool:
         """Return True if the interval leaves out 1."""
         return not self.low <= 1.0 <= self.high
+
+    @property
+    def is_certain(self) -> bool:
+        """Return True if the interval is no wider than a tenth of the ratio; False where it is not known.
+
+        What is chosen, remembered or advised is certain.
+        """
+        return self.high - self.low <= WIDEST * self.ratio * (1 + _ROUNDING)
+
+    @property
+    def doubt(self) -> str:
+        """Return why nothing follows from an interval that is too wide, in words."""
+        numbers = f"{self.ratio:.2f} ({self.low:.2f} to {self.high:.2f})"
+        return f"the machine is busy: the interval of {numbers} is wider than a tenth, so it says nothing"
 
     def __str__(self) -> str:
         if not self.significant:

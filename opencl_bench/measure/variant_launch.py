@@ -1,6 +1,7 @@
 """The launch of a variant, made of the original's: sizes divided, arguments added.
 
 work-items    global G / F, local L / F         for any size: see `coarsen.runtime.guarded_launch`
+              global G / F, local left open     at a stride of 1
 work-groups   global G / F, local L
 
 Of several kernels one is coarsened, and the launches of the others stay as they are.
@@ -27,13 +28,14 @@ from coarsen.opencl_bench.workloads.benchmark import (
     LocalArgument,
     ScalarArgument,
 )
-from coarsen.runtime.guarded_launch import guarded_launch
+from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
+from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
 Shapes = Mapping[str, tuple[int, ...]]
-# Why a launch that has no local size of its own is not coarsened: nobody knows what would be divided.
+# Why work-groups are not merged, nor work-items at a stride, where the driver chooses the local size.
 LEFT_OPEN = "the local size is left open"
 
 
@@ -95,15 +97,23 @@ def buffer_passed_twice(launch: Launch) -> str | None:
 
 def undivided(launch: Launch, coarsenings: Iterable[Coarsening]) -> str | None:
     """Say in one line why a launch's sizes do not divide by the coarsenings; None where they do."""
-    if not launch.local_size:
-        return LEFT_OPEN if any(True for _ in coarsenings) else None
     return next(filter(None, (_undivided_along(launch, coarsening) for coarsening in coarsenings)), None)
+
+
+def needs_local_size(coarsenings: Iterable[Coarsening]) -> bool:
+    """Return True where a local size that the driver chooses will not do."""
+    return any(coarsening.level is Level.GROUP or coarsening.stride > 1 for coarsening in coarsenings)
 
 
 def _undivided_along(launch: Launch, coarsening: Coarsening) -> str | None:
     dimension, factor = coarsening.dimension, coarsening.factor
     if dimension >= len(launch.global_size):
         return f"the NDRange has no dimension {dimension}"
+    if not launch.local_size:
+        if needs_local_size([coarsening]):
+            return LEFT_OPEN
+        extent = launch.global_size[dimension]
+        return f"the factor {factor} does not divide {extent} along {dimension}" if extent % factor else None
     if coarsening.level is Level.GROUP:
         groups = launch.global_size[dimension] // launch.local_size[dimension]
         if groups % factor:
@@ -127,20 +137,33 @@ def _divided(launch: Launch, coarsenings: Sequence[Coarsening]) -> Launch:
     global_size, local_size = list(launch.global_size), list(launch.local_size)
     for coarsening in coarsenings:
         global_size[coarsening.dimension] //= coarsening.factor
-        if coarsening.level is Level.ITEM:
+        if coarsening.level is Level.ITEM and local_size:
             local_size[coarsening.dimension] //= coarsening.factor
     return replace(launch, global_size=tuple(global_size), local_size=tuple(local_size))
 
 
 def _guarded(launch: Launch, variant: Variant) -> Launch:
-    """The guarded launch in work-groups that are no larger than the original's."""
-    if not launch.local_size:
+    """The guarded launch in work-groups that are no larger than the original's, or left open as these are."""
+    if not launch.local_size and needs_local_size(variant.coarsenings):
         raise UndividedError(LEFT_OPEN)
-    limits = LaunchLimits(math.prod(launch.local_size), launch.local_size)
-    guarded = guarded_launch(launch.global_size, launch.local_size, variant.coarsenings, limits)
-    if guarded is None or guarded.local_size is None:
+    guarded = _guarded_sizes(launch, variant)
+    if guarded is None:
         raise UndividedError(f"nothing would be merged at the global size {launch.global_size}")
-    return replace(launch, global_size=guarded.global_size, local_size=guarded.local_size)
+    return replace(launch, global_size=guarded.global_size, local_size=guarded.local_size or ())
+
+
+def needs_guard(launch: Launch, variant: Variant) -> bool:
+    """Return True if a launch can be carried out by a variant with a guard, and not by one without."""
+    if undivided(launch, variant.coarsenings) is None:
+        return False
+    guarded = _guarded_sizes(launch, variant)
+    return guarded is not None and without_needless_guard(guarded, launch.global_size).guarded
+
+
+def _guarded_sizes(launch: Launch, variant: Variant) -> DividedLaunch | None:
+    local_size = launch.local_size or None
+    limits = LaunchLimits(math.prod(launch.local_size), launch.local_size)
+    return guarded_launch(launch.global_size, local_size, variant.coarsenings, limits)
 
 
 def _added_value(added: AddedArgument, launch: Launch, every: Sequence[AddedArgument], shapes: Shapes) -> Argument:

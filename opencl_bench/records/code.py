@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from coarsen.errors import InvalidInputError
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.kernel import AddedArgument, WrittenArgument
 from coarsen.variant.data_layout import Arrangement, ArrayLayout, Order
 from coarsen.variant.placement import Place, PlacedArgument
 from coarsen.variant.records import RecordType
@@ -63,7 +63,8 @@ class Code:
     of those that it doesn't hold: a coarsened kernel is alone in its program.
 
     `arrays` are the arguments whose arrays have to be packed before a launch, `placed` those whose arrays are read
-    from another memory.
+    from another memory. `written` are the arguments through which the kernels as they are written may write, if
+    any of them leads to padding.
     """
 
     form: Form
@@ -75,6 +76,7 @@ class Code:
     others: tuple[Code, ...] = ()
     arrays: tuple[LaidArgument, ...] = ()
     placed: tuple[PlacedArgument, ...] = ()
+    written: tuple[WrittenArgument, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -116,6 +118,7 @@ class Code:
             "others": [other.to_json() for other in self.others],
             "arrays": [asdict(array) for array in self.arrays],
             "placed": [asdict(each) for each in self.placed],
+            "written": [asdict(each) for each in self.written],
         }
 
 
@@ -136,6 +139,7 @@ def code_from_json(value: Mapping[str, Any]) -> Code:
             tuple(map(code_from_json, value["others"])),
             tuple(map(_laid_argument, value["arrays"])),
             tuple(map(_placed_argument, value["placed"])),
+            tuple(map(_written_argument, value["written"])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInputError("not the code of a kernel") from error
@@ -144,6 +148,10 @@ def code_from_json(value: Mapping[str, Any]) -> Code:
 def _laid_argument(value: Mapping[str, Any]) -> LaidArgument:
     lists = {name: tuple(value[name]) for name in ("order", "shape")}
     return LaidArgument(**{**value, **lists})
+
+
+def _written_argument(value: Mapping[str, Any]) -> WrittenArgument:
+    return WrittenArgument(value["kernel"], value["index"], value["period"], tuple(value["padding"]))
 
 
 def _placed_argument(value: Mapping[str, Any]) -> PlacedArgument:

@@ -13,10 +13,12 @@ from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Measurement, Role
-from coarsen.opencl_bench.results.choice import choose
+from coarsen.opencl_bench.results.choice import choose, most_doubtful
 from coarsen.opencl_bench.results.compared import ITSELF, Compared
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.variant.variant import Variant, shape
+
+_AGAIN = "measure it again when the machine has nothing else to do: coarsen bench --again uncertain"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,6 +83,11 @@ class BestRow:
         return self.processes > 0
 
     @property
+    def is_certain(self) -> bool:
+        """Return True if the best may be advised: its interval is narrow enough, or it has none."""
+        return not self.is_coarsened or math.isnan(self.speedup.low) or self.speedup.is_certain
+
+    @property
     def key(self) -> str:
         """The key of the row, empty where there is none."""
         return self.row.key if self.row else ""
@@ -93,18 +100,23 @@ class BestRow:
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what a reader has to know of the number, a sentence each."""
-        return (*filter(None, (self._on_the_challenger(),)), *self.baseline_notes)
+        return (*filter(None, (self._on_doubt(), self._on_the_challenger())), *self.baseline_notes)
 
     @property
     def baseline_notes(self) -> tuple[str, ...]:
         """Return what a reader has to know of the baseline, a sentence each."""
         return tuple(filter(None, (self._on_the_baseline(), self._on_itself(), self._on_others())))
 
+    def _on_doubt(self) -> str:
+        return "" if self.is_certain else f"{self.speedup.doubt}: {_AGAIN}"
+
     def _on_the_challenger(self) -> str:
         if self.is_coarsened or self.challenger is None or self.challenger_speedup is None:
             return ""
         again = ", confirmed," if self.challenger.role is Role.CONFIRMATION else ""
         numbers = _numbers(self.challenger_speedup)
+        if most_doubtful([self.challenger_speedup]) is not None:
+            return f"nothing is certain: {self.challenger.candidate}{again} has {numbers}; {_AGAIN}"
         return f"nothing beats the baseline: {self.challenger.candidate}{again} has {numbers}"
 
     def _on_the_baseline(self) -> str:

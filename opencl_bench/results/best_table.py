@@ -12,13 +12,15 @@ from coarsen.opencl_bench.results.rows import (
     choices,
     comparisons,
     is_helped,
+    is_rearranged,
     labelled,
+    lies_above,
     measured,
     names_of,
     outcome_counts,
 )
 
-_TEXTS = ("key", "baseline", "configuration", "oracle")
+_TEXTS = ("key", "baseline", "configuration", "arrays", "oracle")
 
 
 def best_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -29,7 +31,8 @@ def best_table(frame: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         columns `label`, `benchmark`, `preset` (the newest of those measured), `key`, `baseline` (its local size
-        and `-D` values), `configuration` (the baseline itself where nothing is faster), `factor`, `speedup`,
+        and `-D` values), `configuration` (the baseline itself where nothing is faster), `arrays` (those that lie
+        otherwise in it, empty for none), `factor`, `speedup`,
         `low`, `high`, `tie` (the interval holds 1), `confirmed` (timed once more, in new processes), `oracle`
         ("reference", "uncoarsened" or "nothing": what the results were compared with), `configurations`,
         `measured`, `excluded`, `failed`. Where no configuration has a speed-up, the texts are empty, `factor` is 0
@@ -62,7 +65,8 @@ def geometric_means(table: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         columns `label`, `speedup` (NaN of fewer than two kernels), `measured` (kernels that the mean is of),
-        `helped` (kernels whose best is coarsened, its interval above 1) and `kernels`.
+        `helped` (kernels whose best is coarsened, its interval above 1), `laid_out` (those whose best has arrays
+        that lie otherwise, and isn't coarsened) and `kernels`.
     """
     return pd.DataFrame([_mean(label, table[table["label"] == label]) for label in names_of(table, "label")])
 
@@ -74,6 +78,7 @@ def _left_as_they_are(rows: pd.DataFrame) -> pd.DataFrame:
             **dict(zip(CASE, case, strict=True)),
             "key": "",
             "baseline": choice.baseline,
+            "arrays": "",
             "oracle": "",
             "factor": 1,
             "configuration": f"uncoarsened, local size {choice.baseline}",
@@ -95,6 +100,7 @@ def _mean(label: str, rows: pd.DataFrame) -> dict[str, object]:
         "speedup": float(np.exp(np.log(usable["speedup"]).mean())) if len(usable) > 1 else np.nan,
         "measured": len(usable),
         "helped": int(is_helped(usable).sum()),
+        "laid_out": int(((usable["factor"] == 1) & is_rearranged(usable) & lies_above(usable)).sum()),
         "kernels": len(rows),
     }
 

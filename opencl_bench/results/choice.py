@@ -67,6 +67,12 @@ class Choice:
         return len(self.best.confirmations) if self.best else 0
 
 
+def most_doubtful(gains: Iterable[Speedup]) -> Speedup | None:
+    """Return the largest of those that may be gains, but are too uncertain to be chosen; None for none."""
+    doubts = [gain for gain in gains if not gain.is_certain and gain.high > CLEAR_GAIN]
+    return max(doubts, key=lambda gain: gain.ratio, default=None)
+
+
 def choose(rows: Iterable[Compared], exact: Exact | None = None) -> Choice:
     """Choose the best of a case.
 

@@ -145,7 +145,7 @@ def best(rows: pd.DataFrame) -> pd.DataFrame:
 def baselines(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the row of the baseline itself of each benchmark on each device, where it was measured."""
     usable = measured(rows)
-    is_original = (usable["factor"] == 1) & ~_is_rearranged(usable)
+    is_original = (usable["factor"] == 1) & ~is_rearranged(usable)
     return usable[is_original & (usable["launch"] == usable["baseline"])].reset_index(drop=True)
 
 
@@ -170,7 +170,7 @@ def names_of(rows: pd.DataFrame, column: str) -> list[str]:
     return sorted(rows[column].unique(), key=lambda name: (name.casefold(), name))
 
 
-def _is_rearranged(rows: pd.DataFrame) -> pd.Series:
+def is_rearranged(rows: pd.DataFrame) -> pd.Series:
     """Return which rows have arrays that lie otherwise than in the source.
 
     Published curves say nothing of arrays.

@@ -33,6 +33,12 @@ def speedup_of(measurement: Measurement, interval: bool = True) -> Speedup | Non
     return Speedup(ratio, low, high)
 
 
+def is_uncertain(measurement: Measurement) -> bool:
+    """Return True if a measurement has a speed-up whose interval is too wide for anything to follow from it."""
+    gain = speedup_of(measurement)
+    return gain is not None and not gain.is_certain
+
+
 def relative_speedup(row: Measurement, origin: Measurement, interval: bool = True) -> Speedup:
     """Return how many times as fast a configuration is as another one that was timed against the same baseline.
 

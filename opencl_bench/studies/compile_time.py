@@ -138,11 +138,10 @@ def prediction_steps(model: str, kernel: Path) -> list[Callable[[], object]]:
 def run_clang(source: Path) -> None:
     """Run clang's own optimiser on a kernel, to LLVM IR text."""
     clang = find_clang()
-    headers = ["-isystem", str(clang.header_folder)] if clang.header_folder else []
     with tempfile.TemporaryDirectory() as folder:
         output = str(Path(folder) / "kernel.ll")
         options = ["-x", "cl", "-cl-std=CL1.2", "-target", "spir64-unknown-unknown", "-O2", "-S", "-emit-llvm"]
-        result = clang.run([*options, *headers, str(source), "-o", output])
+        result = clang.run([*options, *clang.header_options, str(source), "-o", output])
         if result.returncode:
             sys.exit(f"clang can't compile {source}: {result.stderr}")
 

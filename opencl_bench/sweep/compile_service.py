@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import shlex
 import sys
 import time
@@ -22,13 +23,14 @@ from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import Kernel, WrittenArgument
 from coarsen.opencl_bench.measure.machine import BuildError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
 from coarsen.opencl_bench.sweep.measure_service import open_machine
 from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.described.padding import written_arguments
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import carry_out
 from coarsen.runtime.build_options import options_of_coarsened
@@ -54,6 +56,7 @@ class CompileService:
         self._benchmark = lru_cache(maxsize=4)(find_benchmark)
         self._unit = lru_cache(maxsize=4)(self._compile_source)
         self._lowered = lru_cache(maxsize=64)(self._lower)
+        self._written = lru_cache(maxsize=64)(self._written_by)
         # Kept like the IR, with which it must go together also when the file is changed.
         self._source = lru_cache(maxsize=4)(lambda name: self._benchmark(name).source)
 
@@ -109,6 +112,21 @@ class CompileService:
         return lower(self._unit(name, definitions), kernel)
 
     def _code(self, name: str, candidate: Variant, request: Message) -> Code:
+        written = self._written(name, candidate.definitions)
+        return replace(self._code_alone(name, candidate, request), written=written)
+
+    def _written_by(self, name: str, definitions: Definitions) -> tuple[WrittenArgument, ...]:
+        """What the kernels as they are written write; nothing where they write no padding, or can't be read."""
+        benchmark = self._benchmark(name)
+        kernels = benchmark.kernel, *benchmark.other_kernels
+        try:
+            found = [written_arguments(self._lowered(name, definitions, kernel)) for kernel in kernels]
+        except CoarsenError:
+            return ()
+        written = tuple(itertools.chain.from_iterable(found))
+        return written if any(each.padding for each in written) else ()
+
+    def _code_alone(self, name: str, candidate: Variant, request: Message) -> Code:
         form: Form = request["form"]
         benchmark = self._benchmark(name)
         if form == "opencl_c" and candidate.is_original:

@@ -38,18 +38,18 @@ def device_lock(device: DeviceDescription) -> Iterator[None]:
 
 
 @contextmanager
-def device_lock_within(device: DeviceDescription, seconds: float) -> Iterator[bool]:
-    """Hold the device's lock if it can be had within some seconds; yields whether it is held."""
+def device_lock_within(device: DeviceDescription, seconds: float) -> Iterator[str]:
+    """Hold the device's lock if it can be had within some seconds; yields who else holds it, nothing if no one."""
     file = _opened(_file_name(*_names_of(device)))
     if file is None:
-        yield True
+        yield ""
         return
     with file:
         if not _is_had_within(file, seconds):
-            yield False
+            yield _holder(file)
             return
         _sign(file)
-        yield True
+        yield ""
 
 
 @contextmanager
@@ -81,6 +81,14 @@ def _sign(file: IO[bytes]) -> None:
     file.flush()
 
 
+def _holder(file: IO[bytes]) -> str:
+    """Return who holds a lock, as far as it has signed."""
+    signed = file.read(_LONGEST_NUMBER)
+    if not signed.isdigit():
+        return "another process"
+    return "another thread of this program" if int(signed) == os.getpid() else f"process {signed.decode()}"
+
+
 def _is_had_within(file: IO[bytes], seconds: float) -> bool:
     """Try to get the lock for some seconds; return whether that worked."""
     deadline = time.monotonic() + seconds
@@ -98,9 +106,7 @@ def _wait_for(file: IO[bytes]) -> None:
     """Get the lock; after a second of waiting, report its holder."""
     if _is_had_within(file, SILENT_SECONDS):
         return
-    holder = file.read(_LONGEST_NUMBER)
-    who = f"process {holder.decode()}" if holder.isdigit() else "another process"
-    _log.warning("%s measures on this device; waiting until it has ended", who)
+    _log.warning("%s measures on this device; waiting until it has ended", _holder(file))
     fcntl.flock(file, fcntl.LOCK_EX)
 
 

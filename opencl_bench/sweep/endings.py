@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError, VerificationError
+from coarsen.bug_report import bug_message
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 
 
@@ -13,13 +14,14 @@ def problem_of(error: Exception) -> tuple[str, int]:
     text = " ".join(str(error).split())
     if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
         return text, error.exit_code
-    return f"this is a bug in coarsen: {type(error).__name__}: {text}", InternalError.exit_code
+    return bug_message(error), InternalError.exit_code
 
 
 def exit_code_without_baseline(rows: Iterable[Measurement]) -> int:
-    """Return the exit code where no uncoarsened configuration runs correctly."""
+    """Return the exit code where no uncoarsened configuration runs correctly.
+
+    The device works, but there is nothing that others could be verified against.
+    """
     endings = {row.invalidity for row in rows}
-    if Invalidity.CORRECTNESS in endings:
-        return VerificationError.exit_code
-    failed_there = endings & {Invalidity.RUNTIME, Invalidity.TIMEOUT}
-    return DeviceError.exit_code if failed_there else InvalidInputError.exit_code
+    has_run = endings & {Invalidity.CORRECTNESS, Invalidity.RUNTIME, Invalidity.TIMEOUT}
+    return VerificationError.exit_code if has_run else InvalidInputError.exit_code

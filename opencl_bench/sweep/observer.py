@@ -12,10 +12,14 @@ from coarsen.variant.variant import Variant
 
 
 class Remeasure(enum.StrEnum):
-    """The stored rows that are measured again: none, those that failed (not by constraints), all."""
+    """The stored rows that are measured again.
+
+    None, those that failed (not by constraints), those whose interval is too wide to say anything, all.
+    """
 
     NOTHING = "nothing"
     FAILED = "failed"
+    UNCERTAIN = "uncertain"
     EVERYTHING = "everything"
 
 

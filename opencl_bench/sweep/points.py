@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, not_launched, undivided
+from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, needs_local_size, not_launched, undivided
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.stratified import stratified_sample
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, LocalSize
@@ -283,12 +283,12 @@ class LaunchConstraint:
         return self._launches[original]
 
     def _violations(self, launch: Launch, variant: Variant) -> Iterator[str]:
-        if variant.coarsenings and not launch.local_size:
+        if not launch.local_size and needs_local_size(variant.coarsenings):
             yield LEFT_OPEN
             return
         # Launches may be known for smaller problems alone: whether work-groups divide shows when they are made.
         items = [coarsening for coarsening in variant.coarsenings if coarsening.level is Level.ITEM]
-        beyond = [c.dimension for c in variant.coarsenings if c.dimension >= len(launch.local_size)]
+        beyond = [c.dimension for c in variant.coarsenings if c.dimension >= len(launch.global_size)]
         reason = f"the NDRange has no dimension {beyond[0]}" if beyond else undivided(launch, items)
         if reason is not None and (beyond or not variant.any_size):
             yield reason

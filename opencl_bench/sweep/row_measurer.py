@@ -23,6 +23,7 @@ from coarsen.opencl_bench.records.measurement import (
     content_key,
     timed_seconds_of,
 )
+from coarsen.opencl_bench.results.speedups import is_uncertain
 from coarsen.opencl_bench.sweep.compiler import Compiled
 from coarsen.opencl_bench.sweep.measuring_process import Limits, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Remeasure
@@ -210,6 +211,8 @@ class RowMeasurer:
             return None
         fine = (Invalidity.CORRECT, Invalidity.CONSTRAINTS)
         if kept is not None and self._context.again is Remeasure.FAILED and kept.invalidity not in fine:
+            return None
+        if kept is not None and self._context.again is Remeasure.UNCERTAIN and is_uncertain(kept):
             return None
         return kept
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError, VerificationError
+from coarsen.frontend.one_kernel import source_of_one_kernel
 from coarsen.opencl_bench.sweep.device_lock import device_lock_within
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.launch_space import launch_space, other_local_sizes
+from coarsen.opencl_bench.tuning.launch_space import launch_space, may_need_guard, other_local_sizes
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import tune_launch
@@ -52,19 +54,30 @@ def tune_captured(
         DeviceError: the device can't be opened a second time; the time was over before anything was found out.
         VerificationError: the launch does not give the same results twice.
         InvalidInputError: the launch can't be described, or no process can be started for it; its local size is
-            left open, and there is none to coarsen at.
+            left open, which matters to the kernel.
         RefusalError: the kernel can't be coarsened at all.
     """
     check_python()
     others = local_sizes_beside(launch.global_size, launch.local_size, device, groups_matter, settings)
-    space = launch_space(launch.local_size, others, transforms, settings)
+    has_guarded = not groups_matter and may_need_guard([launch.global_size])
+    space = launch_space(launch.local_size, others, transforms, settings, has_guarded=has_guarded)
+    source = source_of_one_kernel(launch.source, launch.kernel, launch.options, launch.macros)
     with tuning_folder() as folder:
-        description = write_capture(launch, folder, "launch")
+        description = write_capture(replace(launch, source=source), folder, "launch")
         # Other local sizes are only tried where results can't depend on them.
         described = LaunchToTune(
             str(description), _PRESET, device, transforms, launch.byte_count, launch.local_size
         )
-        return tune_launch(described, space, settings, deadline, first)
+        try:
+            return tune_launch(described, space, settings, deadline, first)
+        except (InvalidInputError, DeviceError, VerificationError) as error:
+            raise type(error)(_without_files(str(error), description, launch.kernel)) from error
+
+
+def _without_files(message: str, description: Path, kernel: str) -> str:
+    """Return a message that names what is tuned in place of temporary files."""
+    named = message.replace(str(description), f"the kernel '{kernel}'")
+    return named.replace(str(description.with_suffix(".cl")), "the source").replace(f"{description.parent}/", "")
 
 
 @contextmanager
@@ -73,9 +86,9 @@ def alone_on(device: DeviceDescription, seconds: float) -> Iterator[None]:
 
     Raises DeviceError if one of them still does after some seconds.
     """
-    with device_lock_within(device, seconds) as is_held:
-        if not is_held:
-            raise DeviceError(f"another process measures on {device.name}")
+    with device_lock_within(device, seconds) as holder:
+        if holder:
+            raise DeviceError(f"{holder} measures on {device.name}, and did not end within {seconds:.3g} s")
         yield
 
 
@@ -96,19 +109,16 @@ def local_sizes_beside(
         settings: whether other local sizes are allowed.
 
     Raises:
-        InvalidInputError: it is left open, and there is no other: nothing can be coarsened.
+        InvalidInputError: it is left open, which matters to the kernel.
     """
     is_free = settings.local_sizes and not groups_matter
     others = other_local_sizes(global_size, own, limits_of(device)) if is_free else ()
-    if own or others:
-        return others
-    if groups_matter:
-        reason = "its work-items must be grouped as they are"
-    else:
-        reason = "none that is usual divides its global size" if settings.local_sizes else "no other is allowed"
-    raise InvalidInputError(
-        f"its local size is left to the driver, and {reason}: give a local size to have it tuned"
-    )
+    if groups_matter and not own:
+        raise InvalidInputError(
+            "its local size is left to the driver, and its work-items must be grouped as they are: give a local "
+            "size to have it tuned"
+        )
+    return others
 
 
 def check_python() -> None:

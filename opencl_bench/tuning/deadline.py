@@ -5,6 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from coarsen.errors import DeviceError
+
+
+class TimeOverError(DeviceError):
+    """The time was over before a tuning had any result."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deadline:

@@ -8,7 +8,7 @@ from pathlib import Path
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.tuning.captured_tuning import alone_on, check_python, local_sizes_beside
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.launch_space import launch_space
+from coarsen.opencl_bench.tuning.launch_space import launch_space, may_need_guard
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import tune_launch
@@ -41,14 +41,16 @@ def tune_described(
         arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
 
     Raises:
-        InvalidInputError: no such preset; the local size is left open, and there is none to coarsen at.
+        InvalidInputError: no such preset; the local size is left open, which matters to the kernel.
         CoarsenError: as `tune_captured` does.
     """
     check_python()
     own = benchmark.preset(preset).local_size
     others = local_sizes_to_try(benchmark, preset, own, device, groups_matter, settings)
+    sizes = (launch.global_size for launch in benchmark.real_launches(preset, own))
+    has_guarded = not groups_matter and may_need_guard(sizes)
     space = replace(
-        launch_space(own, others, transforms, settings),
+        launch_space(own, others, transforms, settings, has_guarded=has_guarded),
         definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
         arrays=arrays,
     )
@@ -86,7 +88,7 @@ def local_sizes_to_try(
         settings: whether other local sizes are allowed.
 
     Raises:
-        InvalidInputError: the local size is left open, and there is none to coarsen at.
+        InvalidInputError: the local size is left open, which matters to the kernel.
     """
     if benchmark.local_size_of is not None:
         return ()

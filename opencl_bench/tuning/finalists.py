@@ -4,18 +4,19 @@ trials ─▶ the two fastest, and the fastest uncoarsened launch beside the own
 
 The largest of many noisy numbers is too large, and how fast code runs changes from process to process. So a
 variant is chosen only if it is faster than the launch as it was in these processes, with its whole interval; and
-clearly so where the time sufficed for fewer than three.
+clearly so where the time sufficed for fewer than three. From an interval that is too wide nothing follows, neither
+that a variant is faster nor that none is: it is timed again in more processes while there is time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import DeviceError
 from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.results.choice import CLEAR_GAIN
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, quotient, speedup_of
 from coarsen.opencl_bench.sweep.confirmation import PROCESSES, in_turn
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
@@ -28,6 +29,9 @@ FINALISTS = 2
 _LEAST_GAIN = 1.01
 # Nor is another uncoarsened launch that gains less, beside a choice that gains more.
 _LEAST_GAIN_OF_LAUNCH = 1.05
+
+# In so many processes finalists are timed at most, where fewer leave it uncertain.
+_MOST_PROCESSES = 3 * PROCESSES
 
 _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
 
@@ -44,6 +48,8 @@ class Decision:
         processes: in how many new processes the choice was timed.
         nanoseconds: the launch as it was and the choice, medians of the last of these processes; zeros where
             neither was timed again.
+        doubtful: the speed-up of the variant that may be the fastest, where its interval is too wide to tell and
+            nothing is chosen for that; None where the choice is certain.
     """
 
     choice: Variant
@@ -51,6 +57,7 @@ class Decision:
     over_uncoarsened: Speedup | None
     processes: int
     nanoseconds: tuple[float, float]
+    doubtful: Speedup | None = None
 
 
 def finalists(gains: Mapping[Variant, float]) -> tuple[Variant, ...]:
@@ -73,7 +80,11 @@ def _finalists(gains: Mapping[Variant, float]) -> tuple[Variant, ...]:
 
 
 def confirm(
-    variants: Sequence[Variant], own: Variant, measurers: Sequence[RowMeasurer], deadline: Deadline
+    variants: Sequence[Variant],
+    own: Variant,
+    measurers: Sequence[RowMeasurer],
+    deadline: Deadline,
+    first: int = 0,
 ) -> Mapping[Variant, tuple[Measurement, ...]] | None:
     """Time variants again, in each process another one first; what fails in one is left out.
 
@@ -85,12 +96,13 @@ def confirm(
         own: the launch as it is, which each is timed in turns with.
         measurers: each with a new process; at most `PROCESSES` are used.
         deadline: when it has to be over.
+        first: the number of the first process, among all that these are timed in.
 
     Returns:
         The rows of each variant that failed nowhere; None where the time did not suffice for one of them.
     """
     rows: dict[Variant, tuple[Measurement, ...]] = dict.fromkeys(variants, ())
-    for invocation, measurer in enumerate(measurers[:PROCESSES]):
+    for invocation, measurer in enumerate(measurers[:PROCESSES], first):
         found, is_whole = _confirmed(in_turn(tuple(rows), invocation), own, measurer, invocation, deadline)
         measurer.close()
         correct = {row.candidate: row for row in found if row.invalidity is Invalidity.CORRECT}
@@ -98,6 +110,38 @@ def confirm(
             return rows if invocation else None
         rows = {variant: (*known, correct[variant]) for variant, known in rows.items() if variant in correct}
     return rows
+
+
+def confirm_again(
+    confirmed: Mapping[Variant, tuple[Measurement, ...]],
+    own: Variant,
+    measurers: Callable[[], Sequence[RowMeasurer]],
+    deadline: Deadline,
+) -> Mapping[Variant, tuple[Measurement, ...]]:
+    """Time variants in further processes, as long as their intervals are too wide to tell, and there is time.
+
+    Args:
+        confirmed: from `confirm`.
+        own: the launch as it is.
+        measurers: makes `PROCESSES` of them, each with a new process.
+        deadline: when it has to be over.
+
+    Returns:
+        The rows of each variant that failed nowhere, those of `confirmed` first.
+    """
+    for first in range(PROCESSES, _MOST_PROCESSES, PROCESSES):
+        if deadline.is_over or not _is_doubtful(confirmed, own):
+            break
+        more = confirm(tuple(confirmed), own, measurers(), deadline, first) or {}
+        confirmed = {variant: (*confirmed[variant], *rows) for variant, rows in more.items()}
+    return confirmed
+
+
+def _is_doubtful(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> bool:
+    """Return True if nothing can be chosen for lack of certainty; arrays that lie otherwise are a choice apart."""
+    laid_out = {variant: rows for variant, rows in confirmed.items() if variant.arrays}
+    plain = {variant: rows for variant, rows in confirmed.items() if not variant.arrays}
+    return any(decide(variants, own).doubtful is not None for variants in (plain, laid_out))
 
 
 def _confirmed(
@@ -119,7 +163,7 @@ def _confirmed(
 
 
 def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> Decision:
-    """Return what is chosen: the fastest whose interval lies above 1, or the launch as it was."""
+    """Return what is chosen: the fastest whose interval is certain and lies above 1, or the launch as it was."""
     gains = {
         variant: _gain(known)
         for variant, rows in confirmed.items()
@@ -127,7 +171,7 @@ def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> 
     }
     clear = {variant: gain for variant, gain in gains.items() if _is_faster(gain, len(confirmed[variant]))}
     if not clear:
-        return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0))
+        return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0), most_doubtful(gains.values()))
     choice = max(clear, key=lambda variant: clear[variant].ratio)
     rows = confirmed[choice]
     last = rows[-1]
@@ -153,7 +197,7 @@ def _gain(known: Sequence[Speedup]) -> Speedup:
 
 def _is_faster(gain: Speedup, processes: int) -> bool:
     """Return True if a gain is certain; of few processes, which say little of others, if it is large, too."""
-    return gain.low > (1.0 if processes >= PROCESSES else CLEAR_GAIN)
+    return gain.is_certain and gain.low > (1.0 if processes >= PROCESSES else CLEAR_GAIN)
 
 
 def over_uncoarsened(

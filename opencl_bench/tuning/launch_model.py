@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from coarsen.opencl_bench.search.evaluator import Trial
 from coarsen.opencl_bench.search.spaces import Choice
 from coarsen.opencl_bench.search.surrogate import weight_of
-from coarsen.variant.coarsening import Level
+from coarsen.variant.coarsening import DIMENSIONS, Level
 from coarsen.variant.variant import LocalSize, Variant
 
 # Standard deviations, of log times.
@@ -98,13 +98,12 @@ class LaunchModel:
         return np.array([list(_effects(each)) for each in facts]), np.array([_place(each) for each in facts])
 
     def _facts(self, variant: Variant) -> _Facts:
-        count = max(len(self._own), len(variant.local_size), *(c.dimension + 1 for c in variant.coarsenings), 1)
-        items, groups = [0.0] * count, [0.0] * count
+        items, groups = [0.0] * DIMENSIONS, [0.0] * DIMENSIONS
         for coarsening in variant.coarsenings:
             factors = groups if coarsening.level is Level.GROUP else items
             factors[coarsening.dimension] += math.log2(coarsening.factor)
-        extents = _logarithms(variant.local_size or self._own, count)
-        own = _logarithms(self._own or variant.local_size, count)
+        extents = _logarithms(variant.local_size or self._own)
+        own = _logarithms(self._own or variant.local_size)
         return _Facts(
             tuple(items),
             tuple(groups),
@@ -117,8 +116,9 @@ class LaunchModel:
         )
 
 
-def _logarithms(sizes: LocalSize, count: int) -> tuple[float, ...]:
-    return tuple(math.log2(size) for size in (*sizes, *[1] * (count - len(sizes))))
+def _logarithms(sizes: LocalSize) -> tuple[float, ...]:
+    """One for each dimension that a launch may have, so that those of variants with an open local size compare."""
+    return tuple(math.log2(size) for size in (*sizes, *[1] * (DIMENSIONS - len(sizes))))
 
 
 def _effects(facts: _Facts) -> Iterator[float]:

@@ -1,6 +1,7 @@
 """The variants that a launch is tuned over.
 
 local sizes × (factors × strides of work-items, factors of work-groups) along each dimension × wide accesses
+    × a guard, where the factors don't divide
     at most two coarsenings at once, at most 64 work-items merged
 """
 
@@ -8,12 +9,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 
+from coarsen.errors import CoarsenError, RefusalError
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import DeviceLimits
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.transforms import Transforms
@@ -36,7 +43,14 @@ _MOST_OTHERS = 2
 _USUAL_SIZE = 256
 
 
-def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Transforms, settings: Tune) -> Space:
+def launch_space(
+    own: LocalSize,
+    others: tuple[LocalSize, ...],
+    transforms: Transforms,
+    settings: Tune,
+    *,
+    has_guarded: bool = False,
+) -> Space:
     """Return the space of a launch.
 
     Args:
@@ -44,6 +58,7 @@ def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Tran
         others: local sizes that may take its place.
         transforms: of coarsened variants, wide accesses apart.
         settings: which levels, and whether there may be wide accesses.
+        has_guarded: whether there are variants for any size, too (`may_need_guard`).
     """
     return Space(
         arrays=(),
@@ -58,8 +73,35 @@ def launch_space(own: LocalSize, others: tuple[LocalSize, ...], transforms: Tran
             lock_step=(transforms.lock_step,),
             wide_accesses=(False, True) if settings.wide_accesses else (False,),
             clean_up=(transforms.clean_up,),
+            any_size=(False, True) if has_guarded else (False,),
         ),
     )
+
+
+def may_need_guard(global_sizes: Iterable[tuple[int, ...]]) -> bool:
+    """Return True if there may be factors that are worth a trial and divide none of the launch's sizes."""
+    return any(extent % MOST_MERGED for sizes in global_sizes for extent in sizes if extent > 1)
+
+
+def without_refused(space: Space, benchmark: Benchmark) -> Space:
+    """Return a space without the levels at which no dimension of a kernel can be coarsened.
+
+    Where nothing can be, only local sizes are left. A kernel that can't be read is for others to complain of.
+    """
+    try:
+        kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
+    except CoarsenError:
+        return space
+    levels = tuple(level for level in space.levels if _is_mergeable(kernel, level, benchmark.dimensions))
+    return replace(space, levels=levels)
+
+
+def _is_mergeable(kernel: Kernel, level: Level, dimensions: tuple[int, ...]) -> bool:
+    for dimension in dimensions:
+        with suppress(RefusalError):
+            analyse(kernel, dimension, level)
+            return True
+    return False
 
 
 def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits) -> tuple[LocalSize, ...]:

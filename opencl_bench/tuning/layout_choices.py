@@ -7,13 +7,14 @@ arguments ─▶ arrays of records that can be rewritten ─▶ structure of arr
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import laid_out
 from coarsen.variant.data_layout import DEEP_SOA, SOA, ArrayLayout, Kind
@@ -75,6 +76,20 @@ def check_choices(benchmark: Benchmark, named: Sequence[ArrayChoices], macros: D
     kernel = _lowered(benchmark, macros)
     for plan in itertools.chain.from_iterable(choices.changes() for choices in named):
         laid_out(kernel, [plan])
+
+
+def check_arguments(benchmark: Benchmark, named: Iterable[str]) -> None:
+    """Raise InvalidInputError unless a benchmark's kernel has arguments of these names."""
+    wanted = [*named]
+    if not wanted:
+        return
+    own = [argument.name for argument in _lowered(benchmark, PORTABLE).arguments]
+    for name in wanted:
+        if name not in own:
+            raise InvalidInputError(
+                f"{benchmark.name}: its kernel has no argument '{name}'{did_you_mean(name, own)}; it has "
+                f"{', '.join(own)}"
+            )
 
 
 def _lowered(benchmark: Benchmark, macros: DeviceMacros) -> Kernel:

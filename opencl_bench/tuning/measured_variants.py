@@ -1,27 +1,28 @@
 """A few variants of one launch, measured on a device: which is really the best.
 
-    space ─▶ largest expected improvement ─▶ measured against the launch as it is ─▶ expected anew ─▶ the next
-                                             all of them again, in new processes ─▶ the best
+    the predicted choice ──────────┐
+    largest expected improvement ─┴▶ measured against the launch as it is ─▶ expected anew ─▶ the next
+                                     all of them again, in new processes ─▶ the best
 
 What was confirmed in new processes counts in place of the first measurement, and where anything was, only that
-competes. A variant that merges less wins where its speed-up lies within the interval of the best one's, and within
-5 %: the clock can't tell the two apart.
+competes. What has an interval that holds 1 is not faster than the launch as it is. A variant that merges less wins
+where its speed-up lies within the interval of the best one's, and within 5 %: the clock can't tell the two apart.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.models.launch.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.choice import CLEAR_GAIN
+from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, speedup_of
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.opencl_bench.sweep.confirmation import confirm, to_confirm
-from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
+from coarsen.opencl_bench.sweep.live_evaluator import relative_time
 from coarsen.opencl_bench.sweep.observer import SearchProgress
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.tuning.finalists import over_uncoarsened
@@ -72,15 +73,27 @@ class MeasuredVariants:
 
     @property
     def eligible(self) -> tuple[MeasuredVariant, ...]:
-        """The variants that can be the best: the launch as it is, and those timed in the most processes."""
+        """The launch as it is, and the variants that can be the best: certain, and timed in the most processes."""
         own, *others = self.all
         most = max((each.processes for each in others), default=0)
-        return own, *(each for each in others if each.processes == most and each.speedup is not None)
+        return own, *(
+            each for each in others if each.processes == most and each.speedup and each.speedup.is_certain
+        )
+
+    @property
+    def doubtful(self) -> Speedup | None:
+        """The speed-up of what may be the fastest, where its interval is too wide for it to be the best."""
+        known = [each.speedup for each in self.variants if each.speedup is not None]
+        return most_doubtful(known) if self.best.variant == self.own else None
 
     @property
     def best(self) -> MeasuredVariant:
         """The fastest of those that ran correctly; of those that the clock can't tell from it, the simplest."""
-        correct = [(each, each.speedup) for each in self.eligible if each.speedup is not None]
+        correct = [
+            (each, each.speedup)
+            for each in self.eligible
+            if each.speedup is not None and (each.variant == self.own or each.speedup.significant)
+        ]
         _, fastest = max(correct, key=lambda entry: entry[1].ratio)
         least = min(fastest.ratio, max(fastest.low, fastest.ratio / CLEAR_GAIN))
         alike = [each for each, gain in correct if gain.ratio >= least]
@@ -114,42 +127,42 @@ class MeasuredVariants:
 
 
 def measure_variants(
-    measurer: RowMeasurer, space: VariantSearchSpace, own: Variant, belief: Belief, count: int
+    measurer: RowMeasurer, own: Variant, belief: Belief, count: int, first: Variant | None = None
 ) -> MeasuredVariants:
-    """Measure the variants of the largest expected improvement, one after the other, and confirm the best of them.
+    """Measure the most promising variants, one after the other, and confirm the best of them.
 
     Rows that the store has already are not measured again.
 
     Args:
         measurer: gives the rows.
-        space: has the variants.
         own: the launch as it is, which runs correctly.
         belief: what is expected of the variants; measurements change it.
         count: how many variants are measured, at most; those that break a constraint are not run.
+        first: one of the variants that is measured before the others; None for the one of the largest expected
+            improvement.
 
     Raises:
         DeviceError: the launch as it is does not run on the device any more.
         InvalidInputError: the kernel isn't what it was; the store failed.
     """
-
-    def trying(trial: int, seconds: float) -> None:
-        measurer.context.observer.trying(SearchProgress(trial, count, seconds))
-
-    evaluator = LiveEvaluator(measurer, own, space, trying)
+    start = time.perf_counter()
     ran: dict[Variant, Expected] = {}
     measured: dict[Variant, float] = {}
+    compared: list[Measurement] = []
     tried = {own}
-    while len(ran) < count and (variant := belief.most_promising(measured, tried)) is not None:
-        expected = belief.expected_of(variant, measured)
+    following = first if first is not None else belief.most_promising(measured, tried)
+    while len(ran) < count and following is not None:
+        variant, expected = following, belief.expected_of(following, measured)
         tried.add(variant)
-        trial = evaluator.evaluate(space.choice_of(variant))
-        if evaluator.rows[-1].invalidity is Invalidity.CONSTRAINTS:
+        measurer.context.observer.trying(SearchProgress(len(tried) - 1, count, time.perf_counter() - start))
+        row = measurer.compared(variant, own)
+        compared.append(row)
+        if row.invalidity is not Invalidity.CONSTRAINTS:
             # Some launches show what they can't be divided by only when their inputs are made.
-            continue
-        ran[variant] = expected
-        if trial.time is not None:
-            measured[variant] = math.log(trial.time)
-    compared = tuple(evaluator.rows)
+            ran[variant] = expected
+        if (taken := relative_time(row)) is not None:
+            measured[variant] = math.log(taken)
+        following = belief.most_promising(measured, tried)
     rows = (*compared, *confirm(measurer, to_confirm(compared, own), own))
     return MeasuredVariants(own, tuple(measured_variant(each, ran[each], rows) for each in ran), rows)
 

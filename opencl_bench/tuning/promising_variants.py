@@ -1,40 +1,29 @@
-"""The launch of a benchmark, and its variants that the model expects most of, measured one after the other.
+"""The launch of a benchmark, and the launches that a model predicted, the most promising measured one by one.
 
-local sizes × one coarsening: (factor × stride of work-items, factor of work-groups) along each dimension
+the model's launches, its choice first ─▶ those that device and sizes allow ─▶ measured, verified, confirmed
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
-from coarsen.models.default import DefaultModel
-from coarsen.models.launch.expected_improvement import Belief
-from coarsen.models.launch.model import LaunchModel
+from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.search.spaces import valid_choices
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.opencl_bench.sweep.confirmation import LAUNCHES, most_rows
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import limits_of
+from coarsen.opencl_bench.sweep.points import LaunchConstraint, limits_of
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.search_sweep import search_space
 from coarsen.opencl_bench.sweep.selection import select_baseline
-from coarsen.opencl_bench.tuning.described_tuning import local_sizes_to_try
-from coarsen.opencl_bench.tuning.launch_model_prior import LaunchModelPrior
-from coarsen.opencl_bench.tuning.launch_prior import launch_prior
-from coarsen.opencl_bench.tuning.launch_space import launch_space
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariants, measure_variants
-from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
-from coarsen.variant.transforms import DEFAULT, device_kind_of
 from coarsen.variant.variant import Variant
 
 
@@ -47,7 +36,6 @@ class DescribedLaunch:
         name: what a plan calls it.
         preset: names its sizes.
         device: where it runs.
-        groups_matter: whether it matters to the kernel how its work-items are grouped.
         local_size: of the launch, in work-items; that of the preset if None.
     """
 
@@ -55,7 +43,6 @@ class DescribedLaunch:
     name: str | Path
     preset: str
     device: DeviceDescription
-    groups_matter: bool
     local_size: LocalSize | None = None
 
     @property
@@ -64,13 +51,16 @@ class DescribedLaunch:
         size = self.benchmark.preset(self.preset).local_size if self.local_size is None else self.local_size
         return Variant(size, definitions=self.benchmark.own_definitions)
 
+    def of(self, variant: Variant) -> Variant:
+        """Return a variant with the first value of each of the benchmark's macros."""
+        return replace(variant, definitions=self.benchmark.own_definitions)
+
 
 def plan_of_launch(launch: DescribedLaunch) -> SweepPlan:
-    """Return a plan whose space is a launch at its local size and others, with one coarsening at most.
+    """Return the plan by which a launch and its variants are measured.
 
     Raises:
-        InvalidInputError: the local size has another number of extents than the benchmark's; it is left open, and
-            there is none to coarsen at.
+        InvalidInputError: the local size has another number of extents than the benchmark's.
     """
     benchmark, own = launch.benchmark, launch.own.local_size
     usual = benchmark.preset(launch.preset).local_size
@@ -78,14 +68,7 @@ def plan_of_launch(launch: DescribedLaunch) -> SweepPlan:
         such = "x".join(map(str, usual))
         count = "1 number" if len(usual) == 1 else f"{len(usual)} numbers"
         raise InvalidInputError(f"{benchmark.name}: a local size has {count}, {such} for example")
-    settings = Tune(wide_accesses=False)
-    others = local_sizes_to_try(benchmark, launch.preset, own, launch.device, launch.groups_matter, settings)
-    space = replace(
-        launch_space(own, others, DEFAULT, settings),
-        definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
-        at_once=1,
-    )
-    return SweepPlan(launch.name, launch.device.index, launch.preset, space=space)
+    return SweepPlan(launch.name, launch.device.index, launch.preset)
 
 
 def planned_rows(count: int) -> int:
@@ -98,17 +81,20 @@ def measure_promising(
     plan: SweepPlan,
     count: int,
     store: Store,
-    model: DefaultModel | LaunchModel | None = None,
+    expected: Mapping[Variant, Expected],
+    first: Variant | None = None,
     observer: SweepObserver | None = None,
 ) -> MeasuredVariants:
-    """Measure a launch as it is, and its variants of the largest expected improvement.
+    """Measure a launch as it is, and the most promising of the variants that were predicted.
 
     Args:
         launch: what is measured.
         plan: `plan_of_launch` of it.
         count: how many variants, at most.
         store: where the rows go; those that are there are not measured again.
-        model: what expects something of variants; if None, see `launch_prior`.
+        expected: what a model expects of each variant, macros apart, which have their first values.
+        first: the variant among them that is measured first, the model's choice; None where that is the launch as
+            it is.
         observer: sees rows as they come.
 
     Raises:
@@ -117,28 +103,24 @@ def measure_promising(
         InvalidInputError: the kernel or its inputs can't be used; the store failed.
     """
     benchmark, device = launch.benchmark, launch.device
-    space = search_space(benchmark, plan, limits_of(device), device_kind_of(device.device_types))
-    prior = launch_prior(benchmark, launch.preset, device, launch.own.local_size, model)
-    variants = _variants(space)
-    if isinstance(prior, LaunchModelPrior):
-        prior.prepare(variants)
-    belief = Belief(variants, prior)
+    known = {launch.of(variant): what for variant, what in expected.items()}
+    violation = LaunchConstraint(benchmark, launch.preset, limits_of(device))
+    variants = [variant for variant in known if violation(variant) is None]
+    belief = Belief(variants, KnownPrior(known))
+    chosen = launch.of(first) if first is not None else None
+    chosen = chosen if chosen in variants and chosen != launch.own else None
     collector = CollectingObserver(observer or SweepObserver())
     with opened_context(plan, benchmark, device, store, collector, Remeasure.NOTHING, None) as context:
         collector.planned(benchmark.name, context.device, planned_rows(count))
         measurer = RowMeasurer(context)
         selected = select_baseline(measurer, [launch.own])
-        measured = measure_variants(measurer, space, launch.own, belief, count) if selected.baseline else None
+        measured = measure_variants(measurer, launch.own, belief, count, chosen) if selected.baseline else None
     problem = selected.problem
     if isinstance(plan.benchmark, Path):
         problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
     if measured is None:
         raise _error_of(selected.rows)(f"{benchmark.name}: the kernel as it is: {problem}")
     return measured
-
-
-def _variants(space: VariantSearchSpace) -> list[Variant]:
-    return [space.variant(choice) for choice in valid_choices(space)]
 
 
 def _error_of(rows: Sequence[Measurement]) -> type[CoarsenError]:

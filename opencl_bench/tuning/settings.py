@@ -3,12 +3,44 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Level
+from coarsen.variant.variant import Variant
 
 _LEVELS = (Level.ITEM, Level.GROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class TuningProgress:
+    """How far a tuning has come.
+
+    Attributes:
+        kernel: its name.
+        tried: how many variants were tried.
+        variants: how many there are to try; None where that is not known.
+        best: the fastest so far; None while nothing is faster than the launch as it is.
+        gain: how many times as fast that is as the launch as it is, timed once.
+        seconds_left: until all is over.
+        is_confirming: whether the best are timed again.
+    """
+
+    kernel: str
+    tried: int
+    variants: int | None
+    best: Variant | None
+    gain: float
+    seconds_left: float
+    is_confirming: bool = False
+
+    def __str__(self) -> str:
+        """Return the progress in one line, without the seconds."""
+        total = "" if self.variants is None else f" of {self.variants}"
+        best = "nothing faster yet" if self.best is None else f"best so far {self.gain:.2f} ({self.best})"
+        again = ", timed again" if self.is_confirming else ""
+        return f"{self.kernel}: {self.tried}{total} variants, {best}{again}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +60,7 @@ class Tune:
         most_bytes: launches whose buffers hold more in all are not tuned: they are copied to the disk and to the
             device once more. None for a part of the memory and of the disk (`captured_limit.py`).
         store: where what was found is remembered, a file or a URL; None for the user's store.
+        progress: is told how a tuning goes on, in place of the line that is shown otherwise.
 
     Raises:
         InvalidInputError: a value out of range.
@@ -42,6 +75,7 @@ class Tune:
     local_sizes: bool = True
     most_bytes: int | None = None
     store: str | None = None
+    progress: Callable[[TuningProgress], None] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.seconds < math.inf:

@@ -32,12 +32,12 @@ def starting_points(
 
     Args:
         local_sizes: of the launch before coarsening, its own first; that is empty where it is left open, and then
-            the first of the others is coarsened.
+            the first of the others is coarsened, if there is one.
         dimensions: those of the NDRange.
         levels: what may be merged.
         strides: of work-items, 1 first.
         transforms: of coarsened variants.
-        is_valid: tells the variants that may run.
+        is_valid: tells the variants that may run, those for any size where no other may.
     """
     divided = next(filter(None, local_sizes), ())
 
@@ -45,9 +45,9 @@ def starting_points(
         return Variant(divided, coarsenings, transforms=transforms)
 
     kinds = list(_kinds(dimensions, levels, strides))
-    first = [
-        next(filter(is_valid, (coarsened(replace(kind, factor=f)) for f in _FACTORS)), None) for kind in kinds
-    ]
+    ways = [[coarsened(replace(kind, factor=factor)) for factor in _FACTORS] for kind in kinds]
+    guarded = ((replace(way, any_size=True) for way in each) for each in ways)
+    first = [next(filter(is_valid, (*each, *more)), None) for each, more in zip(ways, guarded, strict=True)]
     single = [variant for variant in first if variant is not None]
     yield Variant(local_sizes[0])
     yield from single

@@ -60,9 +60,17 @@ class Tuned:
         """Return True if anything is faster than the launch as it was."""
         return self.decision.processes > 0
 
+    @property
+    def doubt(self) -> str:
+        """Return why nothing is certain, and nothing to be remembered, in words; empty where the choice is."""
+        doubtful = self.decision.doubtful
+        return "" if doubtful is None else f"{doubtful.doubt}; tune again when the machine has nothing else to do"
+
     def __str__(self) -> str:
         sizes = f"{shape(self.global_size)} work-items"
         tried = f"{self.trials} variants tried in {self.seconds:.1f} s"
+        if self.doubt:
+            return f"{self.kernel} on {self.device}, {sizes}: as it is, since {self.doubt}; {tried}"
         if not self.is_faster:
             return f"{self.kernel} on {self.device}, {sizes}: nothing is faster than the launch as it is; {tried}"
         gain = f"{self.speedup.ratio:.2f} ({self.speedup.low:.2f} to {self.speedup.high:.2f}) times as fast"

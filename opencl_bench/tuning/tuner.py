@@ -10,12 +10,15 @@ should not does so in a process of its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.measure.variant_launch import needs_guard, undivided
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
@@ -25,12 +28,13 @@ from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
-from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.finalists import confirm, finalists
+from coarsen.opencl_bench.tuning.deadline import Deadline, TimeOverError
+from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, finalists
 from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_out_choice
 from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
 from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, LaunchSearch
+from coarsen.opencl_bench.tuning.launch_space import without_refused
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.methods import (
     compiling_method,
@@ -39,14 +43,14 @@ from coarsen.opencl_bench.tuning.methods import (
     search_method,
 )
 from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
 from coarsen.opencl_bench.tuning.starting_points import laid_out_starts, starting_points
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 # A larger space is not counted: that takes longer than it is worth.
 _COUNTED = 100_000
@@ -69,20 +73,24 @@ def tune_launch(
         first: a variant to begin with, where the space has it; an empty local size is the launch's own.
 
     Raises:
-        DeviceError: the device can't be opened a second time; the launch as it is does not run there; the time was
-            over before anything was found out.
+        DeviceError: the device can't be opened a second time; the launch as it is does not run there.
+        TimeOverError: the time was over before anything was found out.
         VerificationError: it does not give the same results twice.
         InvalidInputError: the kernel doesn't compile, the description can't be used.
         RefusalError: the kernel can't be coarsened at all.
     """
     benchmark = find_benchmark(launch.description)
+    space = without_refused(space, benchmark)
     rows = MemoryRows()
     with tuning_processes(launch, deadline) as processes:
         if settings.distinct:
             space = with_distinct(space, benchmark, launch.preset, launch.device.macros)
         context = processes.context(rows, benchmark)
-        searched = _search(processes, benchmark, space, context, settings, deadline, first)
-        confirmed = _confirmed(processes, context, searched, deadline)
+        with _in_time(deadline, "before the search had ended"):
+            searched = _search(processes, benchmark, space, context, settings, deadline, first)
+        _tell(settings, benchmark.kernel, searched.trials, None, searched.gains, deadline, is_confirming=True)
+        with _in_time(deadline, "before the best variants were timed again"):
+            confirmed = _confirmed(processes, context, searched, deadline)
     decision = decision_without(confirmed, searched.own)
     own = searched.own.local_size
     return Tuned(
@@ -131,12 +139,16 @@ def _search(
     launch = processes.launch
     kind = device_kind_of(launch.device.device_types)
     variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
+    launches = lru_cache(maxsize=None)(partial(benchmark.launches, launch.preset))
+    if benchmark.make_launches is not None:
+        variants = replace(variants, constraints=(*variants.constraints, partial(_unsuited, benchmark, launches)))
     searchable = listed(VariantSearchSpace(variants))
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
     expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size)
-    own_row, opening_seconds = _measured_own(processes, context, own)
+    with _in_time(deadline, "before the launch as it is was measured"):
+        own_row, opening_seconds = _measured_own(processes, context, own)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
     context.process.use(method)
     processes.compiler.use(compiling_method(method, deadline.seconds, own_row.compile_seconds))
@@ -157,7 +169,7 @@ def _search(
             space.levels,
             space.strides,
             transforms,
-            lambda variant: variants.violation(replace(variant, definitions=macros)) is None,
+            lambda variant: _is_in(searchable, replace(variant, definitions=macros)),
         )
     ]
     # What is uncoarsened is tried first: a gain has to be one over the best of it.
@@ -168,7 +180,12 @@ def _search(
     if first is not None:
         first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
         starts[1:1] = [first] if _is_in(searchable, first) else []
-    evaluator = RacingEvaluator(measurer, own, searchable, lambda: ending_time.left)
+    valid = count_valid(searchable, _COUNTED)
+
+    def told(evaluator: RacingEvaluator) -> None:
+        _tell(settings, benchmark.kernel, evaluator.tried, valid, evaluator.gains, deadline)
+
+    evaluator = RacingEvaluator(measurer, own, searchable, lambda: ending_time.left, told)
     search = LaunchSearch(
         evaluator,
         LaunchModel(searchable.variant, own.local_size, expected),
@@ -180,10 +197,9 @@ def _search(
     ending = search.run(dict.fromkeys(map(searchable.choice_of, starts)))
     if ending == TIME_OVER and evaluator.tried <= 1:
         # That nothing is faster would be no finding.
-        raise DeviceError(_too_short(deadline, "before any variant was tried"))
+        raise _too_short(deadline, "before any variant was tried")
     failed = sum(trial.time is None for trial in evaluator.trace)
     laid_out_trials = sum(bool(searchable.variant(trial.choice).arrays) for trial in evaluator.trace)
-    valid = count_valid(searchable, _COUNTED)
     return _Searched(
         own,
         median(own_row.nanoseconds) / 1e9,
@@ -197,6 +213,42 @@ def _search(
     )
 
 
+def _unsuited(
+    benchmark: Benchmark, launches: Callable[[LocalSize, Definitions], Sequence[Launch]], variant: Variant
+) -> str | None:
+    """Say of a variant that a launch's sizes don't divide, or why its guard has no use.
+
+    `coarsen.Program` launches a variant without a guard where the sizes divide.
+    """
+    if not variant.is_coarsened:
+        return None
+    coarsened = [each for each in launches(variant.local_size, variant.definitions) if benchmark.coarsens(each)]
+    if not variant.any_size:
+        return next(filter(None, (undivided(each, variant.coarsenings) for each in coarsened)), None)
+    is_needed = any(needs_guard(each, variant) for each in coarsened)
+    return None if is_needed else "its sizes divide without a guard, or nothing would be merged"
+
+
+def _tell(
+    settings: Tune,
+    kernel: str,
+    tried: int,
+    valid: int | None,
+    gains: Mapping[Variant, float],
+    deadline: Deadline,
+    is_confirming: bool = False,
+) -> None:
+    """Tell whoever wants to know how far a tuning has come."""
+    if settings.progress is None:
+        return
+    known = [number for number in (valid, settings.trials) if number]
+    gain, best = max(((gain, variant) for variant, gain in gains.items()), key=lambda entry: entry[0])
+    is_faster = best in finalists(gains)
+    most = min(known, default=None)
+    shown = best if is_faster else None
+    settings.progress(TuningProgress(kernel, tried, most, shown, gain, deadline.left, is_confirming))
+
+
 def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
     """Return True if a space has a variant, which may run."""
     try:
@@ -208,7 +260,8 @@ def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
 def _measured_own(processes: TuningProcesses, context: SweepContext, own: Variant) -> tuple[Measurement, float]:
     """Time the launch as it is; return its row, and the seconds that it took to open the process.
 
-    Raises VerificationError, InvalidInputError or DeviceError where it can't be the measure of others.
+    Raises VerificationError, InvalidInputError or DeviceError where it can't be the measure of others;
+    TimeOverError where it took too long for what all may take.
     """
     begun = time.monotonic()
     opened = processes.opened(context.process)
@@ -221,8 +274,11 @@ def _measured_own(processes: TuningProcesses, context: SweepContext, own: Varian
         raise VerificationError(f"the kernel as it is does not give the same results twice: {row.reason}")
     if row.invalidity is Invalidity.COMPILE:
         raise InvalidInputError(f"the kernel as it is: {row.reason}")
+    if row.invalidity is Invalidity.TIMEOUT:
+        # Its limits are shares of the seconds that all may take.
+        raise TimeOverError(f"the kernel as it is: {row.reason}")
     if row.invalidity is not Invalidity.CORRECT:
-        raise DeviceError(f"the kernel as it is: {row.reason}")
+        raise VerificationError(f"the kernel as it is, against which others are verified: {row.reason}")
     return row, opening_seconds
 
 
@@ -240,19 +296,33 @@ def _confirmed(
     processes.stop_compiling()
     context.process.close()
     method = confirming_method(searched.own_seconds, len(variants), deadline)
-    fresh = [processes.process(method) for _ in range(PROCESSES)]
     size = processes.launch.byte_count
-    has_time = deadline.left > _OPENINGS * searched.opening_seconds
-    if size is not None and size <= _SMALL_BYTES and has_time:
-        # All of them at once, before any measures: starting takes longer than timing. What went wrong shows when
-        # it is measured.
-        wait([processes.opened(process) for process in fresh])
-    measurers = [RowMeasurer(replace(context, process=process, method=method)) for process in fresh]
-    confirmed = confirm(variants, own, measurers, deadline)
+    is_small = size is not None and size <= _SMALL_BYTES
+
+    def measurers() -> list[RowMeasurer]:
+        fresh = [processes.process(method) for _ in range(PROCESSES)]
+        if is_small and deadline.left > _OPENINGS * searched.opening_seconds:
+            # All of them at once, before any measures: starting takes longer than timing. What went wrong shows
+            # when it is measured.
+            wait([processes.opened(process) for process in fresh])
+        return [RowMeasurer(replace(context, process=process, method=method)) for process in fresh]
+
+    confirmed = confirm(variants, own, measurers(), deadline)
     if confirmed is None:
-        raise DeviceError(_too_short(deadline, "before the best variants were timed again"))
-    return confirmed
+        raise _too_short(deadline, "before the best variants were timed again")
+    return confirm_again(confirmed, own, measurers, deadline)
 
 
-def _too_short(deadline: Deadline, when: str) -> str:
-    return f"the time was over {when}: give it more than {deadline.seconds:.3g} s"
+@contextmanager
+def _in_time(deadline: Deadline, when: str) -> Iterator[None]:
+    """Raise TimeOverError for what went wrong since no time was left: that no process answered, for one."""
+    try:
+        yield
+    except (DeviceError, InvalidInputError) as error:
+        if isinstance(error, TimeOverError) or not deadline.is_over:
+            raise
+        raise _too_short(deadline, when) from error
+
+
+def _too_short(deadline: Deadline, when: str) -> TimeOverError:
+    return TimeOverError(f"the time was over {when}: give it more than {deadline.seconds:.3g} s")

@@ -204,7 +204,7 @@ class Benchmark:
     @property
     def source(self) -> str:
         """The kernel's OpenCL C source."""
-        return self.source_text or self.kernel_file.read_text(encoding="utf-8")
+        return self.source_text or self.kernel_file.read_text(encoding="utf-8-sig")
 
     @property
     def own_definitions(self) -> Definitions:

@@ -50,7 +50,7 @@ def gains(kernel: Kernel, access: Access, item: WorkItem, dimension: int) -> set
     return {after - before for before, after in pairwise(row)}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(EXPRESSIONS, min_size=6, max_size=6), st.sampled_from(sorted(TYPES)))
 def test_strides_are_those_of_computed_addresses(expressions: list[str], type_: str) -> None:
     kernel = lowered(expressions, type_)
@@ -71,7 +71,7 @@ def test_strides_are_those_of_computed_addresses(expressions: list[str], type_: 
                 assert found == [{stride}] * len(ITEMS), expression
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(st.sampled_from([1, 2, 3, 8, 16, 40]), st.sampled_from("/%"), st.sampled_from([2, 4, 8, 10])),

@@ -148,7 +148,7 @@ def addresses(kernel: Kernel) -> list[tuple[Value, ExactAddress]]:
 BYTE = ("zext", 8, "x", 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @example(("sext", 32, ("add", 64, BYTE, 0), 0), "i8", (0, 0, 254, 0, 0))
 @example(("add", 32, ("add", 64, BYTE, "z"), "y"), "i32", (0, 0, 254, 0, 0))
 @example(("sub", 64, ("zext", 32, "x", 0), ("sext", 32, "x", 0)), "i32", (0, 0, 2**31 - 2, 0, 0))

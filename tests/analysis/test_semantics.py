@@ -257,13 +257,13 @@ def assert_right(kernel: Kernel, arguments: Sequence[Arguments], *, has_loops: b
         assert has_loops or not list(wrong_bits(kernel, edges))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(OPERATIONS, VALUES)
 def test_straight_code(operations: list[Operation], arguments: list[Arguments]) -> None:
     assert_right(straight(operations), arguments)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(OPERATIONS, OPERATIONS, st.sampled_from(WIDTHS), VALUES)
 def test_loops(
     operations: list[Operation], steps: list[Operation], width: int, arguments: list[Arguments]

@@ -108,6 +108,11 @@ def _launch() -> Launch:
         ("int r; a[0] = __builtin_add_overflow(n, 3, &r) + r;", "the intrinsic llvm.sadd.with.overflow.i32"),
         ("typedef int v6 __attribute__((ext_vector_type(6))); *(global v6 *)a += n;", "a vector of 6 elements"),
         ("typedef _BitInt(24) narrow; a[0] = (narrow)n * (narrow)n;", "an integer of 24 bits"),
+        (
+            "local int t[8]; event_t e = 0, f; for (int i = 0; i < n; i++) {"
+            "f = e; wait_group_events(1, &f); e = async_work_group_copy(t, a, 8, 0); }",
+            "a variable that may be no event",
+        ),
     ],
 )
 def test_what_it_can_not_take_is_refused(body: str, reason: str) -> None:

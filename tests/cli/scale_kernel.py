@@ -8,6 +8,8 @@ from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 
 KERNEL = """\
+#define straight 0
+#define turned 1
 #pragma coarsen select IMPL straight,turned
 #pragma coarsen input length = count
 kernel void scale(global float *values, int count, float factor)

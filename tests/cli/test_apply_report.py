@@ -34,7 +34,7 @@ kernel void regions(global float *values, global const int *lengths, int count, 
 }
 """
 SUBGROUPS = """\
-uint get_sub_group_id(void);
+// Its sub-group's number.
 kernel void groups(global uint *values)
 {
     values[get_global_id(0)] = get_sub_group_id();

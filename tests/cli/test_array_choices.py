@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from coarsen.cli.space_options import ArrayOptions, array_choices
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
@@ -13,6 +16,7 @@ from coarsen.variant.padding import NO_PAD, XOR, Pad
 from coarsen.variant.placement import AS_WRITTEN, Place, PlaceChoice
 from coarsen.variant.space import ArrayChoices, Dimension, VariantSpace
 from coarsen.variant.variant import Variant
+from tests.cli.conftest import Run
 
 
 def test_values_by_argument() -> None:
@@ -91,3 +95,16 @@ def test_places_and_pads_are_searched_as_layouts_are() -> None:
     assert space.variant((2, 2)) == both and space.choice_of(both) == (2, 2)
     assert {space.choice_of(variant) for variant in space.space} == {(i, j) for i in range(3) for j in range(3)}
     assert [str(value) for value in space.axes[0].values] == ["global", "constant", "local:5,5"]
+
+
+@pytest.mark.parametrize(
+    "option", [("--order", "imag=1,0"), ("--layout", "bodies=soa"), ("--place", "x=local"), ("--pad", "x=1")]
+)
+def test_an_argument_that_the_kernel_lacks_ends_bench_before_anything_is_compiled(
+    option: tuple[str, str], tmp_path: Path, run: Run, device: DeviceDescription
+) -> None:
+    store = tmp_path / "store.sqlite"
+    outcome = run("bench", "sobel", "--device", device.index, *option, "--store", store)
+    name = option[1].partition("=")[0]
+    assert outcome.code == 2 and not store.exists()
+    assert f"sobel: its kernel has no argument '{name}'" in outcome.error and "; it has " in outcome.error

@@ -181,10 +181,10 @@ def test_a_lost_device_does_not_end_the_other_sweeps(tmp_path: Path, run: Run, s
     sweeping({"mt": [row("mt", 2), lost], "sobel": [bug], "reduce": [row("reduce", 4)]})
     outcome = run("bench", "mt", "sobel", "reduce", "-d", "intel", "--store", tmp_path / "store", "-q")
     assert outcome.code == 4
-    assert outcome.err.splitlines() == [
-        "coarsen: error: mt on intel: the device can't be opened",
-        "coarsen: error: sobel on intel: this is a bug in coarsen: ZeroDivisionError: division by zero",
-    ]
+    first, second = outcome.err.splitlines()
+    assert first == "coarsen: error: mt on intel: the device can't be opened"
+    said = "coarsen: error: sobel on intel: this is a bug in coarsen: ZeroDivisionError: division by zero"
+    assert second.startswith(f"{said}; report it with this file: ")
     assert "2 rows; 2 of them measured now" in outcome.out
     kernels = [line.split()[0] for line in outcome.out.splitlines()[1:4]]
     assert kernels == ["mt", "sobel", "reduce"]
@@ -213,6 +213,34 @@ def test_a_tie_leaves_the_kernel_as_it_is(tmp_path: Path, run: Run, sweeping: Sw
     assert "  1.00 (leave it as it is)  " in outcome.out.splitlines()[1]
     assert "mt on intel: nothing beats the baseline: factor 2 along dimension 0" in outcome.out
     assert "coarsen.Program" not in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("baseline", "note"),
+    [
+        (
+            (1_600_000, 9_000_000, 2_000_000, 3_100_000, 22_000_000),
+            "mt on intel: the machine is busy: the interval of 3.1",
+        ),
+        (
+            (600_000, 9_000_000, 800_000, 2_500_000, 22_000_000),
+            "mt on intel: nothing is certain: factor 2 along dim",
+        ),
+    ],
+)
+def test_an_interval_that_says_nothing_is_no_advice(
+    baseline: tuple[int, ...], note: str, tmp_path: Path, run: Run, sweeping: Sweeping
+) -> None:
+    sweeping(
+        {"mt": [some_measurement(benchmark="mt", nanoseconds=(1_000_000,) * 5, baseline_nanoseconds=baseline)]}
+    )
+    words = ("bench", "mt", "-d", "intel", "--store", tmp_path / "store", "-q")
+    outcome = run(*words)
+    assert note in outcome.out and "measure it again when the machine has nothing else to do" in outcome.out
+    assert "nothing beats" not in outcome.out
+    assert "coarsen.Program" not in outcome.out and "times as fast on" not in outcome.out
+    (sweep,) = json.loads(run(*words, "-f", "json").out)["sweeps"]
+    assert sweep["best"]["python"] == sweep["best"]["command"] == ""
 
 
 def test_an_interrupted_run_says_where_its_rows_are(tmp_path: Path, run: Run, sweeping: Sweeping) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.models.analytic.machine import DeviceProfile
 from coarsen.models.analytic.profile_json import read_profile, write_profile
+from coarsen.models.analytic.steadiness import busy_remark
 from coarsen.opencl_bench.calibration import __main__ as alone
 from tests.models.analytic.profiles import PROFILE
 
@@ -70,3 +72,20 @@ def test_bad_input(run: Run, words: tuple[str, ...], code: int, message: str) ->
     outcome = run("calibrate", *words)
     assert outcome.code == code
     assert message in outcome.error
+
+
+def test_a_calibration_that_other_work_disturbed_is_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run, device: DeviceDescription
+) -> None:
+    """It would go before the profile of the package; a file that is named gets it all the same."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    noisy = tuple(replace(point, spread=0.9) for point in PROFILE.bandwidth)
+    busy = replace(PROFILE, bandwidth=noisy, private_bandwidth=noisy, latency=noisy)
+    assert busy_remark(busy) is not None
+    monkeypatch.setattr("coarsen.opencl_bench.calibration.calibrate.calibrate", lambda *_, **__: busy)
+    outcome = run("calibrate", "--device", device.index)
+    assert outcome.code == 4 and "nothing is stored: " in outcome.err and "or name a file by -o" in outcome.err
+    assert not list((tmp_path / "coarsen").rglob("*.json"))
+    path = tmp_path / "busy.json"
+    outcome = run("calibrate", "--device", device.index, "-o", path)
+    assert outcome.code == 0 and read_profile(path) == busy and "something else used the device" in outcome.err

@@ -20,7 +20,7 @@ kernel void first(global int *values) { values[get_global_id(0)] = 1; }
 kernel void second(global int *values) { values[get_global_id(0)] = 2; }
 """
 SUBGROUPS = """\
-uint get_sub_group_id(void);
+// Its sub-group's number.
 kernel void groups(global uint *values)
 {
     values[get_global_id(0)] = get_sub_group_id();
@@ -82,7 +82,6 @@ CASES = {
     "empty file": (["empty.cl", "--factor", "2"], 2, "empty.cl: the file is empty"),
     "blank file": (["blank.cl", "--factor", "2"], 2, "blank.cl: the file is empty"),
     "no kernel": (["helper.cl", "--factor", "2"], 2, "there is no kernel in the source"),
-    "several kernels": (["two.cl", "--factor", "2"], 2, "choose one with -k (kernel= in Python): first, second"),
     "unknown kernel": (["plain.cl", "-k", "other", "--factor", "2"], 2, "no kernel 'other'; there is: plain"),
     "kernel without name": (["plain.cl", "-k", "", "--factor", "2"], 2, "no kernel ''; there is: plain"),
     "broken IR": (["broken.ll", "--factor", "2"], 2, "not LLVM IR"),
@@ -206,7 +205,7 @@ PREDICT = {
         4,
         "there is no cascade of tahiti (AMD Radeon HD 7970) in .; cascades: none",
     ),
-    "several kernels": (["-d", "tahiti"], 2, "choose one with -k"),
+    "several kernels": (["-d", "tahiti", "-f", "json"], 2, "choose one with -k"),
     "unknown form": (["-d", "tahiti", "-f", "xml"], 2, "'xml' is not one of 'table', 'json'"),
 }
 

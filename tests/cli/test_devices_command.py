@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from coarsen.cli.diagnosis import Finding, Need
 from coarsen.cli.doctor import Verdict, verdict_of
 from coarsen.devices.discovery import DeviceDescription, Discovery, discover_devices
 from coarsen.devices.health import Health, check_health
+from coarsen.devices.selection import find_device
 from coarsen.models import available_models
 from coarsen.models.default import has_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
@@ -81,11 +83,10 @@ def test_doctor_finds_everything_here(working_devices: tuple[DeviceDescription, 
         "coarsen",
         "LLVM",
         "clang",
-        "opencl-c-base.h",
         "PyOpenCL",
         "OpenCL loader",
     } <= findings.keys()
-    assert {finding["status"] for finding in findings.values()} == {"ok"}
+    assert {finding["status"] for finding in findings.values()} == {"ok", "loaded"}
     models = findings["models"]["details"]
     assert models.endswith(", ".join(available_models()))
     assert models.startswith("default, ") == has_default()
@@ -112,7 +113,9 @@ def test_doctor_without_a_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(diagnosis, "_torch", missing)
     outcome = run("doctor", "-f", "json")
     assert outcome.code == 4
-    bad = {f["what"]: (f["status"], f["mend"]) for f in json.loads(outcome.out) if f["status"] != "ok"}
+    bad = {
+        f["what"]: (f["status"], f["mend"]) for f in json.loads(outcome.out) if f["status"] not in ("ok", "loaded")
+    }
     assert bad == {
         "PyOpenCL": ("missing", "pip install pyopencl"),
         "PyTorch": ("absent", "training needs it: pip install 'coarsen[train]'"),
@@ -134,3 +137,42 @@ def finding(need: Need, is_there: bool = False) -> Finding:
 )
 def test_the_exit_code_of_doctor(findings: list[Finding], verdict: Verdict) -> None:
     assert verdict_of(findings) is verdict
+
+
+def test_doctor_and_devices_say_the_same_of_a_device_that_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that loads, and whose device can't run a kernel, is no driver that is all right."""
+    bad = discover_devices()[0]
+    reason = "error: unknown target CPU 'generic'"
+    checked = {each: Health(each != bad, "" if each != bad else reason, 1.0) for each in discover_devices()}
+    for place in ("coarsen.devices.health", "coarsen.devices.selection", "coarsen.cli.devices"):
+        monkeypatch.setattr(f"{place}.check_health", checked.__getitem__)
+    findings = json.loads(run("doctor", "-f", "json").out)
+    verdicts = {
+        finding["details"]: finding["status"] for finding in findings if finding["what"] == "OpenCL device"
+    }
+    assert verdicts == {
+        str(each) if health.works else f"{each}: {reason}": "ok" if health.works else "fails"
+        for each, health in checked.items()
+    }
+    assert {finding["status"] for finding in findings if finding["what"] == "OpenCL driver"} == {"loaded"}
+    listed = json.loads(run("devices", "-f", "json").out)["devices"]
+    assert [device["health"]["works"] for device in listed] == [health.works for health in checked.values()]
+
+
+def test_a_cache_that_cant_be_written_is_no_fault_of_devices(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = find_device("intel")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "cache"))
+    check_health.cache_clear()
+    assert check_health(device).works
+    monkeypatch.setattr("coarsen.devices.health.check_health", lambda _: Health(True, "", 1.0))
+    outcome = run("doctor", "-f", "json")
+    assert outcome.code == 4
+    (bad,) = [finding for finding in json.loads(outcome.out) if finding["status"] == "missing"]
+    assert bad["what"] == "PyOpenCL's cache"
+    assert "can't be written (Not a directory)" in bad["details"]
+    assert bad["mend"].endswith("PYOPENCL_NO_CACHE=1")
+    monkeypatch.setenv("PYOPENCL_NO_CACHE", "1")
+    assert run("doctor").code == 0

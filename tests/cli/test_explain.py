@@ -184,3 +184,13 @@ def test_with_a_factor_lines_are_marked_with_what_came_of_them(run: Run) -> None
     assert marks["result[row_permutation[row]] = sum;"] == ["D", "1", "×4", "s"]
     assert "coarsened, of no line: what keeps work-items out that the original launch did not have" in outcome.out
     assert "  v   coarsened, a vote whether all replicas go the same way" in outcome.out.splitlines()
+
+
+def test_what_memory_accesses_cost_on_a_gpu_is_said_for_gpus(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "k.cl"
+    file.write_text("kernel void k(global float *o, int n) { o[get_global_id(0) * n] = 3; }")
+    for options in ([], ["--device-kind", "cpu"], ["--device-kind", "any"]):
+        assert "Memory:" not in run("apply", str(file), "--explain", *options).out
+    assert "Memory: 32 lanes" in run("apply", str(file), "--explain", "--device-kind", "gpu").out
+    assert explain(file).memory == ()
+    assert explain(file, device_kind="gpu").memory

@@ -87,7 +87,7 @@ def test_the_help_of_each_command(command: str, run: Run) -> None:
             *("-d, --device NAME", "--preset NAME", "--seed NUMBER", "--factors N,...", "--strides N,..."),
             *("--dims N,...", "--local-sizes SIZE,...", "-D, --define NAME=VALUE,...", "--form <opencl_c|spirv>"),
             *("--repetitions NUMBER", "--quick", "--cold-cache", "--timeout-multiple NUMBER", "--store URL|FILE"),
-            *("--again <nothing|failed|everything>", "--scheduler ADDRESS", "-o, --output FILE"),
+            *("--again <nothing|failed|uncertain|everything>", "--scheduler ADDRESS", "-o, --output FILE"),
             *("--tls-ca-file FILE", "--tls-cert FILE", "--tls-key FILE", "--trust-network"),
             *("-f, --format <table|json>", "coarsen bench init", "coarsen bench pack"),
         ),
@@ -154,12 +154,35 @@ def test_errors_are_one_line_and_an_exit_code(
 @pytest.mark.parametrize(
     "error", [InternalError("no verse"), ZeroDivisionError("division\nby zero"), KeyError("x")]
 )
-def test_a_bug_says_so(error: Exception, raising: Callable[[BaseException], None], run: Run) -> None:
+def test_a_bug_says_so_and_where_its_details_are(
+    error: Exception,
+    raising: Callable[[BaseException], None],
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     raising(error)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["coarsen", "devices", "a name"])
     outcome = run("devices")
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.error.startswith(f"this is a bug in coarsen: {type(error).__name__}: ")
-    assert outcome.error.endswith("; rerun with --debug and report what it shows")
+    said, _, path = outcome.error.partition("; report it with this file: ")
+    assert said == f"this is a bug in coarsen: {type(error).__name__}: {' '.join(str(error).split())}"
+    assert Path(path).parent == tmp_path
+    details = Path(path).read_text()
+    assert details.startswith(f"coarsen {version('coarsen')}, Python 3.")
+    assert "\ncommand: coarsen devices 'a name'\n\nTraceback (most recent call last):\n" in details
+    assert type(error).__name__ in details.splitlines()[-1] + details.splitlines()[-2]
+
+
+def test_a_bug_is_said_where_no_file_can_be_written(
+    raising: Callable[[BaseException], None], run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    raising(ZeroDivisionError("by nothing"))
+    assert run("devices").error == (
+        "this is a bug in coarsen: ZeroDivisionError: by nothing; rerun it with --debug and report what that shows"
+    )
 
 
 @pytest.mark.parametrize("words", [("--debug", "devices"), ("devices", "--debug")])

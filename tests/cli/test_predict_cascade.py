@@ -9,7 +9,7 @@ import pytest
 
 import coarsen
 from coarsen.cli.output import Format
-from coarsen.cli.predict_cascade import print_cascade
+from coarsen.cli.predict_cascade import held_out_text, print_cascade
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.cli.conftest import Run
@@ -36,17 +36,18 @@ def test_the_table_shows_the_same(run: Run) -> None:
     outcome = run("predict", "sgemm", "--device", "TAHITI", *CASCADE)
     lines = outcome.out.splitlines()
     assert lines[0] == f"kernel sgemm on tahiti, along dimension 0: factor {predicted.factor}"
-    assert lines[1].startswith("This is the training kernel sgemm: ")
-    assert lines[3].split() == ["at", "factor", "coarsen", "further?", "probability", "learned", "from"]
-    for line, step in zip(lines[4:], predicted.steps, strict=False):
+    assert lines[1].startswith("sgemm is one of the model's training kernels")
+    # As table 5 and the leave-one-out evaluation in the card have it.
+    assert lines[2] == (
+        "How far to believe it: for kernels left out of its training it finds the best factor of 3 of 17, never "
+        "coarsening is right for 5 and what the paper predicted for 8; so it is no better than leaving kernels as "
+        "they are"
+    )
+    assert lines[4].split() == ["at", "factor", "coarsen", "further?", "probability", "examples"]
+    for line, step in zip(lines[5:], predicted.steps, strict=False):
         answer = "yes" if step.coarsen_further else "no"
-        assert line.split() == [
-            str(step.factor),
-            answer,
-            f"{step.probability:.2f}",
-            str(step.examples),
-            "kernels",
-        ]
+        assert line.split() == [str(step.factor), answer, f"{step.probability:.2f}", str(step.examples)]
+    assert run("predict", "sgemm", "--device", "TAHITI").out == outcome.out, "the device's own model answers"
 
 
 REASONS = (Contribution("uniform_loads", 3.0, 0.25), Contribution("barriers", 2.0, -0.5))
@@ -108,10 +109,29 @@ def test_a_device_without_a_cascade(tmp_path: Path, run: Run) -> None:
     assert outcome.error == f"there is no cascade of fermi (NVIDIA GTX 480) in {tmp_path}; cascades: none; {hint}"
 
 
+@pytest.mark.parametrize(
+    ("evaluation", "text"),
+    [
+        (
+            {"scores": {"cascade": {"exact": 6.5, "kernels": 9}, "never": {"exact": 2, "kernels": 9}}},
+            "for kernels left out of its training it finds the best factor of 6.5 of 9, never coarsening is right "
+            "for 2; so it is better than leaving kernels as they are",
+        ),
+        ({"scores": {"never": {"exact": 2, "kernels": 9}}}, ""),
+        ({"scores": {"cascade": {"exact": "many", "kernels": 9}, "never": {"exact": 2}}}, ""),
+        ({"scores": [1]}, ""),
+        ({"scores": {"cascade": 3}}, ""),
+        (None, ""),
+    ],
+)
+def test_how_far_a_card_lets_one_believe(evaluation: object, text: str) -> None:
+    assert held_out_text(evaluation) == text
+
+
 def test_an_effect_that_rounds_to_nothing_has_no_sign(capsys: pytest.CaptureFixture[str]) -> None:
     contributions = (Contribution("loads", 3.0, -0.0001), Contribution("stores", 1.0, 0.125))
     prediction = Prediction("tahiti", 1, (Step(1, 0.2, False, 17, contributions),))
-    print_cascade("scale", 0, prediction, Format.TABLE)
+    print_cascade("scale", 0, prediction, {}, Format.TABLE)
     lines = capsys.readouterr().out.splitlines()
     assert "  loads 3: against coarsening further (less than 0.01)" in lines
     assert "  stores 1: for coarsening further (+0.12)" in lines

@@ -102,7 +102,7 @@ def test_a_factor_in_a_table(models: Path, run: Run) -> None:
     chosen = next(point for point in expected.curve if point.factor == expected.factor)
     interval = f"{math.exp(chosen.low):.2f} to {math.exp(chosen.high):.2f}"
     assert lines[1] == f"Expected speed-up {chosen.speedup:.2f}; in 8 of 10 such cases {interval}"
-    known = "This is the training kernel sgemm: what is said of it was learned from it, and is no prediction"
+    known = "sgemm is one of the model's training kernels, so this is not an independent prediction"
     assert lines.pop(2) == known
     assert lines[3].split()[:5] == ["factor", "speed-up", "80", "%", "interval"]
     rows = [line.split() for line in lines[4:10]]
@@ -226,12 +226,13 @@ def test_a_dimension_that_the_kernel_does_not_use(scale: Path, models: Path, run
         (("--local-size", "64", "--dim", "1"), "a launch with the local size 64 has no dimension 1"),
         (("--measure", "0"), "invalid value for '--measure'"),
         (("--model", "oracle"), "invalid value for '-m' / '--model'"),
-        (("--store", "rows.sqlite"), "--store is for --measure"),
+        (("--store", "rows.sqlite"), "--store keeps what is measured: give --measure NUMBER, too"),
+        (("--store", "rows.sqlite", "--no-measure"), "--store keeps what is measured: leave out --no-measure"),
         (("--models", "nowhere"), "--models nowhere: there is no such folder"),
         (("-m", "cascade", "--models", "nowhere"), "--models nowhere: there is no such folder"),
         (("--store",), "option '--store' requires an argument (try 'coarsen predict --help')"),
         (("--model", "cascade", "--local-size", "64"), "the cascade takes no --local-size"),
-        (("--model", "cascade", "--measure", "2"), "--measure needs the default model"),
+        (("--model", "cascade", "--measure", "2"), "--measure needs a model that ranks what it considers"),
     ],
 )
 def test_options_that_cant_be_used(words: tuple[str, ...], message: str, models: Path, run: Run) -> None:

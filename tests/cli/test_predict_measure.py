@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.cli.bare_options import with_numbers
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
@@ -17,10 +18,9 @@ from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
-from coarsen.opencl_bench.tuning.promising_variants import DescribedLaunch, plan_of_launch
-from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.prediction import predict_kernel
-from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import DeviceKind, device_kind_of
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json
 from tests.cli.conftest import Run
@@ -96,25 +96,64 @@ def test_the_best_of_the_measured_variants(power: Path, models: Path, run: Run) 
         assert store.count() == len(rows), "rows that are there are not measured again"
 
 
-def test_another_local_size_of_a_benchmark_of_the_suite_over_all_axes(
+def test_the_default_model_measures_the_factors_that_it_predicted_its_choice_first(
     models: Path, tmp_path: Path, run: Run
 ) -> None:
-    words = ("--preset", "test", "--local-size", "8x8", "--measure", 1, "--models", models)
+    words = ("--preset", "test", "--local-size", "8x8", "--measure", 2, "--models", models)
     outcome = run("predict", "mt", "-d", "intel", *words, "--store", tmp_path / "rows", "-f", "json", "-q")
     assert (outcome.code, outcome.err) == (0, "")
-    assert json.loads(outcome.out)["own_launch"]["local_size"] == [8, 8]
-    plan = plan_of_launch(DescribedLaunch(SUITE["mt"], "mt", "test", find_device("intel"), False, (8, 8)))
-    space = plan.space
-    assert space.local_sizes is not None and space.local_sizes[0] == (8, 8) and len(space.local_sizes) > 1
-    assert (space.dimensions, space.levels, space.at_once) == (None, (Level.ITEM, Level.GROUP), 1)
-    assert space.strides == (1, 32)
+    found = json.loads(outcome.out)
+    assert found["own_launch"]["local_size"] == [8, 8]
+    variants = [variant_from_json(each["variant"]) for each in found["measured"]]
+    possible = {point["factor"] for point in found["curve"] if point["possible"]}
+    assert all(each.local_size == (8, 8) and each.factor in possible for each in variants)
+    if found["factor"] > 1:
+        assert variants[0].factor == found["factor"]
+
+
+def test_the_launch_model_measures_the_launches_that_it_predicted_its_choice_first(
+    device: DeviceDescription, power: Path, run: Run
+) -> None:
+    words = ("predict", "power.toml", "-d", device.index, "--preset", "test", "--store", "rows.sqlite")
+    outcome = run(*words, "--measure", 3, "-f", "json", "-q")
+    if device_kind_of(device.device_types) is DeviceKind.ANY:
+        assert outcome.code == 4 and "does not say whether it is a CPU or a GPU" in outcome.error
+        return
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    predicted = [variant_from_json(each["variant"]) for each in found["launches"]]
+    choice = variant_from_json(found["predicted_choice"]["variant"])
+    measured = [variant_from_json(each["variant"]) for each in found["measured"]]
+    assert len(measured) == len(set(measured)) == 3 and set(measured) <= set(predicted)
+    own = variant_from_json(found["own_launch"])
+    assert choice == own or measured[0] == choice
+    assert variant_from_json(found["choice"]) in (own, *measured)
+    # One answer: what was measured is marked, what was predicted is not.
+    text = run(*words, "--measure", 3, "-q").out
+    assert text.count("◀ chosen") == 1
+    assert f"Predicted before measuring, among {len(predicted)} launches: " in text
+
+
+def test_with_a_store_alone_the_usual_number_is_measured(
+    power: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[object] = []
+
+    def remember(_launch: object, _plan: object, count: int, *_: object) -> MeasuredVariants:
+        counts.append(count)
+        return MeasuredVariants(OWN, ())
+
+    monkeypatch.setattr("coarsen.cli.predict_measured.measure_promising", remember)
+    outcome = run("predict", "power.toml", "-d", "intel", "--store", "rows.sqlite", "--preset", "test")
+    assert (outcome.code, counts) == (0, [4])
+    assert outcome.out.splitlines()[-1] == f"The rows are in {power.parent / 'rows.sqlite'}"
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["a.cl", "--measure"], ["a.cl", "--measure", "3"]),
-        (["--measure", "a.cl", "-d", "x"], ["--measure", "3", "a.cl", "-d", "x"]),
+        (["a.cl", "--measure"], ["a.cl", "--measure", "4"]),
+        (["--measure", "a.cl", "-d", "x"], ["--measure", "4", "a.cl", "-d", "x"]),
         (["--measure", "5", "a.cl"], ["--measure", "5", "a.cl"]),
         (["--measure", "-1"], ["--measure", "-1"]),
         (["--", "--measure"], ["--", "--measure"]),

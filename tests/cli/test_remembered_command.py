@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
 from coarsen.opencl_bench.results.remembered.files import read_choices
 from coarsen.opencl_bench.results.store.database import open_store
@@ -61,6 +62,19 @@ def test_ls_prints_a_table(store: Path, run: Run) -> None:
     assert clear.partition("  2^20%32768/open  ")[2].lstrip().startswith("as it is  ")
     assert "  no significant difference (0.99 to 1.01)  " in clear
     assert (empty, place) == ("", f"3 choices in {store}")
+
+
+def test_a_tuning_without_a_result_is_listed_as_such(tmp_path: Path, run: Run) -> None:
+    without = some_choice(AS_IT_IS, trials=0, seconds=20.0, processes=0, speedup=Speedup(1.0, 1.0, 1.0))
+    path = fill(tmp_path / "store.sqlite", without)
+    line = run("remembered", "ls", "--store", path).out.splitlines()[1]
+    assert line.partition("  2^20%32768/open  ")[2].split("  ")[0] == "no result in 20 s"
+    assert "significant" not in line and "  -  " in line
+    shown = run("remembered", "show", without.key.digest, "--store", path).out
+    assert "for 20 s, without a result; tuning with more seconds tries again" in shown
+    assert "confirmed" not in shown and "leave clear as it is" in shown
+    assert run("remembered", "export", tmp_path / "choices.json", "--store", path).code == 0
+    assert read_choices(tmp_path / "choices.json") == [without]
 
 
 def test_ls_as_json(store: Path, run: Run) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +15,18 @@ from coarsen.cli.main import COMMANDS
 from coarsen.cli.run_options import byte_count
 from coarsen.cli.run_report import report_lines
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.drop_in import measured_launch
 from coarsen.drop_in.launch_table import LaunchRow
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
 from coarsen.drop_in.script import Script
-from coarsen.errors import InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import open_store
 from tests.drop_in.scripts import SCALE, compiled, written
 from tests.opencl_bench.remembered_choices import CHOICE
+from tests.runtime.hand_coarsened import HandPredicted
 
 Run = Callable[..., Any]
 ROW = LaunchRow(
@@ -53,7 +57,7 @@ AS_IT_IS = LaunchRow(
     launches=1,
     is_original=True,
     runs="as it is",
-    why="predicted",
+    why="nothing is remembered of such launches",
     speedup=None,
     nanoseconds=None,
 )
@@ -100,6 +104,23 @@ def test_the_table(run: Run, tmp_path: Path, index: str) -> None:
     assert following == f"'coarsen run --tune {path} …' searches for what is fastest, and remembers it"
 
 
+def test_a_prediction_is_asked_for_and_called_a_guess(
+    run: Run, tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coarsen.api.predict_factor", lambda *_, **__: HandPredicted(4))
+    path = written(tmp_path, SCALE)
+    plain, guessed = run("run", path, index), run("run", "--predict", path, index)
+    assert (plain.code, guessed.code) == (0, 0)
+    assert plain.err.count("as it is") == 3 and "guess" not in plain.err
+    *said, empty, _, _, number, scale, other, _ = guessed.err.splitlines()
+    taken = "runs with factor 4 along dimension 0: predicted for the device and the local size: a guess"
+    assert [line.partition(", which nobody")[0] for line in said] == [
+        f"coarsen: warning: kernel number {taken}",
+        f"coarsen: warning: kernel scale {taken}",
+    ]
+    assert empty == "" and all(line.endswith("  predicted: a guess") for line in (number, scale, other))
+
+
 def test_the_report_as_json(run: Run, tmp_path: Path, index: str, store: Path) -> None:
     path, file = written(tmp_path, SCALE), tmp_path / "report.json"
     outcome = run("run", "--report", file, path, index)
@@ -114,6 +135,22 @@ def test_the_report_as_json(run: Run, tmp_path: Path, index: str, store: Path) -
 def test_quiet(run: Run, tmp_path: Path, index: str) -> None:
     outcome = run("run", "-q", written(tmp_path, SCALE), index)
     assert (outcome.code, outcome.out, outcome.err) == (0, "right\n", "")
+
+
+def test_the_traceback_of_a_bug_is_shown_where_it_is_asked_for(
+    run: Run, tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_arguments: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(measured_launch, "tune_request", failing)
+    path = written(tmp_path, SCALE)
+    silent, outspoken = run("run", "--tune", path, index), run("run", "--tune", "--debug", path, index)
+    assert (silent.code, silent.out) == (outspoken.code, outspoken.out) == (0, "right\n")
+    for outcome in (silent, outspoken):
+        assert "this is a bug in coarsen: ZeroDivisionError: a bug" in outcome.err
+    assert "Traceback" not in silent.err
+    assert "coarsen: debug: the kernel scale can't be tuned\nTraceback (most recent call last):" in outspoken.err
 
 
 def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, store: Path) -> None:
@@ -163,6 +200,11 @@ def test_a_module_gets_its_own_options(run: Run, tmp_path: Path, monkeypatch: py
             ("--tune", "--remembered", "good.py"),
             "--remembered measures nothing: leave out --tune, or --remembered",
         ),
+        (
+            ("--predict", "--tune", "good.py"),
+            "--predict guesses, and measures nothing: leave out --tune and --rem",
+        ),
+        (("--predict", "--remembered", "good.py"), "--predict guesses, and measures nothing"),
         (("--seconds", "3", "good.py"), "--seconds says how long to tune: add --tune"),
         (("--tune", "--seconds", "0", "good.py"), "tuning takes more than 0 seconds, not 0.0"),
         (("--most-bytes", "1G", "good.py"), "--most-bytes says how much to record: add --record FOLDER"),
@@ -227,6 +269,37 @@ def test_bad_byte_counts(text: str) -> None:
         byte_count(text)
 
 
+def test_where_all_is_settled_nobody_is_told_to_tune() -> None:
+    known, unknown = replace(ROW, is_settled=True), AS_IT_IS
+    for otherwise in (Otherwise.LEAVE, Otherwise.PREDICT):
+        assert not any(
+            "--tune" in line for line in lines_of(known, replace(unknown, is_settled=True), otherwise=otherwise)
+        )
+        assert "coarsen run --tune program.py …" in lines_of(known, unknown, otherwise=otherwise)[-1]
+        assert not any("--tune" in line for line in lines_of(otherwise=otherwise)), "nothing was launched"
+    assert not any("--tune" in line for line in lines_of(known, unknown))
+
+
+LOGGING = "import logging\nlogging.basicConfig(level=logging.DEBUG, format='theirs: %(message)s')\n"
+
+
+def test_a_reason_is_said_once_by_a_program_with_logging_of_its_own(
+    run: Run, tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("logging.root.handlers", [])
+    monkeypatch.setattr("logging.root.level", logging.root.level)
+    monkeypatch.setattr(
+        "coarsen.drop_in.measured_launch.tune_request",
+        lambda *_: (_ for _ in ()).throw(DeviceError("no such luck")),
+    )
+    outcome = run("run", "--tune", written(tmp_path, LOGGING + SCALE), index)
+    assert outcome.code == 0, outcome.err
+    rows = [line for line in outcome.err.splitlines() if "no such luck" in line]
+    assert len(rows) == 3 and all(line.startswith(("number", "scale")) for line in rows), outcome.err
+    assert "theirs: tuning" not in outcome.err
+    assert outcome.err.count("tuning scale for up to 20 s") == 2, "one for each class of sizes"
+
+
 def test_what_tuning_found() -> None:
     _, heading, names, first, second, measured, total, remembered, export = lines_of(
         ROW, AS_IT_IS, found=(CHOICE,)
@@ -238,7 +311,7 @@ def test_what_tuning_found() -> None:
         *("advect", "2000", "1024 and 1 other", "64", "factor 4 along dimension 0", "2.00 (1.90 to 2.10)"),
         *("2 ms → 1 ms", "2 s", "tuned just now"),
     ]
-    assert second.split() == ["clear", "1", "1024", "-", "as", "it", "is", "-", "-", "-", "predicted"]
+    assert second.split() == ["clear", "1", "1024", "-", "as", "it", "is", "-", "-", "-", *AS_IT_IS.why.split()]
     assert measured.startswith("Speed-ups and times are those that tuning measured")
     assert total == "Saved in all, estimated as launches times the difference: 2 s"
     assert remembered == "1 choice of this run will be remembered, in /home/me/store"
@@ -246,8 +319,6 @@ def test_what_tuning_found() -> None:
 
 
 def test_several_devices_are_told_apart() -> None:
-    from dataclasses import replace
-
     lines = lines_of(ROW, replace(ROW, platform="Climate"))
     assert "Wind 3000 (Weather)" in lines[3] and "Wind 3000 (Climate)" in lines[4]
     assert not any("Wind" in line for line in lines_of(ROW, ROW))

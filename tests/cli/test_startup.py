@@ -158,7 +158,7 @@ def test_a_full_disk_is_one_line(scale: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-    assert (done.returncode, done.stderr) == (2, "coarsen: error: No space left on device\n")
+    assert (done.returncode, done.stderr) == (2, "coarsen: error: standard output: No space left on device\n")
 
 
 def test_a_terminal_without_unicode(scale: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import coarsen
 from coarsen.cli.train_cascade import CascadeTraining
+from coarsen.cli.training_progress import plain_lines
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -27,14 +28,20 @@ def test_a_shipped_model_is_rebuilt_bit_for_bit(tmp_path: Path, run: Run) -> Non
     for name in ("tahiti.safetensors", "tahiti.json"):
         assert (folder / name).read_bytes() == (SHIPPED / name).read_bytes()
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("tahiti (AMD Radeon HD 7970): best factor of each kernel")
+    assert lines[0].startswith("tahiti (AMD Radeon HD 7970): the best factor of each kernel")
     assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never", "published"]
     kernels = [line.split()[0] for line in lines[3:20]]
     assert kernels == sorted(SUITE, key=str.casefold)
     assert all(len(line.replace(" (", "(").split()) == 6 for line in lines[3:20])
-    assert lines[-2] == f"stored in {folder / 'tahiti.safetensors'} and {folder / 'tahiti.json'}"
-    assert lines[-1] == f"`coarsen predict KERNEL --device Tahiti --model cascade --models {folder}` takes it"
-    assert "note: training on 17 kernels" in outcome.err
+    assert lines[20].startswith("4 (15/20): 15 of 20 trainings, from other first weights each")
+    row = next(line for line in lines if line.startswith("never  "))
+    assert "5 of 17" in row, "as table 5 has it"
+    assert lines[-4].startswith("Verdict: for kernels left out of its training it finds the best factor of 3 of ")
+    assert lines[-4].endswith("; so it is no better than leaving kernels as they are")
+    assert lines[-3] == f"stored in {folder / 'tahiti.safetensors'} and {folder / 'tahiti.json'}"
+    assert lines[-2] == "These are, to the last byte, the files that come with the package"
+    assert lines[-1] == f"`coarsen predict KERNEL --device Tahiti --models {folder}` takes it"
+    assert "note: training on 17 kernels, and again without each of them" in outcome.err
 
 
 def test_the_stored_model_predicts(scale: Path, tmp_path: Path, run: Run) -> None:
@@ -55,7 +62,7 @@ def test_the_model_goes_to_the_users_data_folder(
 ) -> None:
     asked: list[CascadeTraining] = []
 
-    def remember(_: object, wanted: CascadeTraining) -> None:
+    def remember(_: object, wanted: CascadeTraining, _progress: object) -> None:
         asked.append(wanted)
         raise KeyboardInterrupt
 
@@ -85,19 +92,36 @@ def test_a_cascade_of_any_device_is_trained_from_runtimes_and_then_predicts(
     trained = run("train", "-d", "MyGPU", "--data", table)
     assert trained.code == 0
     lines = trained.out.splitlines()
-    assert lines[0].startswith("mygpu: best factor of each kernel")
+    assert lines[0].startswith("mygpu: the best factor of each kernel")
     assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never"]
     assert "geometric mean" in next(line for line in lines if line.startswith("method"))
-    assert lines[-1].startswith("`coarsen predict KERNEL --device MyGPU --model cascade` takes it from now on")
+    assert lines[-1].startswith("`coarsen predict KERNEL --device MyGPU` takes it from now on")
+    assert not any(line.startswith("These are") for line in lines)
     folder = tmp_path / "coarsen" / "models"
     found = run(*asked, "-f", "json")
     assert json.loads(found.out)["training_kernel"] == "mt"
     assert found.err == (
         f"coarsen: note: by the model that you trained, in {folder}; --shipped takes that of the package\n"
     )
-    assert "This is the training kernel mt: " in run(*asked).out
+    assert "mt is one of the model's training kernels, so this is not" in run(*asked).out
+    assert run(*asked[:4]).out == run(*asked).out, "nothing else is known of the device, so the cascade answers"
     assert json.loads(run("predict", scale, *asked[2:], "-f", "json").out)["training_kernel"] is None
     assert coarsen.predict(mt, device="mygpu", model="cascade").training_kernel == "mt"
+
+
+def test_data_of_one_device_may_be_taken_for_another_that_nothing_is_known_of(
+    scale: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    table = tmp_path / "runtimes.csv"
+    table.write_text(TABLE.replace("mygpu", "intel"))
+    trained = run("train", "-d", "my_chip", "--data", table)
+    assert trained.code == 0
+    assert "the data is of intel: it is taken for that of my_chip" in trained.err
+    assert json.loads(run("predict", scale, "-d", "my_chip", "-f", "json").out)["model"] == "my_chip"
+    # What is known to be another device is not.
+    refused = run("train", "-d", "fermi", "--data", table)
+    assert (refused.code, refused.error) == (2, "the data has nothing of a device 'fermi'; it has intel")
 
 
 def test_what_was_trained_goes_before_what_is_shipped(
@@ -106,7 +130,7 @@ def test_what_was_trained_goes_before_what_is_shipped(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     table = tmp_path / "best.csv"
     table.write_text("kernel,device,best_factor\nmt,tahiti,32\nsgemm,tahiti,32\nspmv,tahiti,32\n")
-    asked = ("predict", SUITE["spmv"].kernel_file, "-d", "tahiti", "--model", "cascade", "-f", "json")
+    asked = ("predict", SUITE["spmv"].kernel_file, "-d", "tahiti", "-f", "json")
     before = run(*asked)
     assert before.err == ""
     assert run("train", "-d", "tahiti", "--data", table, "--networks", "per-factor", "--components", 2).code == 0
@@ -186,3 +210,13 @@ def test_refusals(words: tuple[str, ...], code: int, message: str, run: Run) -> 
     outcome = run("train", *words)
     assert (outcome.code, outcome.out) == (code, "")
     assert outcome.error.startswith(message)
+
+
+def test_a_long_training_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("coarsen.cli.training_progress.note", said.append)
+    seconds = iter([100.0, 105.0, 110.0, 112.0, 125.0, 140.0])
+    progress = plain_lines(lambda: next(seconds))
+    for done in (1, 2, 5, 6, 8, 10):
+        progress(done, 10)
+    assert said == ["training: 50% done", "training: 80% done"]

@@ -31,7 +31,7 @@ from coarsen.variant.variant import Variant
 from tests.cli.conftest import Run
 from tests.dispatch.files import FILE
 
-pytestmark = pytest.mark.compiled_devices
+pytestmark = [pytest.mark.compiled_devices, pytest.mark.usefixtures("certain")]
 
 POWER = """\
 kernel void power(global float *values, uint count)

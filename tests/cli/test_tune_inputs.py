@@ -35,6 +35,8 @@ from tests.cli.conftest import Run
 from tests.cli.scale_kernel import COARSENED, DESCRIPTION, KERNEL, write_described
 from tests.opencl_bench.inputs.recordings import launch, recorded
 
+pytestmark = pytest.mark.usefixtures("certain")
+
 
 @pytest.fixture
 def described(tmp_path: Path) -> Path:
@@ -239,6 +241,15 @@ def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().err.splitlines() == [
         f"coarsen: note: 0 rows measured, 0 rows/min; now {COARSENED}",
     ]
+
+
+def test_on_a_terminal_the_progress_is_drawn_and_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = iter((0.0, 31.0, 40.0))
+    progress = InputsProgress(lambda: next(seconds), is_live=True)
+    with logging_to_stderr():
+        progress.measuring("scale", COARSENED)
+    assert capsys.readouterr().err == ""
+    assert progress.line == f"0 rows measured, 0 rows/min; now {COARSENED}"
 
 
 def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs.cold_times import ColdTimes
@@ -113,7 +114,7 @@ def test_export_writes_versions_and_the_header(run: Run, tuned: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["choose.h", "version_0.cl", "version_1.cl"]
     assert "scale_choose" in (folder / "choose.h").read_text()
     texts = [(folder / f"version_{number}.cl").read_text() for number in (0, 1)]
-    assert "#define IMPL 0\n" in texts[0] and "IMPL == 1" in texts[0]
+    assert "#define IMPL 0\n" in texts[0] and "IMPL == turned" in texts[0] and "#define turned 1\n" in texts[0]
     assert all("kernel void scale(" in text for text in texts)
 
 
@@ -146,3 +147,46 @@ def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> Non
 def test_what_does_not_go_with_a_figure_of_inputs_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
     refused = run("explore", *words)
     assert refused.code == 2 and message in refused.error
+
+
+@pytest.mark.parametrize("words", [("--inputs", "3"), ()])
+def test_a_file_tuned_over_more_inputs_is_not_lost(
+    run: Run, tuned: Path, described: Path, words: tuple[str, ...]
+) -> None:
+    """The twelve inputs that were tuned over cost more than the three that are asked for now."""
+    before = tuned.read_bytes()
+    refused = run("tune", described, *words, "--device", "no such device")
+    assert refused.code == 2 and tuned.read_bytes() == before
+    assert refused.err.endswith(
+        f"{tuned} was tuned over 12 inputs of scale.toml: say by -o where one over 3 inputs of scale.toml is to "
+        "go\n"
+    )
+    # Whoever names a place means it.
+    named = run("tune", described, *words, "-o", tuned, "--device", "no such device")
+    assert named.code == 4 and "no such device" in named.err
+
+
+def test_a_file_tuned_over_other_inputs_is_not_lost(run: Run, tuned: Path, described: Path) -> None:
+    file = TunedFile.read(tuned)
+    replace(file, evidence={**file.evidence, "description": "scale.recorded.toml"}).write(tuned)
+    refused = run("tune", described, "--device", "no such device")
+    assert refused.code == 2 and "was tuned over 12 inputs of scale.recorded.toml: say by -o" in refused.err
+
+
+def test_a_file_without_evidence_is_shown(run: Run, tuned: Path) -> None:
+    replace(TunedFile.read(tuned), evidence={}).write(tuned)
+    shown = run("tune", "show", tuned)
+    assert shown.code == 0 and shown.err == ""
+    assert "what its versions are worth isn't told: it keeps no times of a tuning" in shown.out.splitlines()
+    assert any(line.startswith("if length <= ") for line in shown.out.splitlines())
+    assert json.loads(run("tune", "show", tuned, "-f", "json").out)["worth"] == []
+
+
+def test_show_and_evaluate_speak_of_the_best_of_what_was_tried(run: Run, tuned: Path) -> None:
+    file = TunedFile.read(tuned)
+    # Alone in a file, the default version is the fastest of these everywhere, and not of what was tried.
+    alone = replace(file, versions=file.versions[:1], tree=Leaf(0))
+    alone.write(tuned)
+    shown = run("tune", "show", tuned).out
+    assert "fastest of these at" in shown and "12 inputs" in shown
+    assert "    0.75 of the speed of the fastest that was tried, in this file or not" in shown

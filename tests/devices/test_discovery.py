@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import subprocess
 import sys
+from typing import Any
 
+import numpy as np
+import pyopencl as cl
 import pytest
 
 from coarsen.devices import discovery
@@ -21,6 +25,8 @@ from coarsen.devices.health import Health, _verdict, check_health
 from coarsen.devices.health_probe import _first_complaint
 from coarsen.devices.selection import find_device, find_working_device, select_device
 from coarsen.errors import DeviceError
+from coarsen.runtime.program import Program
+from coarsen.variant.coarsening import Coarsening
 from tests.devices.described_devices import TAHITI
 
 TAHITI_LE = dataclasses.replace(TAHITI, index="0:1", name="Tahiti LE")
@@ -168,9 +174,14 @@ def test_a_device_that_another_process_lacks_does_not_work() -> None:
     assert not health.works and "another process" in health.reason
 
 
-def test_a_time_limit_ends_the_check(working_devices: tuple[DeviceDescription, ...]) -> None:
-    health = check_health(working_devices[0], 0.01)
-    assert not health.works and "0.01 s" in health.reason
+@pytest.mark.parametrize(("load", "limit"), [(0.0, "0.01 s"), (2.5, "0.025 s")])
+def test_a_time_limit_ends_the_check_later_on_a_busy_machine(
+    working_devices: tuple[DeviceDescription, ...], monkeypatch: pytest.MonkeyPatch, load: float, limit: str
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    health = check_health.__wrapped__(working_devices[0], 0.01)
+    assert not health.works and limit in health.reason
 
 
 def test_a_crashing_driver_is_a_device_that_does_not_work() -> None:
@@ -203,3 +214,46 @@ def test_of_equal_devices_the_one_at_the_same_index_is_meant(monkeypatch: pytest
     twins = tuple(dataclasses.replace(TAHITI, index=f"0:{number}") for number in range(3))
     monkeypatch.setattr(discovery, "discover", lambda: Discovery(twins, ()))
     assert [found_again(twin) for twin in twins] == list(twins)
+
+
+def test_a_sub_device_is_described_by_the_platform_and_driver_of_its_parent(device: DeviceDescription) -> None:
+    whole = open_device(device)
+    part = _part_of(whole)
+    if part is None:
+        return  # Oclgrind has none
+    described = describe_device(part)
+    assert dataclasses.replace(described, compute_units=device.compute_units) == device
+    assert described.compute_units == 1
+    assert found_again(described) == device
+
+
+@pytest.mark.compiled_devices
+def test_a_program_for_a_sub_device_is_coarsened(
+    device: DeviceDescription, caplog: pytest.LogCaptureFixture
+) -> None:
+    part = _part_of(open_device(device))
+    assert part is not None
+    context = cl.Context([part])
+    queue = cl.CommandQueue(context)
+    numbers = np.arange(256, dtype=np.int32)
+    values = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=numbers)
+    source = "kernel void twice(global int *values) { values[get_global_id(0)] *= 2; }"
+    predicted, asked = Program(context, source).build(), Program(context, source, factor=4).build()
+    with caplog.at_level(logging.WARNING, "coarsen"):
+        predicted.twice(queue, numbers.shape, (64,), values)
+        asked.twice(queue, numbers.shape, (64,), values)
+    result = np.empty_like(numbers)
+    cl.enqueue_copy(queue, result, values)
+    np.testing.assert_array_equal(result, numbers * 4)
+    assert asked.twice.divided(part, numbers.shape, (64,)).coarsenings == (Coarsening(4),)
+    assert not caplog.records
+
+
+def _part_of(device: cl.Device) -> cl.Device | None:
+    try:
+        # PyOpenCL's annotation knows one form of properties, of which this is another.
+        divide: Any = device.create_sub_devices
+        part: cl.Device = divide([cl.device_partition_property.EQUALLY, 1])[0]
+    except cl.Error:
+        return None
+    return part

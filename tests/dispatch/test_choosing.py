@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coarsen.dispatch.arithmetic import binary_logarithm
@@ -52,7 +52,6 @@ def test_value(expression: str, value: float | None) -> None:
     assert value_of(expression, **names) == value
 
 
-@settings(deadline=None)
 @given(WHOLE, WHOLE)
 def test_whole_numbers_have_64_bits(width: int, height: int) -> None:
     value = value_of("width * height - width", width=width, height=height)
@@ -60,7 +59,6 @@ def test_whole_numbers_have_64_bits(width: int, height: int) -> None:
     assert value == (float(steps[-1]) if all(-(2**63) <= step < 2**63 for step in steps) else None)
 
 
-@settings(deadline=None)
 @given(st.floats(min_value=sys.float_info.min, max_value=sys.float_info.max))
 def test_the_logarithm_is_nearly_that_of_the_library(value: float) -> None:
     assert math.isclose(binary_logarithm(value), math.log2(value), rel_tol=1e-15, abs_tol=1e-15)
@@ -71,7 +69,6 @@ def test_the_logarithm_of_a_power_of_two_is_exact(exponent: int) -> None:
     assert binary_logarithm(math.ldexp(1.0, exponent)) == exponent
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2**31), st.integers(1, 2**31), st.floats(0, 1), st.integers(0, 2**40), st.floats(-9, 9))
 def test_the_choice_is_that_of_the_tree(width: int, height: int, spread: float, size: int, scale: float) -> None:
     numbers = {"width": width, "height": height, "spread": spread, "bytes_a": size, "scale": scale}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coarsen.dispatch.tree import DEEPEST, MOST_LEAVES, Leaf, Split, Tree
@@ -181,7 +181,6 @@ def test_no_version_is_there_twice() -> None:
         replace(FILE, versions=(version, version), tree=Leaf(1), tree_without_supplied=None)
 
 
-@settings(deadline=None)
 @given(
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3))
 )

@@ -49,7 +49,11 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def commands(page: Path) -> Iterator[tuple[int, str]]:
-    """The lines that call `coarsen`, those that a backslash continues put together, without comments."""
+    """The lines that call `coarsen`, those that a backslash continues put together, without comments; and those
+    that stand in tables."""
+    for number, row in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if row.startswith("|"):
+            yield from ((number, words) for words in re.findall(r"`(coarsen [a-z][^`|<>]*)`", row))
     for block in blocks(page):
         if block.language not in (*_SHELL, *_OUTPUT):
             continue

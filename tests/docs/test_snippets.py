@@ -44,7 +44,7 @@ def test_programs_run(page: Path, tmp_path: Path) -> None:
     program.write_text("\n".join(parts), encoding="utf-8")
     environment = {**os.environ, "COARSEN_STORE": str(tmp_path / "store.sqlite"), "MPLBACKEND": "agg"}
     done = subprocess.run(
-        [sys.executable, program.name], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, program.name], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400
     )
     assert done.returncode == 0, done.stderr
 

@@ -38,7 +38,7 @@ def run_text(tmp_path: Path, index: str) -> Callable[..., RunResult]:
 
     def run_here(
         text: str,
-        otherwise: Otherwise = Otherwise.PREDICT,
+        otherwise: Otherwise = Otherwise.LEAVE,
         settings: Tune | None = None,
         recording: Recording | None = None,
     ) -> RunResult:

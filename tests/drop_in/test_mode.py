@@ -12,10 +12,11 @@ from coarsen.opencl_bench.tuning.settings import Tune
 @pytest.mark.parametrize(
     ("tune", "mode"),
     [
-        (None, Mode(Otherwise.PREDICT, Tune())),
+        (None, Mode(Otherwise.LEAVE, Tune())),
         (True, Mode(Otherwise.TUNE, Tune())),
         (Tune(seconds=5), Mode(Otherwise.TUNE, Tune(seconds=5))),
         ("remembered", Mode(Otherwise.LEAVE, Tune())),
+        ("predict", Mode(Otherwise.PREDICT, Tune())),
         (False, None),
     ],
 )
@@ -25,7 +26,9 @@ def test_what_a_value_stands_for(tune: TuneChoice, mode: Mode | None) -> None:
 
 @pytest.mark.parametrize("tune", ["yes", 20, 1.5, ()])
 def test_other_values_are_none(tune: TuneChoice) -> None:
-    with pytest.raises(InvalidInputError, match=r"tune is True, False, 'remembered' or a coarsen\.Tune, not"):
+    with pytest.raises(
+        InvalidInputError, match=r"tune is True, False, 'remembered', 'predict' or a coarsen\.Tune, not"
+    ):
         mode_of(tune)
 
 

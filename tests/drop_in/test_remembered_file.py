@@ -26,7 +26,7 @@ from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.drop_in.tuned_programs import SOURCE, Buffers, Recorder, found, program_of
 
-pytestmark = pytest.mark.compiled_devices
+pytestmark = [pytest.mark.compiled_devices, pytest.mark.usefixtures("certain")]
 # What the search is made to find, by the number of work-items.
 FACTORS = {1024: 2, 8192: 4, 65536: 4, 262144: 8}
 

@@ -46,13 +46,15 @@ class Factor4:
 def test_launches_are_counted_by_kernel_and_class_of_sizes(
     run_text: Callable[..., RunResult], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    result = run_text(SCALE)
+    result = run_text(SCALE, Otherwise.PREDICT)
     assert capsys.readouterr().out == "right\n"
     assert (result.exit_code, result.found, result.recorded) == (0, (), ())
     rows = {(row.kernel, row.global_size): row for row in result.rows}
     counts = {key: row.launches for key, row in rows.items()}
     assert counts == {("number", (COUNT,)): 1, ("scale", (COUNT,)): 3, ("scale", (COUNT // 2,)): 1}
-    assert all(row.local_size == (64,) and row.why.startswith("predicted") for row in result.rows)
+    assert all(
+        row.local_size == (64,) and row.why.startswith("predicted") and "guess" in row.why for row in result.rows
+    )
     assert not (tmp_path / "store.sqlite").exists()
 
 
@@ -167,7 +169,7 @@ def test_the_exit_code(
     ending: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = Script(str(written(tmp_path, f"import sys\n{ending}\n")))
-    assert run_program(script, Otherwise.PREDICT).exit_code == code
+    assert run_program(script, Otherwise.LEAVE).exit_code == code
     assert capsys.readouterr().err == said
 
 
@@ -175,7 +177,7 @@ def test_an_exception_is_shown_with_the_programs_frames(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, "def fail():\n    raise ValueError('bad')\n\nfail()\n")
-    assert run_program(Script(str(path)), Otherwise.PREDICT).exit_code == 1
+    assert run_program(Script(str(path)), Otherwise.LEAVE).exit_code == 1
     shown = capsys.readouterr().err
     assert shown.startswith(f'Traceback (most recent call last):\n  File "{path}", line 4, in <module>\n')
     assert shown.endswith("ValueError: bad\n")
@@ -184,7 +186,7 @@ def test_an_exception_is_shown_with_the_programs_frames(
 
 def test_an_error_of_syntax_is_pythons_to_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, "def\n")
-    assert run_program(Script(str(path)), Otherwise.PREDICT).exit_code == 1
+    assert run_program(Script(str(path)), Otherwise.LEAVE).exit_code == 1
     assert capsys.readouterr().err.endswith("SyntaxError: invalid syntax\n")
 
 
@@ -203,7 +205,7 @@ print(sys.argv[1:], Path(sys.argv[0]).name, Path(sys.path[0]).name)
 def test_arguments_and_modules_beside_the_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(tmp_path, "ANSWER = 42\n", "folder/beside.py")
     path = written(tmp_path, ARGUMENTS, "folder/main.py")
-    assert run_program(Script(str(path), ("--tune", "-v")), Otherwise.PREDICT).exit_code == 0
+    assert run_program(Script(str(path), ("--tune", "-v")), Otherwise.LEAVE).exit_code == 0
     assert capsys.readouterr().out == "['--tune', '-v'] main.py folder\n"
     sys.modules.pop("beside")
 
@@ -213,10 +215,10 @@ def test_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     written(tmp_path, "import sys; print(sys.argv[1:], __package__); sys.exit(4)", "bundle_to_run/tool.py")
     monkeypatch.chdir(tmp_path)
     script = Script("bundle_to_run.tool", ("-x",), is_module=True)
-    assert run_program(script, Otherwise.PREDICT).exit_code == 4
+    assert run_program(script, Otherwise.LEAVE).exit_code == 4
     assert capsys.readouterr().out == "['-x'] bundle_to_run\n"
     with pytest.raises(InvalidInputError, match=r"'bundle_to_run\.none' can't be run: No module named"):
-        run_program(Script("bundle_to_run.none", is_module=True), Otherwise.PREDICT)
+        run_program(Script("bundle_to_run.none", is_module=True), Otherwise.LEAVE)
 
 
 TWICE = f"""\
@@ -231,6 +233,7 @@ np.testing.assert_array_equal(found, np.arange(COUNT))
 """
 
 
+@pytest.mark.usefixtures("certain")
 def test_what_is_found_is_remembered_for_the_next_run(run_text: Callable[..., RunResult], tmp_path: Path) -> None:
     store = str(tmp_path / "store.sqlite")
     settings = Tune(seconds=200, trials=3, levels=("item",), local_sizes=False, store=store)
@@ -244,18 +247,21 @@ def test_what_is_found_is_remembered_for_the_next_run(run_text: Callable[..., Ru
     [again] = second.rows
     assert again.why.startswith("remembered from 20")
     assert (again.launches, again.runs) == (2, row.runs)
+    assert row.is_settled and again.is_settled
 
 
 def test_nothing_is_coarsened_of_which_nothing_is_remembered(run_text: Callable[..., RunResult]) -> None:
     result = run_text(SCALE, Otherwise.LEAVE)
     assert {(row.runs, row.why) for row in result.rows} == {("as it is", "nothing is remembered of such launches")}
+    assert not any(row.is_settled for row in result.rows)
 
 
 def test_the_reason_for_which_a_kernel_stays_as_it_is(run_text: Callable[..., RunResult]) -> None:
     result = run_text(
         SCALE.replace(
             "values[get_global_id(0)] = ", "__asm__('nop'); values[get_global_id(0)] = ".replace("'", '"')
-        )
+        ),
+        Otherwise.PREDICT,
     )
     assert result.exit_code == 0
     whys = {row.kernel: row.why for row in result.rows}

@@ -11,13 +11,15 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.store.database import open_existing_store
 from coarsen.opencl_bench.sweep import compiler, measuring_process
 from coarsen.opencl_bench.tuning import captured_tuning
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
 from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.variant.variant import Variant
 from tests.drop_in.tuned_programs import (
@@ -29,7 +31,7 @@ from tests.drop_in.tuned_programs import (
     program_of,
 )
 
-pytestmark = pytest.mark.compiled_devices
+pytestmark = [pytest.mark.compiled_devices, pytest.mark.usefixtures("certain")]
 
 
 @pytest.mark.parametrize("local_size", [(64,), None], ids=["given", "open"])
@@ -42,9 +44,14 @@ def test_a_launch_is_tuned_once_and_made_once(
     local_size: tuple[int, ...] | None,
     said: Callable[[], list[str]],
 ) -> None:
-    settings = Tune(seconds=SECONDS, trials=3)
+    told: list[TuningProgress] = []
+    settings = Tune(seconds=SECONDS, trials=3, progress=told.append)
     program, _ = program_of(context, settings)
     buffers.launch(queue, program, local_size)
+    assert [(each.kernel, each.tried, each.variants) for each in told[:3]] == [
+        ("add", count, 3) for count in (0, 1, 2)
+    ]
+    assert told[-1].is_confirming and all(0 < each.seconds_left < SECONDS for each in told)
     buffers.launch(queue, program, local_size, times=2)
     another, _ = program_of(context, settings)
     buffers.launch(queue, another, local_size)
@@ -190,6 +197,56 @@ def test_too_little_time_is_no_finding(
 ) -> None:
     program, _ = program_of(context, False)
     arguments = buffers.sum_, buffers.terms_, np.float32(2), buffers.last_
-    with pytest.raises((InvalidInputError, DeviceError)):
-        ahead.tune(program.add, queue, (COUNT,), (64,), *arguments, settings=Tune(seconds=0.5, store=store))
+    for seconds in (0.1, 0.5, 1.0):
+        settings = Tune(seconds=seconds, store=store)
+        with pytest.raises(DeviceError, match=rf"^the time was over before .*: give it more than {seconds:g} s$"):
+            ahead.tune(program.add, queue, (COUNT,), (64,), *arguments, settings=settings)
     assert not Path(store).exists()
+
+
+def test_who_measures_at_the_same_time_is_named(device: DeviceDescription) -> None:
+    expected = r"^another thread of this program measures on .* within 0\.05 s$"
+    alone, refused = captured_tuning.alone_on(device, 1.0), pytest.raises(DeviceError, match=expected)
+    with alone, refused, captured_tuning.alone_on(device, 0.05):
+        raise AssertionError("two measure at once")
+
+
+def test_no_message_names_a_temporary_file(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, _ = program_of(context, False)
+    arguments = buffers.sum_, buffers.terms_, np.float32(2), buffers.last_
+
+    def failing(described: LaunchToTune, *_others: object) -> Tuned:
+        path = Path(described.description)
+        raise InvalidInputError(f"{path} can't be compiled: {path.parent / path.stem}.cl:3:5: no such name")
+
+    monkeypatch.setattr(captured_tuning, "tune_launch", failing)
+    with pytest.raises(InvalidInputError) as caught:
+        ahead.tune(program.add, queue, (COUNT,), (64,), *arguments, settings=Tune(seconds=SECONDS, store=store))
+    assert str(caught.value) == "the kernel 'add' can't be compiled: the source:3:5: no such name"
+
+
+SCALE = "kernel void scale(global float *values) { values[get_global_id(0)] *= 2.0f; }"
+
+
+@pytest.mark.parametrize("by", ["kernel", "attribute", "program"])
+def test_kernels_of_pyopencls_own_programs_are_tuned_when_its_cache_is_warm(
+    context: cl.Context, queue: cl.CommandQueue, store: str, tmp_path: Path, by: str
+) -> None:
+    for _ in range(2):
+        program = cl.Program(context, SCALE).build(cache_dir=str(tmp_path))
+    values = cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=np.ones(COUNT, np.float32))
+    given = {"kernel": cl.Kernel(program, "scale"), "attribute": program.scale, "program": program}[by]
+    settings = Tune(seconds=SECONDS, trials=2, store=store)
+    found = ahead.tune(given, queue, (COUNT,), (64,), values, settings=settings)
+    assert (found.kernel, found.trials, found.wrong) == ("scale", 2, ())
+
+
+def test_a_kernel_of_unknown_source_is_told_how_to_be_made(context: cl.Context, queue: cl.CommandQueue) -> None:
+    program = cl.Program(context, SCALE).build()
+    binaries: Any = program.get_info(cl.program_info.BINARIES)
+    of_binary = cl.Program(context, context.devices, binaries).build()
+    for kernel in (program.all_kernels()[0], cl.Kernel(of_binary, "scale")):
+        with pytest.raises(InvalidInputError, match=r"the kernel by pyopencl\.Kernel\(program, name\)"):
+            ahead.tune(kernel, queue, (COUNT,), (64,), None)

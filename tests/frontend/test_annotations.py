@@ -16,6 +16,10 @@ SOURCE = """\
 #pragma coarsen range 1,4,1
 
 #define ROWS 1 /* of an item */
+enum { unused, more = 7 };
+#define rows 0
+#define lanes 1
+#define even (0x2u) /* in hexadecimal */
 #pragma coarsen select IMPL rows,lanes,even
 #pragma coarsen where BLKSZ % ROWS == 0
 #pragma coarsen input aspect = log2(height / width)
@@ -39,22 +43,25 @@ kernel void f(global float *x, int height, int width)
 """
 
 
+WORDS = "#define a 0\n#define b 1\n#define c 2\n"
+
+
 def test_declares_parameters_with_the_value_of_the_define_first() -> None:
     found = read_annotations(SOURCE, "f.cl")
     assert found.parameters == (
         Parameter("BLKSZ", Kind.MACRO, ("256", "64", "128", "512"), "f.cl:2"),
         Parameter("ROWS", Kind.MACRO, ("1", "2", "3", "4"), "f.cl:4"),
-        Parameter("IMPL", Kind.SELECT, ("0", "1", "2"), "f.cl:7", ("rows", "lanes", "even")),
-        Parameter("LU", Kind.UNROLL, ("1", "2", "4", "8"), "f.cl:15"),
+        Parameter("IMPL", Kind.SELECT, ("0", "1", "2"), "f.cl:11", (("rows", "0"), ("lanes", "1"), ("even", "2"))),
+        Parameter("LU", Kind.UNROLL, ("1", "2", "4", "8"), "f.cl:19"),
     )
 
 
 def test_declares_conditions_and_features() -> None:
     found = read_annotations(SOURCE, "f.cl")
-    assert found.conditions == (Declaration("BLKSZ % ROWS == 0", "f.cl:8"),)
+    assert found.conditions == (Declaration("BLKSZ % ROWS == 0", "f.cl:12"),)
     assert found.features == (
-        Declaration("log2(height / width)", "f.cl:9", "aspect"),
-        Declaration("", "f.cl:10", "row_cv"),
+        Declaration("log2(height / width)", "f.cl:13", "aspect"),
+        Declaration("", "f.cl:14", "row_cv"),
     )
 
 
@@ -67,11 +74,12 @@ def test_declares_conditions_and_features() -> None:
         ("range -1, 1, 1", ("-1", "0", "1")),
         ("values 3,1,float4,1", ("3", "1", "float4")),
         ("unroll 2,8,2", ("1", "2", "4", "8")),
-        ("select a,b", ("0", "1")),
+        ("select 0,1", ("0", "1")),
+        ("select a,b", ("3", "-1")),
     ],
 )
 def test_values_of_each_word(text: str, values: tuple[str, ...]) -> None:
-    assert parse_parameter("P", text, "here").values == values
+    assert parse_parameter("P", text, "here", {"a": "3", "b": "(-1)"}).values == values
 
 
 @pytest.mark.parametrize(
@@ -87,12 +95,16 @@ def test_values_of_each_word(text: str, values: tuple[str, ...]) -> None:
         ("select a", "two names or more"),
         ("select a,b,a", "each once"),
         ("select a,2b", "'2b' is no name"),
+        ("select a,c", "'c' is defined nowhere in the source, so that other compilers take it for 0"),
+        ("select a,far", "'far' is '2.5f' in the source: it must be a whole number"),
+        ("select a,octal", "'octal' is '010' in the source: it must be a whole number"),
+        ("select a,same", "a and same are both 0 in the source"),
         ("erang 64,512,2", "here: 'erang' is no word (did you mean erange or range?)"),
     ],
 )
 def test_a_mistake_in_values_is_one_line(text: str, message: str) -> None:
     with pytest.raises(InvalidInputError) as failure:
-        parse_parameter("P", text, "here")
+        parse_parameter("P", text, "here", {"a": "0", "same": "0x0", "far": "2.5f", "octal": "010"})
     assert message in str(failure.value) and "\n" not in str(failure.value)
 
 
@@ -111,10 +123,24 @@ def test_a_mistake_in_values_is_one_line(text: str, message: str) -> None:
         ),
         ("#pragma coarsen input a =", "f.cl:1: 'a =' lacks the feature's expression"),
         (
-            "#pragma coarsen select I a,b\n#pragma coarsen select I a,c",
-            "f.cl:2: I is a parameter already, at f.cl:1",
+            f"{WORDS}#pragma coarsen select I a,b\n#pragma coarsen select I a,c",
+            "f.cl:5: I is a parameter already, at f.cl:4",
         ),
-        ("#pragma coarsen select I a,b\n#define I c", "f.cl:1: I is c in the source, which is none of a, b"),
+        (
+            f"{WORDS}#pragma coarsen select I a,b\n#define I c",
+            "f.cl:4: I is c in the source, which is none of a, b",
+        ),
+        ("#pragma coarsen select I rows,columns", "f.cl:1: 'rows' is defined nowhere in the source"),
+        (
+            "#define a 0\n#ifdef B\n#define a 1\n#endif\n#pragma coarsen select I a,b",
+            "f.cl:5: 'a' is defined nowhere",
+        ),
+        ("enum { a = ONE, b };\n#pragma coarsen select I a,b", "f.cl:2: 'a' is defined nowhere"),
+        (
+            "#define a 1\n#define b 2\n#pragma coarsen select I a,b",
+            "f.cl:3: I is 0 where nothing defines it, and none of its implementations is: add a line such as "
+            "#define I a",
+        ),
     ],
 )
 def test_a_mistake_in_a_pragma_names_its_line(source: str, message: str) -> None:
@@ -129,9 +155,14 @@ def test_a_mistake_in_a_pragma_names_its_line(source: str, message: str) -> None
         ("#pragma erange 1,4,2\n#define N 1\n#define N 2", "f.cl:3: N is a parameter with a #define in line 2"),
         ("#pragma erange 1,4,2\n#define N 1\n#undef N", "f.cl:3: N is a parameter with a #define in line 2"),
         (
-            "#pragma coarsen select I a,b\n#if I == c\n#endif",
-            "f.cl:2: I is compared with c, which is none of a, b",
+            f"{WORDS}#pragma coarsen select I a,b\n#if I == c\n#endif",
+            "f.cl:5: I is compared with c, which is none of a, b",
         ),
+        (
+            "#define a 0\n#pragma coarsen select I a,b\n#if I == b\n#endif\n#define b 1",
+            "f.cl:3: b is 0 to the preprocessor here",
+        ),
+        ("enum { a, b };\n#pragma coarsen select I a,b\n#if I == b\n#endif", "f.cl:3: b is 0 to the preprocessor"),
     ],
 )
 def test_a_source_that_would_choose_values_itself_is_refused(source: str, message: str) -> None:
@@ -141,10 +172,10 @@ def test_a_source_that_would_choose_values_itself_is_refused(source: str, messag
 
 def test_definitions_choose_the_values_and_the_default_is_the_source_as_it_was() -> None:
     prepared = source_without_pragmas(SOURCE, "f.cl")
-    plain = "\n".join(line for line in SOURCE.splitlines() if not line.startswith("#pragma"))
-    written = plain.replace("#define BLKSZ", "enum { rows, lanes, even };\n#define IMPL 0\n#define BLKSZ")
-    written = written.replace("IMPL == lanes", "IMPL == 1").replace("IMPL == even", "IMPL == 2")
-    assert _code(prepared) == _code(written)
+    assert _code(prepared) == _code(SOURCE)
+    # What no line of the source defines, a compiler takes from the options just so without this package.
+    for implementation in "012":
+        assert _code(prepared, f"-DIMPL={implementation}") == _code(SOURCE, f"-DIMPL={implementation}")
     choices = [[], ["-DBLKSZ=64"], ["-DROWS=2"], ["-DIMPL=1"], ["-DIMPL=2"], ["-DLU=4"]]
     assert len({_code(prepared, *options) for options in choices}) == len(choices)
 
@@ -192,6 +223,8 @@ def test_a_source_without_pragmas_stays_as_it_is() -> None:
 )
 def test_an_implementation_is_chosen_however_it_is_compared(condition: str) -> None:
     source = f"""\
+#define rows 0
+#define lanes 1
 #pragma coarsen select IMPL rows,lanes
 kernel void f(global int *x)
 {{
@@ -202,18 +235,20 @@ kernel void f(global int *x)
 """
     prepared = source_without_pragmas(source)
     assert "i32 7" in _code(prepared, "-DIMPL=1") and "i32 7" not in _code(prepared, "-DIMPL=0")
+    assert "i32 7" in _code(source, "-DIMPL=1") and "i32 7" not in _code(source)
     assert len(prepared.splitlines()) - len(source.splitlines()) == 4
 
 
 @pytest.mark.parametrize("condition", ["lane == IMPL", "(lane) != (IMPL)", "IMPL == \\\n lane"])
 def test_a_name_that_is_no_implementation_is_refused_on_either_side(condition: str) -> None:
-    source = f"#pragma coarsen select IMPL rows,lanes\n#if {condition}\n#endif\n"
-    with pytest.raises(InvalidInputError, match=r"^f\.cl:2: IMPL is compared with lane, which is none of"):
+    source = f"#define rows 0\n#define lanes 1\n#pragma coarsen select IMPL rows,lanes\n#if {condition}\n#endif\n"
+    with pytest.raises(InvalidInputError, match=r"^f\.cl:4: IMPL is compared with lane, which is none of"):
         source_without_pragmas(source, "f.cl")
 
 
 def test_a_variable_may_be_compared_with_the_number_of_an_implementation() -> None:
     source = """\
+enum { rows, lanes };
 #pragma coarsen select IMPL rows,lanes
 kernel void f(global int *x) { int item = 0; if (item == IMPL) *x = 1 << IMPL; if (item < IMPL) x[1] = 2; }
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend import clang
 from coarsen.frontend.lower import lower
+from coarsen.runtime.text_cache import versions
 
 KERNEL = "kernel void store(global int *out) { out[get_global_id(0)] = 1; }"
 
@@ -23,7 +26,7 @@ def wheel_clang(monkeypatch: pytest.MonkeyPatch) -> clang.Clang:
 
 @pytest.fixture
 def no_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if neither the wheel with clang nor the one with its header were installed."""
+    """As if the wheel with clang were not installed."""
     monkeypatch.delenv("COARSEN_CLANG", raising=False)
     monkeypatch.setattr(clang, "_package_folder", lambda package: Path("nowhere"))
     clang._find_clang.cache_clear()
@@ -37,7 +40,7 @@ def script(path: Path, text: str) -> Path:
 
 def test_wheel_comes_first(wheel_clang: clang.Clang) -> None:
     assert wheel_clang.origin == "the ziglang package"
-    assert wheel_clang.header_folder is not None
+    assert not wheel_clang.has_base_header
     assert int(wheel_clang.version().split(".")[0]) >= 15
 
 
@@ -71,7 +74,7 @@ def test_path_is_the_fallback(no_wheels: None, tmp_path: Path, monkeypatch: pyte
     usable = script(tmp_path / "clang-16", 'echo "Debian clang version 16.0.6"')
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
     found = clang.find_clang()
-    assert found == clang.Clang((str(usable),), "PATH", None)
+    assert found == clang.Clang((str(usable),), "PATH", has_base_header=True)
     assert found.version() == "16.0.6"
 
 
@@ -92,4 +95,45 @@ def test_clang_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(clang, "_TIME_LIMIT_SECONDS", 0.2)
     waiting = script(tmp_path / "clang", "exec sleep 20")
     with pytest.raises(InvalidInputError, match="did not come to an end"):
-        clang.Clang((str(waiting),), "PATH", None).run(["-"])
+        clang.Clang((str(waiting),), "PATH", has_base_header=True).run(["-"])
+
+
+def test_no_other_package_is_needed_for_the_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs compile, and what coarsens them is known, where the wheel of PoCL isn't installed."""
+    found = importlib.util.find_spec
+
+    def without_pocl(name: str, package: str | None = None) -> object:
+        return None if name.startswith("pocl") else found(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without_pocl)
+    monkeypatch.delenv("COARSEN_CLANG", raising=False)
+    clang._find_clang.cache_clear()
+    versions._installed.cache_clear()
+    opened = clang.find_clang().run(["-x", "cl", *clang.find_clang().header_options, "-M", "-"], KERNEL).stdout
+    assert str(clang.HEADERS / "opencl-c-base.h") in opened
+    assert opened.count(".h") == 1
+    assert lower(KERNEL).name == "store"
+    assert versions.versions() is not None
+    assert not any("pocl" in name for name in versions.versions() or {})
+
+
+@pytest.mark.parametrize("standard", ["CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0", "CLC++1.0", "CLC++2021"])
+@pytest.mark.parametrize("further", [[], ["-include", str(clang.HEADERS / "opencl-c-further.h")]])
+def test_headers_compile_without_a_warning(standard: str, further: list[str]) -> None:
+    own = clang.find_clang()
+    options = ["-x", "cl", f"-cl-std={standard}", "-target", "spir64-unknown-unknown", "-fsyntax-only", "-Wall"]
+    result = own.run([*options, "-Wsystem-headers", *own.header_options, *further, "-"], KERNEL)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_changed_header_is_another_toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "package"
+    shutil.copytree(versions.PACKAGE / "frontend", folder / "frontend")
+    for other in versions.FOLDERS:
+        (folder / other).mkdir(exist_ok=True)
+        (folder / other / "module.py").write_text("")
+    monkeypatch.setattr(versions, "PACKAGE", folder)
+    before = versions._hash_of_code()
+    with (folder / "frontend" / "headers" / "opencl-c-base.h").open("a") as stream:
+        stream.write("// changed\n")
+    assert versions._hash_of_code() != before

@@ -104,7 +104,8 @@ def by_clone(queue: cl.CommandQueue, program: Program, buffers: Buffers) -> None
 
 def by_clone_of_a_launched_kernel(queue: cl.CommandQueue, program: Program, buffers: Buffers) -> None:
     kernel = program.record
-    kernel(queue, (SIZE,), (1,), *buffers.all)
+    kernel.set_args(*buffers.all)
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (1,))
     clone = kernel.clone()
     clone.set_arg(3, np.int32(11))
     cl.enqueue_nd_range_kernel(queue, clone, (SIZE,), (16,))

@@ -19,8 +19,11 @@ from coarsen.variant.variant import Variant
 
 SOURCE = """
 #ifndef CHUNK
+#pragma coarsen values 8,16,64,100000,no_such_name
 #define CHUNK 8
 #endif
+#pragma coarsen values 8,16
+#define SIZE 8
 kernel void total(global const int *x, int n, global int *y, local int *tile)
 {
     int sum = 0;

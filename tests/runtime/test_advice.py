@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pyopencl as cl
@@ -14,13 +15,15 @@ from coarsen.runtime.advice import Advice
 from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
-from tests.runtime.advisors import WIDE, advice, advised, with_arguments
+from tests.runtime.advisors import KINDS, WIDE, FakeAdvisor, advice, advised, with_arguments
 from tests.runtime.hand_coarsened import SOURCE, HandPredicted, HandToolchain
 from tests.runtime.launch_routes import (
     ROUTES,
     SIZE,
     Anything,
     Buffers,
+    filled,
+    read_values,
 )
 
 pytestmark = pytest.mark.compiled_devices
@@ -89,19 +92,24 @@ def test_launches_with_nothing_to_merge_and_wrong_ones_are_not_asked_about(
 
 
 @pytest.mark.parametrize("error", [DeviceError("the store can't be read"), cl.LogicError("made up")])
-def test_without_advice_the_factor_is_predicted(
+def test_without_advice_a_kernel_stays_as_it_is_or_its_factor_is_predicted_where_that_is_asked_for(
     context: cl.Context,
     queue: cl.CommandQueue,
     buffers: Buffers,
     caplog: pytest.LogCaptureFixture,
     error: Exception,
 ) -> None:
-    for answer, said in ((None, 0), (error, 1)):
-        program, _ = advised(context, answer, HandToolchain(prediction=HandPredicted(2)))
+    for answer, predict, factor in ((None, False, 1), (None, True, 2), (error, False, 1), (error, True, 1)):
+        caplog.clear()
+        hand = HandToolchain(prediction=HandPredicted(2))
+        program, _ = advised(context, answer, hand, predict=predict)
         for local_size in (16, 8):
             program.record(queue, (SIZE,), (local_size,), *buffers.all)
-        assert buffers.factor(queue) == 2
-        assert len(caplog.messages) == said
+        assert buffers.factor(queue) == factor
+        assert bool(hand.asked) == (factor == 2), "no model is asked that nobody asked for"
+        (message,) = caplog.messages or [""]
+        assert message.startswith("kernel record " if answer or predict else "")
+        assert ("a guess" in message) == (factor == 2) and (not answer or str(error) in message)
 
 
 def test_other_errors_of_an_advisor_are_errors(
@@ -142,6 +150,54 @@ def test_what_does_not_fit_is_weakened(
         route(queue, program, buffers)
         assert buffers.factor(queue) == factor
     assert len(advisor.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "hand", "factor"),
+    [
+        (advice(4), {}, 4),
+        (advice(4, (48,)), {"groups_matter": False}, 4),
+        (advice(16), {}, 16),
+        (advice(7, (48,)), {"groups_matter": False}, 1),
+        (advice(5), {"groups_matter": False}, 1),
+        (advice(16, (36,)), {"groups_matter": False}, 1),
+        (advice(4, (48,)), {"groups_matter": True}, 1),
+        (advice(4, (6,)), {"groups_matter": False}, 1),
+        (advice(4, (), WIDE), {"objects_below": 4 * SIZE}, 1),
+        (advice(4, (), WIDE), {"objects_below": 4 * SIZE + 1}, 104),
+    ],
+)
+def test_an_exact_advice_runs_as_it_was_measured_or_not_at_all(
+    context: cl.Context,
+    queue: cl.CommandQueue,
+    buffers: Buffers,
+    answer: Advice,
+    hand: dict[str, Anything],
+    factor: int,
+) -> None:
+    tools = HandToolchain(**hand)
+    program, advisor = advised(context, replace(answer, is_exact=True), tools)
+    for route in (ROUTES[0], ROUTES[3]):
+        route(queue, program, buffers)
+        assert buffers.factor(queue) == factor
+    divided = program.record.divided(queue.device, (SIZE,), (16,))
+    assert (divided.local_size == (16,)) == (not divided.coarsenings)
+    assert ("nothing else was measured" in str(divided.reason)) == (not divided.coarsenings)
+    assert len(advisor.asked) == 1
+    assert {factors for _, factors in tools.coarsened} <= {(entry.factor,) for entry in answer.variant.coarsenings}
+
+
+def test_a_guard_that_was_not_measured_is_not_in_an_exact_advice(
+    context: cl.Context, queue: cl.CommandQueue
+) -> None:
+    for any_size in (True, False):
+        answer = Advice(Variant((), (Coarsening(5),), any_size=any_size), "measured", is_exact=True)
+        program = Program(context, KINDS, advisor=FakeAdvisor(answer)).build()
+        output = filled(context)
+        program.free(queue, (SIZE,), (16,), output)
+        np.testing.assert_array_equal(read_values(queue, output), 3 * np.arange(SIZE))
+        divided = program.free.divided(queue.device, (SIZE,), (16,))
+        assert (divided.guarded, bool(divided.coarsenings)) == (any_size, any_size)
 
 
 def test_offsets_and_sizes_in_groups_are_those_of_the_caller(

@@ -108,7 +108,7 @@ def test_arguments_that_are_missing_are_pyopencls_error(
 
 
 @pytest.mark.parametrize("local_size", [16, 1])
-def test_a_kernel_keeps_no_argument_alive(
+def test_a_call_keeps_no_argument_alive(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, local_size: int
 ) -> None:
     pool = MemoryPool(ImmediateAllocator(queue))
@@ -118,10 +118,72 @@ def test_a_kernel_keeps_no_argument_alive(
     queue.finish()
     del pooled
     assert pool.active_blocks == 0
-    again: Anything = pool.allocate(4 * SIZE)
-    kernel.set_args(buffers.source, again, buffers.merged, np.int32(1))
-    del again
+
+
+def temporary(context: cl.Context, values: Anything) -> cl.Buffer:
+    return cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=values)
+
+
+def set_one_by_one(kernel: Anything, *values: Anything) -> None:
+    for index, value in enumerate(values):
+        kernel.set_arg(index, value)
+
+
+def set_at_once(kernel: Anything, *values: Anything) -> None:
+    kernel.set_args(*values)
+
+
+@pytest.mark.parametrize("set_all", [set_one_by_one, set_at_once])
+@pytest.mark.parametrize("clones", [False, True])
+def test_arguments_that_are_set_live_until_the_launch(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, set_all: Callable[..., None], clones: bool
+) -> None:
+    kernel: Anything = program_of(context).record
+    set_all(kernel, temporary(context, buffers.input), buffers.output, buffers.merged, np.int32(11))
+    launched = kernel.clone() if clones else kernel
+    del kernel
+    # Whatever was freed is written over.
+    others = [filled(context) for _ in range(8)]
+    cl.enqueue_nd_range_kernel(queue, launched, (SIZE,), (16,))
+    assert buffers.factor(queue) == 4
+    assert len(others) == 8
+
+
+def test_what_is_set_is_let_go_when_another_takes_its_place(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    pool = MemoryPool(ImmediateAllocator(queue))
+    kernel: Anything = program_of(context).record
+    kernel.set_args(buffers.source, pool.allocate(4 * SIZE), buffers.merged, np.int32(11))
+    assert pool.active_blocks == 1
+    kernel.set_arg(1, buffers.output)
     assert pool.active_blocks == 0
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    assert buffers.factor(queue) == 4
+
+
+def test_an_argument_that_is_released_beforehand_is_there_at_the_launch(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    kernel: Anything = program_of(context).record
+    gone = temporary(context, buffers.input)
+    kernel.set_args(gone, buffers.output, buffers.merged, np.int32(11))
+    gone.release()
+    others = [filled(context) for _ in range(8)]
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    assert buffers.factor(queue) == 4
+    assert len(others) == 8
+
+
+def test_a_clone_after_a_call_has_the_arguments_of_the_call(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers
+) -> None:
+    kernel: Anything = program_of(context).record
+    kernel(queue, (SIZE,), (16,), *buffers.all)
+    clone = kernel.clone()
+    cl.enqueue_fill_buffer(queue, buffers.output, np.zeros(1, np.int32), 0, 4 * SIZE)
+    cl.enqueue_nd_range_kernel(queue, clone, (SIZE,), (16,))
+    assert buffers.factor(queue) == 1
 
 
 @pytest.mark.parametrize("make", [np.array, lambda value: np.array([value])])

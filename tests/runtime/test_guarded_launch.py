@@ -77,7 +77,7 @@ def launches(draw: st.DrawFn) -> tuple[Sizes, Sizes | None, Configuration]:
     return global_size, local_size, configuration(chosen)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(launches(), st.booleans())
 def test_factors_that_divide_cover_every_work_item(
     launch: tuple[Sizes, Sizes | None, Configuration], groups_matter: bool
@@ -96,7 +96,7 @@ def test_factors_that_divide_cover_every_work_item(
         assert math.prod(original) <= LIMITS.max_work_group_size
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(launches(), st.booleans())
 def test_guarded_launches_cover_every_work_item(
     launch: tuple[Sizes, Sizes | None, Configuration], any_groups: bool

@@ -304,7 +304,7 @@ def test_the_factor_is_predicted_for_the_contexts_device_and_the_local_size(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments
 ) -> None:
     hand = HandToolchain(prediction=HandPredicted(2))
-    program = program_of(context, hand, factor=None).build()
+    program = program_of(context, hand, factor=None, predict=True).build()
     assert hand.asked == [], "not before a launch needs it"
     program.record(queue, (SIZE,), (16,), *arguments.all)
     program.record(queue, (SIZE,), (16,), *arguments.all)
@@ -314,6 +314,17 @@ def test_the_factor_is_predicted_for_the_contexts_device_and_the_local_size(
     program.record(queue, (SIZE,), (8,), *arguments.all)
     program.record(queue, (SIZE,), None, *arguments.all)
     assert hand.asked[1:] == [("record", device, (8,)), ("record", device, None)]
+
+
+def test_where_nobody_asks_for_a_factor_or_a_prediction_kernels_stay_as_they_are(
+    context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
+) -> None:
+    hand = HandToolchain(prediction=HandPredicted(2))
+    program = program_of(context, hand, factor=None).build()
+    for local_size in ((16,), None):
+        program.record(queue, (SIZE,), local_size, *arguments.all)
+        assert arguments.factor(queue) == 1
+    assert (hand.asked, hand.coarsened, caplog.messages) == ([], [], [])
 
 
 @pytest.mark.parametrize(
@@ -333,7 +344,7 @@ def test_without_a_predicted_factor_kernels_stay_as_they_are(
     said: list[str],
 ) -> None:
     hand = HandToolchain(prediction=prediction)
-    program = program_of(context, hand, factor=None, kernels=None).build()
+    program = program_of(context, hand, factor=None, kernels=None, predict=True).build()
     program.record(queue, (SIZE,), (16,), *arguments.all)
     assert arguments.factor(queue) == 1
     program.refused(queue, (SIZE,), None, arguments.merged)
@@ -346,7 +357,7 @@ def test_a_predicted_factor_that_is_refused_leaves_the_original(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
 ) -> None:
     hand = HandToolchain(prediction=HandPredicted(2), refused_factors=frozenset({2}))
-    program_of(context, hand, factor=None).build().record(queue, (SIZE,), (16,), *arguments.all)
+    program_of(context, hand, factor=None, predict=True).build().record(queue, (SIZE,), (16,), *arguments.all)
     assert arguments.factor(queue) == 1
     assert len([message for message in caplog.messages if "stays as it is" in message]) == 1
 

@@ -207,16 +207,31 @@ def predicted(device: DeviceDescription) -> tuple[Configuration, list[str]]:
     return configuration([Coarsening(found.factor)]), said
 
 
-def test_a_factor_that_nobody_gives_is_predicted(
+def test_a_factor_is_predicted_where_that_is_asked_for_and_called_a_guess(
     context: cl.Context, queue: cl.CommandQueue, device: DeviceDescription, caplog: pytest.LogCaptureFixture
 ) -> None:
     values, source, result = buffers(context)
-    kernel = Program(context, SOURCE).build().scale
+    kernel = Program(context, SOURCE, predict=True).build().scale
     with caplog.at_level(logging.WARNING, "coarsen"):
         kernel(queue, (ITEMS,), (24,), source, result, np.int32(3))
     np.testing.assert_array_equal(read(queue, result), scaled(values, 3, 24))
     chosen = kernel.divided(queue.device, (ITEMS,), (24,)).coarsenings
-    assert (chosen, caplog.messages) == predicted(device)
+    expected, said = predicted(device)
+    assert (chosen, caplog.messages[: len(said)]) == (expected, said)
+    guesses = [message for message in caplog.messages if "a guess, which nobody measured here" in message]
+    assert len(guesses) == bool(expected) and len(caplog.messages) == len(said) + len(guesses)
+
+
+def test_by_default_nothing_runs_that_nobody_measured(
+    context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coarsen.api.predict_factor", None)
+    values, source, result = buffers(context)
+    kernel = Program(context, SOURCE).build().scale
+    kernel(queue, (ITEMS,), (24,), source, result, np.int32(3))
+    np.testing.assert_array_equal(read(queue, result), scaled(values, 3, 24))
+    assert kernel.divided(queue.device, (ITEMS,), (24,)).coarsenings == ()
+    assert caplog.messages == []
 
 
 @pytest.mark.compiled_devices

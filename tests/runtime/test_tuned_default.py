@@ -1,4 +1,4 @@
-"""A default version whose macros aren't those of the source as it stands: fallbacks run it, or are refused."""
+"""A default version whose macros aren't those that a program is built with: fallbacks run it, or are refused."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.tuned_macros import options_without, stand_in_source
 from coarsen.variant.variant import Variant
-from tests.runtime.tuned_files import SOURCE, Product, Seen, built, small_file, tuned
+from tests.runtime.tuned_files import SOURCE, Product, Seen, small_file, tuned
 
 pytestmark = pytest.mark.compiled_devices
-# Four rows for each work-item; the source as it stands has one.
+# Four rows for each work-item, as in this source; the programs are built with one.
+FOUR_ROWS = SOURCE.replace("#define ROWS 1", "#define ROWS 4")
 SIZES = "(height + ROWS * 16 - 1) // (ROWS * 16) * 16"
 BY_FOUR = TunedVersion(Variant((16,), (), (("ROWS", "4"),)), (TunedLaunch("mv", (SIZES,)),))
 BY_TWO = TunedVersion(Variant((16,), (), (("ROWS", "2"),)), (TunedLaunch("mv", (SIZES,)),))
@@ -26,8 +27,17 @@ TOO_LARGE = TunedVersion(Variant((2**20,), (), (("ROWS", "1"),)), (TunedLaunch("
 
 
 def file_by_four(device: cl.Device, /, **changes: Any) -> TunedFile:  # noqa: ANN401 (any field)
-    fields: dict[str, Any] = {"versions": (BY_FOUR, BY_TWO, TOO_LARGE), "tree": Leaf(1)}
+    fields: dict[str, Any] = {
+        "versions": (BY_FOUR, BY_TWO, TOO_LARGE),
+        "tree": Leaf(1),
+        "source_hash": source_hash_of(FOUR_ROWS),
+    }
     return small_file(device, **(fields | changes))
+
+
+def built(context: cl.Context, file: TunedFile) -> coarsen.Program:
+    """A program of one row for each work-item."""
+    return coarsen.Program(context, FOUR_ROWS, tuned=file).build("-DROWS=1")
 
 
 def sizes_by_four(product: Product) -> tuple[tuple[int], tuple[int]]:
@@ -85,8 +95,10 @@ def test_types_that_are_no_numbers_are_refused(context: cl.Context, queue: cl.Co
 
 
 def test_a_default_that_isnt_built_is_refused(context: cl.Context, queue: cl.CommandQueue) -> None:
+    source = FOUR_ROWS.replace("#define ROWS 4", "#define ROWS no_such_name")
     wrong = TunedVersion(Variant((16,), (), (("ROWS", "no_such_name"),)), (TunedLaunch("mv", ("height",)),))
-    program = built(context, file_by_four(context.devices[0], versions=(wrong, TOO_LARGE)))
+    file = file_by_four(context.devices[0], versions=(wrong, TOO_LARGE), source_hash=source_hash_of(source))
+    program = coarsen.Program(context, source, tuned=file).build("-DROWS=1")
     product = Product(queue, 48, 3)
     message = "with -DROWS=no_such_name, isn't built"
     with pytest.raises(InvalidInputError, match=message):
@@ -102,11 +114,10 @@ def test_versions_of_the_callers_sizes_with_other_macros_are_refused(context: cl
 
 
 def test_macros_that_the_build_options_set_are_the_files(context: cl.Context, queue: cl.CommandQueue) -> None:
-    """A source that doesn't compile without them must be built with them; then other sizes are right too."""
-    source = SOURCE.replace("#ifndef ROWS\n#define ROWS 1\n#endif\n", "")
+    """What the options say as the file has it is the program's own kernel; then other sizes are right too."""
     seen = Seen()
-    file = file_by_four(context.devices[0], source_hash=source_hash_of(source))
-    program = coarsen.Program(context, source, tuned=file, observer=seen).build("-DROWS=4")
+    file = file_by_four(context.devices[0])
+    program = coarsen.Program(context, FOUR_ROWS, tuned=file, observer=seen).build("-DROWS=4")
     product = Product(queue, 200, 3)
     program.mv(queue, *sizes_by_four(product), *product.arguments)
     product.check()
@@ -127,6 +138,7 @@ GUARDED = "#ifndef ROWS\n#define ROWS 1\n#endif\nint x = ROWS;"
         (GUARDED, ("-D", "ROWS=1")),
         ("int x = ROWS;", ("-DROWS=7", "-DROWS")),
         ("int x;", ()),
+        ("#define one 1\n#define ROWS one\nint x = ROWS;", ()),
         ("#if 1\n#endif\n#pragma coarsen unroll ROWS 1,2\nint x; // ROWS", ()),
     ],
 )
@@ -150,10 +162,19 @@ def test_what_surely_stands_in_a_source(source: str, options: tuple[str, ...]) -
         ("#define ROWS 1 \\\n+ 1", ()),
         ("#include <rows.h>", ()),
         ("#ifndef ROWS\n#else\n#endif", ()),
+        ("#define one 2\n#define ROWS one\nint x = ROWS;", ()),
+        ("#if ROWS == 1\n#endif", ()),
     ],
 )
 def test_what_isnt_sure(source: str, options: tuple[str, ...]) -> None:
     assert not stand_in_source(ONE, source, options)
+
+
+def test_what_nothing_defines_is_0_where_it_is_compared() -> None:
+    zero = (("ROWS", "0"),)
+    assert stand_in_source(zero, "#if ROWS == 1\n#endif", ())
+    assert not stand_in_source(zero, "#if defined(ROWS) && ROWS == 0\n#endif", ())
+    assert not stand_in_source(zero, "#ifdef ROWS\n#endif", ())
 
 
 def test_options_without_macros() -> None:

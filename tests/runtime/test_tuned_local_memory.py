@@ -61,7 +61,7 @@ def prepared(kernel: TunedKernel) -> PreparedLaunch:
     return found
 
 
-@pytest.mark.parametrize("kind", [ArgumentKind.LOCAL, ArgumentKind.OTHER, ArgumentKind.BUFFER])
+@pytest.mark.parametrize("kind", [ArgumentKind.LOCAL, ArgumentKind.OTHER])
 def test_each_size_is_another_launch(kind: ArgumentKind, context: cl.Context, queue: cl.CommandQueue) -> None:
     """Of merged groups, each has its own local memory: as much as the launch's."""
     kernel = turning(context, kind, Variant((8,), (Coarsening(2, 0, 1, Level.GROUP),)))

@@ -25,6 +25,7 @@ from coarsen.variant.variant import Variant
 
 SOURCE = """
 #ifndef ROWS
+#pragma coarsen values 1,2,4,no_such_name
 #define ROWS 1
 #endif
 kernel void mv(global const int *a, global const int *x, int width, int height, global int *y)

@@ -198,6 +198,33 @@ CASES = (
         (24,),
         lambda rng, n: [integers(rng, n), zeros(n), LocalMemory(4)],
     ),
+    *(
+        Case(
+            name,
+            (192,),
+            (48,),
+            lambda rng, n: [integers(rng, n), zeros(n), np.int32(100)],
+        )
+        for name in ("tail_behind_barrier", "store_behind_barrier")
+    ),
+    Case(
+        "event_chain",
+        (96,),
+        (24,),
+        lambda rng, n: [integers(rng, n * 3), zeros(n), LocalMemory(12)],
+    ),
+    Case(
+        "event_choice",
+        (96,),
+        (24,),
+        lambda rng, n: [integers(rng, n), zeros(n), LocalMemory(16), np.int32(6)],
+    ),
+    Case(
+        "event_double_buffer",
+        (96,),
+        (24,),
+        lambda rng, n: [integers(rng, n), zeros(n), LocalMemory(8), np.int32(5)],
+    ),
     Case(
         "vectors",
         (96,),

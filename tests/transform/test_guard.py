@@ -74,7 +74,19 @@ kernel void narrowed(global int *out, int which)
     out[y * get_global_size(0) + x] = total;
 }
 """
-KERNELS = {"narrowed": NARROWED, "sizes": SIZES, "linear": LINEAR, "groups": GROUPS}
+# Meets at barriers that order nothing.
+MEETING = """
+kernel void meeting(global int *out, int which)
+{
+    size_t x = get_global_id(0) - get_global_offset(0), y = get_global_id(1) - get_global_offset(1);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (which == 2)
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    out[y * get_global_size(0) + x] = x * 100 + y;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+}
+"""
+KERNELS = {"meeting": MEETING, "narrowed": NARROWED, "sizes": SIZES, "linear": LINEAR, "groups": GROUPS}
 BEYOND = 512
 
 
@@ -131,7 +143,7 @@ def check(queue: cl.CommandQueue, name: str, tried: tuple[str, ...], geometry: G
         np.testing.assert_array_equal(got, wanted)
 
 
-@pytest.mark.parametrize("name", ["sizes", "linear"])
+@pytest.mark.parametrize("name", ["sizes", "linear", "meeting"])
 @pytest.mark.parametrize(
     ("chosen", "geometry"),
     [
@@ -185,7 +197,7 @@ def test_a_demanded_local_size_is_that_of_the_launch_no_more() -> None:
         "out[get_global_id(0)] = get_group_id(0);",
         "out[get_global_id(0)] = get_num_groups(which);",
         "out[get_global_id(0)] = get_local_linear_id();",
-        "barrier(CLK_GLOBAL_MEM_FENCE); out[get_global_id(0)] = 1;",
+        "out[get_global_id(0)] = 1; barrier(CLK_GLOBAL_MEM_FENCE); out[0] += out[1];",
         "local int kept; kept = which; out[get_global_id(0)] = kept;",
         "local int kept[4]; kept[2] = which; out[get_global_id(0)] = kept[2];",
         "prefetch(out, 4); out[get_global_id(0)] = *part;",
@@ -211,7 +223,7 @@ def test_groups_along_other_dimensions_do_not_matter() -> None:
 def test_other_refusals_keep_their_place_in_the_source() -> None:
     body = "kernel void asks(global uint *out)\n{\n    out[0] = get_sub_group_id();\n}"
     with pytest.raises(RefusalError) as caught:
-        coarsen(f"uint get_sub_group_id(void);\n{body}", factor=2, any_size=True)
+        coarsen(f"\n{body}", factor=2, any_size=True)
     assert caught.value.code == "sub-group" and caught.value.position and caught.value.position.line == 4
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from coarsen.analysis.one_position import side_of_one
 from coarsen.frontend.lower import lower
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.likely_agreement import is_agreement_likely, side_of_one
+from coarsen.transform.likely_agreement import is_agreement_likely
 
 
 def guarded(*lines: str, condition: str) -> bool:

@@ -41,7 +41,6 @@ def spaces(draw: st.DrawFn) -> VariantSpace:
     return VariantSpace(tuple(dimensions), draw(st.integers(1, 3)))
 
 
-@settings(deadline=None)
 @given(spaces())
 def test_each_variant_is_there_once_and_found_again(space: VariantSpace) -> None:
     variants = list(space)
@@ -54,7 +53,7 @@ def test_each_variant_is_there_once_and_found_again(space: VariantSpace) -> None
     ]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(spaces())
 def test_neighbours_are_of_the_space_and_lead_back(space: VariantSpace) -> None:
     variants = set(space)

@@ -24,6 +24,7 @@ from coarsen.backend.opencl_c.decide.records import field_names
 from coarsen.backend.opencl_c.decide.sharing import share_variables
 from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.backend.opencl_c.decide.source_names import label_name
+from coarsen.backend.opencl_c.decide.unroll_hints import unroll_hints
 from coarsen.backend.opencl_c.decide.variables import Variables
 from coarsen.backend.opencl_c.express.block_statements import statements_of
 from coarsen.backend.opencl_c.express.comparisons import equality
@@ -158,6 +159,7 @@ class _Writer:
             copies=self._copies,
             test=self._test,
             equals=self._equals,
+            unroll_hints=unroll_hints(self.kernel, self.flow),
         )
         graph = branch_graph(self.flow, blocks)
         body = without_unused_labels(structured(graph))

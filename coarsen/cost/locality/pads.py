@@ -51,6 +51,8 @@ class PadCost:
         done = "permuted rows" if self.pad.kind is PadKind.XOR else f"rows of {elements}"
         if self.pad == NO_PAD:
             done = "no pad"
+        if self.pad == NO_PAD and self.before is not None and self.before == self.after:
+            return f"{self.name}: no pad is needed: bank degrees of {self.before} are the least"
         if self.before is None:
             return f"{self.name}: {done}: {self.reason}"
         return f"{self.name}: {done}: bank degrees of {self.before} become {self.after}"

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
-from coarsen.analysis.regions import divergent_regions
+from coarsen.analysis.one_position import side_of_one
 from coarsen.cost.plan_walk import PlannedBlocks
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.coarsen import Analysed
-from coarsen.transform.likely_agreement import side_of_one
+from coarsen.transform.coarsen import Analysed, analysed_along
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
@@ -83,9 +81,7 @@ class Axes:
     def analysed(self, axis: Axis) -> Analysed:
         """Return the kernel with its divergence along an axis. Raises RefusalError."""
         if axis not in self._analysed:
-            merges_groups = axis.level is Level.GROUP
-            divergence = Divergence(self._kernel, axis.dimension, self._flow, merges_groups=merges_groups)
-            self._analysed[axis] = Analysed(self._kernel, divergence, divergent_regions(divergence))
+            self._analysed[axis] = analysed_along(self._kernel, self._flow, axis.dimension, axis.level)
         return self._analysed[axis]
 
     def any_of_items(self) -> Analysed:

@@ -16,7 +16,9 @@ from coarsen.frontend.clang import packaged_clang
 PACKAGE = Path(__file__).parents[2]
 # The folders whose code takes part in coarsening, besides the package's own modules.
 FOLDERS = ("analysis", "api", "backend", "cost", "frontend", "ir", "transform", "variant")
-_DISTRIBUTIONS = ("llvmlite", "networkx", "pocl-binary-distribution", "ziglang")
+_DISTRIBUTIONS = ("llvmlite", "networkx", "ziglang")
+# Modules, and the headers that clang reads.
+_COARSENING_FILES = (".py", ".h")
 # Packages whose code, and whose models' numbers, take part in predicting.
 _PREDICTING = ("coarsen.features", "coarsen.models")
 _PREDICTING_FILES = (".py", ".json", ".safetensors")
@@ -105,13 +107,13 @@ def _installed() -> dict[str, str] | None:
 
 
 def _hash_of_code() -> str | None:
-    """Return the SHA-256 of the modules that take part; None where they are no files.
+    """Return the SHA-256 of the modules and headers that take part; None where they are no files.
 
     A version alone doesn't tell: in a clone the code changes and the version stays.
     """
     paths = [*PACKAGE.glob("*.py")]
     for folder in FOLDERS:
-        paths += (PACKAGE / folder).rglob("*.py")
+        paths += (path for path in (PACKAGE / folder).rglob("*") if path.suffix in _COARSENING_FILES)
     if len(paths) <= len(FOLDERS):
         return None
     total = hashlib.sha256()

@@ -2,7 +2,8 @@
 
     global struct Body *bodies,  %struct.Body = type { float, i8, double, i16 }   →   24: 4@0 1@4 8@8 2@16
 
-A structure that holds a union is refused: bytes that are padding of one member may be data of another.
+A structure that holds a union is refused where bytes that are padding of one member may be data of another; one of
+numbers, the longest of which is as long as the union, is a field.
 """
 
 from __future__ import annotations
@@ -110,7 +111,11 @@ def _within(type_: Type) -> Iterator[Type]:
 
 
 def _names_union(type_: Type) -> bool:
-    return isinstance(type_, StructType) and type_.name.startswith("union")
+    """Return True for a union with bytes that are padding in the member for which LLVM's type stands."""
+    if not isinstance(type_, StructType) or not type_.name.startswith("union"):
+        return False
+    whole = len(type_.elements) == 1 and isinstance(type_.elements[0], IntegerType | FloatType)
+    return not (whole and size_of(type_.elements[0]) == size_of(type_))
 
 
 def _declared(argument: Argument, structures: Mapping[str, StructType]) -> Type | None:

@@ -2,24 +2,32 @@
 
 local float tile[16][16]          rows of 16 elements of 4 bytes; pad 1: rows of 17
 local int counts[4][4][5]         16 rows of 5
-local float flat[256]             rows of 16 if its shape is given as 16,16
+local float flat[256]             rows of 16 if its shape is given as 16,16, or if all its indices step over
+                                  rows of 16: flat[y * 16 + x]
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
-from coarsen.ir.graph.instruction import users
+from coarsen.ir.graph.instruction import Instruction, users
 from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Variable
 from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, ArrayType, Type
 from coarsen.near_names import did_you_mean
 from coarsen.transform.layouts.elements import called
+from coarsen.transform.value_numbering.constants import number_of
 from coarsen.variant.padding import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
+
+_SHIFTED = 63  # the most that a number is shifted by
+# What a sum of rows and columns is made of.
+_SUMS = (Opcode.ADD, Opcode.OR, Opcode.SUB, Opcode.SEXT, Opcode.ZEXT, Opcode.TRUNC, Opcode.PHI)
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,8 @@ def rows_of(module: Module, kernel: str, name: str, pad: Pad, shape: tuple[int, 
 
     Raises:
         InvalidInputError: there is no such array, its element has no size, or it has another shape.
-        RefusalError: `layout-shape-unknown`, it has one dimension, and no shape is given.
+        RefusalError: `layout-shape-unknown`, it has one dimension, no shape is given, and its indices do not agree
+            on the length of a row.
     """
     variable = _variable(module, kernel, name)
     type_ = global_variable(variable, module.structures).value_type
@@ -111,8 +120,8 @@ def rows_of(module: Module, kernel: str, name: str, pad: Pad, shape: tuple[int, 
     if shape is not None:
         extents = _shaped(name, extents, shape)
     if len(extents) == 1:
-        reason = f"how long the rows of {name} are is not known: give its shape, as in --shape {name}=16,16"
-        raise RefusalError("layout-shape-unknown", reason, _first_use(variable))
+        length = _stepped_over(variable, extents[0])
+        extents = (extents[0] // length, length)
     return Rows(variable, type_, math.prod(extents[:-1]), extents[-1], element, pad)
 
 
@@ -141,6 +150,45 @@ def _shaped(name: str, declared: tuple[int, ...], shape: tuple[int, ...]) -> tup
         declaration = "".join(f"[{extent}]" for extent in declared)
         raise InvalidInputError(f"{name}{declaration} can't have the shape {','.join(map(str, shape))}")
     return shape
+
+
+def _stepped_over(variable: Variable, count: int) -> int:
+    """Return the length of the rows that all indices of an array of one dimension step over: 16 of `y * 16 + x`.
+
+    Each element has one place whatever the length is (`pad.py`): here it is found out what is fast.
+    """
+    lengths = sorted({length for length in _multipliers(variable) if 1 < length < count and count % length == 0})
+    if len(lengths) == 1:
+        return lengths[0]
+    name = called(variable)
+    found = (
+        f"its indices step over rows of {', '.join(map(str, lengths))}" if lengths else "no index steps over rows"
+    )
+    example = lengths[0] if lengths else math.gcd(count, 16)
+    reason = (
+        f"how long the rows of {name} are is not known ({found}): give its shape, as in "
+        f"--shape {name}={count // example},{example}"
+    )
+    raise RefusalError("layout-shape-unknown", reason, _first_use(variable))
+
+
+def _multipliers(variable: Variable) -> Iterator[int]:
+    """Yield the constants that indices of an array multiply by, outermost ones alone."""
+    pending = [
+        operand for user in users(variable) if user.opcode is Opcode.GETELEMENTPTR for operand in user.operands[1:]
+    ]
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, Instruction) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if value.opcode in _SUMS:
+            pending += value.operands
+        elif value.opcode in (Opcode.MUL, Opcode.SHL):
+            constant = number_of(value.operands[1])
+            if constant is not None:
+                yield 1 << (constant & _SHIFTED) if value.opcode is Opcode.SHL else constant
 
 
 def _first_use(variable: Variable) -> SourcePosition | None:

@@ -94,6 +94,7 @@ def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
         parts.append(f"does not help {'it' if parts else kernel} on {listed(unhelped)}")
     sentences = ["Coarsening " + ", and ".join(parts)] if parts else []
     sentences += [f"{kernel} has no result on {listed(unknown)}"] if unknown else []
+    sentences += ["what lies above was timed once"] if points["unsure"].any() else []
     return "; ".join(sentences)
 
 

@@ -14,6 +14,7 @@ from coarsen.opencl_bench.results.rows import (
     comparisons,
     is_excluded,
     is_failed,
+    is_rearranged,
     measured,
     names_of,
 )
@@ -47,6 +48,8 @@ def curve_points(frame: pd.DataFrame, by: By = "device", choice: Choice = "best"
     _check(by, By)
     _check(choice, Choice)
     rows = comparisons(frame)
+    # What arrays that lie otherwise gain by themselves is no point at factor 1, which is the kernel as it is.
+    rows = rows[(rows["factor"] > 1) | ~is_rearranged(rows)]
     if choice == "baseline":
         rows = _with_baseline_local_size(rows)
     devices = names_of(rows, "label")

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.reporting.page.tuned_content import TunedSection
+from coarsen.variant.transforms import REPLICATION_ALONE
+from coarsen.variant.variant import transform_words
 
 # What stands for a point of a curve that has no speed-up.
 FAILED, EXCLUDED = "failed", "excluded"
@@ -244,6 +246,12 @@ class Report:
             (kernel, best) for kernel in self.kernels for best in kernel.best if best.is_coarsened and best.speedup
         ]
         return tuple(sorted(found, key=lambda entry: -entry[1].speedup.ratio if entry[1].speedup else 0.0))
+
+    @property
+    def is_replication_alone(self) -> bool:
+        """Return True if no best configuration has more than replication, by the words of its configuration."""
+        (words,) = transform_words(REPLICATION_ALONE)
+        return all(words in best.configuration for _, best in self.gains)
 
     @property
     def rows(self) -> int:

@@ -221,6 +221,7 @@ def _best(place: str, row: Any, sweep: Sweep, file: str) -> Best:  # noqa: ANN40
     measurement = next((each for each in sweep.kernels[row.benchmark] if each.key == row.key), None)
     is_coarsened = int(row.factor) > 1
     gain = None if math.isnan(row.speedup) else Speedup(float(row.speedup), float(row.low), float(row.high))
+    is_doubtful = gain is not None and not math.isnan(gain.low) and not gain.is_certain
     return Best(
         place=place,
         baseline=row.baseline,
@@ -232,7 +233,7 @@ def _best(place: str, row: Any, sweep: Sweep, file: str) -> Best:  # noqa: ANN40
         measured=int(row.measured),
         excluded=int(row.excluded),
         failed=int(row.failed),
-        paste=paste_of(measurement, file).lines if measurement and is_coarsened else (),
+        paste=paste_of(measurement, file).lines if measurement and is_coarsened and not is_doubtful else (),
     )
 
 

@@ -38,7 +38,7 @@ LOOKS = 8
 PASTED = 3
 # Kernels that the chart of gains shows at once.
 CHARTED = 25
-_ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+_ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 300.0)
 # In per cent of the width.
 _TICKS_APART = 11
 # Of a longer note only the beginning is shown until it is opened.
@@ -58,10 +58,10 @@ class BarAxis:
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Return a few round values, 1 among them, far enough apart to be read."""
+        """Return a few round values, 1 and the axis' end among them, far enough apart to be read."""
         inside = [value for value in _ROUND if self.low <= value <= self.high]
         kept: list[float] = []
-        for value in sorted(inside, key=lambda value: (value != 1, abs(math.log(value)))):
+        for value in sorted(inside, key=lambda value: (value not in (1, self.high), abs(math.log(value)))):
             if all(abs(self.x(value) - self.x(other)) >= _TICKS_APART for other in kept):
                 kept.append(value)
         return tuple(sorted(kept))
@@ -170,7 +170,10 @@ _NOT_FAILED = ("correct", "constraints")
 
 def _bar_axis(report: Report) -> BarAxis:
     gains = [best.speedup for kernel in report.kernels for best in kernel.best if best.speedup]
-    return BarAxis(min((*(gain.low for gain in gains), 0.8)), max((*(gain.high for gain in gains), 1.25)))
+    high = max((*(gain.high for gain in gains), 1.25))
+    # No mark lies beyond the last tick.
+    end = next((value for value in _ROUND if value >= high), high)
+    return BarAxis(min((*(gain.low for gain in gains), 0.8)), end)
 
 
 def _numbers(report: Report) -> object:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file, read_limited
+from coarsen.files import check_regular, read_file, read_limited
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
 
@@ -44,6 +44,7 @@ class LineFile:
         except OSError as error:
             raise InvalidInputError(f"{path}: can't be written: {error.strerror}") from None
         try:
+            check_regular(self._file, path)
             self._lock(path)
             self._rows = self._read(path)
         except InvalidInputError:

@@ -51,7 +51,7 @@ class RememberedKey:
 
 @dataclass(frozen=True, slots=True)
 class RememberedChoice:
-    """What tuning found.
+    """What tuning found; or that it found nothing out, since its time was over.
 
     Attributes:
         key: what it is for.
@@ -64,8 +64,8 @@ class RememberedChoice:
         driver_version: of the device when it was tuned.
         platform_version: likewise.
         versions: of what made the code then, by name, as in `Environment`; `coarsen` is among them.
-        trials: the number of configurations tried.
-        seconds: the wall-clock time that the tuning took.
+        trials: the number of configurations tried; 0 where the time was over before there was a result.
+        seconds: the wall-clock time that the tuning took; without a result, that it was given.
         processes: the number of fresh processes that confirmed it.
         found_at: when, UTC in ISO 8601 as `datetime.isoformat` writes it.
     """
@@ -83,6 +83,11 @@ class RememberedChoice:
     seconds: float
     processes: int
     found_at: str
+
+    @property
+    def has_result(self) -> bool:
+        """Return False if the time was over before anything was found out: the launch stays as it is for that."""
+        return self.trials > 0
 
     @property
     def leaves_as_is(self) -> bool:
@@ -126,6 +131,8 @@ def problem_of(
         if then != now:
             texts = printable_in_line(then), printable_in_line(now)
             return f"it was found with {what} '{texts[0]}', and the device has '{texts[1]}' now"
+    if not (choice.leaves_as_is or choice.speedup.is_certain):
+        return choice.speedup.doubt.replace("the machine is busy", "the machine was busy")
     return None
 
 

@@ -20,6 +20,7 @@ from typing import Self
 from sqlalchemy import Engine, bindparam, delete, func, select
 
 from coarsen.errors import InvalidInputError
+from coarsen.files import opened
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.store.creation import prepare
 from coarsen.opencl_bench.results.store.engine import Guard, engine_of, guard_of, writing
@@ -91,8 +92,8 @@ def _check_is_there(file: Path) -> None:
 def _check_header(file: Path) -> None:
     """Raise InvalidInputError for a file that is neither empty nor a database: SQLite overwrites short ones."""
     try:
-        with file.open("rb") as opened:
-            start = opened.read(len(SQLITE_HEADER))
+        with opened(file) as content:
+            start = content.read(len(SQLITE_HEADER))
     except OSError:  # there is none, or SQLite says why it can't be opened
         return
     if start and start != SQLITE_HEADER:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.kernel import AddedArgument, WrittenArgument
 from coarsen.opencl_bench.measure.environment import Versions
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
@@ -20,7 +20,7 @@ from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Definitions, Variant
 
-FORMAT = 7
+FORMAT = 8
 PLAN_FILE = "plan.json"
 CODE_FOLDER = "code"
 BENCHMARK_FOLDER = "benchmarks"
@@ -89,11 +89,12 @@ class CodeEntry:
     others: tuple[str, ...] = ()
     arrays: tuple[LaidArgument, ...] = ()
     placed: tuple[PlacedArgument, ...] = ()
+    written: tuple[WrittenArgument, ...] = ()
 
     @classmethod
     def of(cls, code: Code, others: tuple[str, ...] = ()) -> CodeEntry:
         """Return the entry of some code; `others` are the keys of those that it needs."""
-        facts = code.added_arguments, code.kernels, others, code.arrays, code.placed
+        facts = code.added_arguments, code.kernels, others, code.arrays, code.placed, code.written
         return cls(code.form, code.kernel, code.options, *facts)
 
 
@@ -115,6 +116,7 @@ def keys_of(code: Code) -> tuple[str, str]:
         *map(repr, code.added_arguments),
         *map(repr, code.arrays),
         *map(repr, code.placed),
+        *map(repr, code.written),
         *others,
     ]
     return code.hash, hashlib.sha256("\0".join(own).encode()).hexdigest()

@@ -74,6 +74,7 @@ class Pack:
             others,
             entry.arrays,
             entry.placed,
+            entry.written,
         )
         if key not in keys_of(code):
             raise InvalidInputError(f"{path} is not what the pack was made with")

@@ -1,13 +1,19 @@
-"""Compares a benchmark file's arguments with the kernel's own parameters. Needs the front end, and so clang."""
+"""Compares a benchmark file with the kernel: its arguments, and the values of macros that are its defaults.
+
+Needs the front end, and so clang.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from coarsen.backend.opencl_c.decide.arguments import by_value_type
-from coarsen.errors import InvalidInputError
+from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.lower import compile_source, lower
+from coarsen.ir.graph.printer import module_text
+from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, PointerType, TargetType
@@ -32,7 +38,8 @@ def check_kernel_of(path: Path) -> None:
     """Lower the kernel that a file names and compare its parameters with the file's arguments.
 
     Raises:
-        InvalidInputError: a mistake in the file or in the kernel, or they don't go together.
+        InvalidInputError: a mistake in the file or in the kernel, or they don't go together; the default values of
+            macros aren't those that the kernel's file has by itself.
         RefusalError: the kernel calls itself.
     """
     description = read_description(path)
@@ -40,8 +47,47 @@ def check_kernel_of(path: Path) -> None:
     folder = f"-I{description.kernel_file.parent}"
     options = [*description.build_options, *definitions, *([folder] if description.parameters.source else [])]
     unit = compile_source(description.code, options)
-    for kernel in (description.kernel, *description.other_kernels):
-        check_signature(description, lower(unit, kernel))
+    lowered = [lower(unit, kernel) for kernel in (description.kernel, *description.other_kernels)]
+    for kernel in lowered:
+        check_signature(description, kernel)
+    if definitions:
+        _check_defaults(description, lowered)
+
+
+def _check_defaults(description: Description, lowered: Sequence[Kernel]) -> None:
+    """Check that the version of all defaults is what the file builds by itself: all others are compared with it.
+
+    A file that doesn't compile without `-D` has nothing that could be another one.
+
+    Args:
+        description: of the kernel.
+        lowered: its kernels, compiled with the defaults.
+
+    Raises:
+        InvalidInputError: it builds another kernel.
+    """
+    try:
+        plain = compile_source(description.kernel_file, [*description.build_options, *_fixed(description)])
+        own = [lower(plain, kernel.name) for kernel in lowered]
+    except CoarsenError:
+        return
+    if [_normal_form(kernel) for kernel in own] != [_normal_form(kernel) for kernel in lowered]:
+        defaults = ", ".join(f"{name} = {value}" for name, value in description.defaults)
+        raise InvalidInputError(
+            f"{description.path}: {description.kernel_file.name} without -D is another kernel than with the "
+            f"defaults, {defaults}, which versions are compared with: have the #defines and the defaults agree"
+        )
+
+
+def _fixed(description: Description) -> Iterator[str]:
+    """Yield the options of macros of one value, which is a choice like any build option."""
+    for name, values in description.tunables.items():
+        if len(values) == 1 and name not in description.parameters.values:
+            yield f"-D{name}={values[0]}"
+
+
+def _normal_form(kernel: Kernel) -> str:
+    return hashed_text(module_text(kernel.graph))
 
 
 def check_signature(description: Description, kernel: Kernel) -> None:

@@ -206,7 +206,7 @@ class Description:
     @property
     def source_hash(self) -> str:
         """The hash of the kernel's file, with what it includes, as tuned files have it."""
-        text = self.kernel_file.read_text(encoding="utf-8", errors="replace")
+        text = self.kernel_file.read_text(encoding="utf-8-sig", errors="replace")
         return hash_with_headers(text, self.build_options, self.kernel_file.parent)
 
     @property

@@ -19,6 +19,7 @@ import numpy as np
 
 from coarsen.dispatch.expressions import parsed
 from coarsen.errors import InvalidInputError
+from coarsen.files import opened
 from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
@@ -83,6 +84,8 @@ class FileValues:
 
     def _opened(self, kind: ElementType) -> Array:
         try:
+            with opened(self.path):
+                pass  # NumPy would wait for a pipe
             # Never unpickled: whoever wrote the file must not run code here.
             array: Array = np.lib.format.open_memmap(str(self.path), mode="r")
         except OSError as error:
@@ -145,7 +148,7 @@ def parse_values(text: str, folder: Path) -> Values:
     if not path.is_file():
         raise InvalidInputError(f"{path}: there is no such file")
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InvalidInputError(f"{path}: can't be read: {error.strerror}") from None

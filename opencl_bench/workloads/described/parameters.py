@@ -1,9 +1,9 @@
 """Parameters of a described kernel: those of its source's pragmas and of its file, which wins.
 
 [parameters]
-BLKSZ = "erange 64,512,2"        # the default is the source's #define
-ROWS = [1, 2, 4]                 # the default is the first
-IMPL = "select rows,lanes"
+BLKSZ = "erange 64,512,2"        # the default is the source's #define, else the first
+ROWS = [1, 2, 4]
+IMPL = "select rows,lanes"       # words that the source defines as numbers
 
 where = ["BLKSZ % ROWS == 0"]    # before the first table
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from coarsen.dispatch.conditions import Condition, parse_condition
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotated_source import code_lines, define_of, prepared_source
+from coarsen.frontend.annotated_source import code_lines, define_of, defined_words, prepared_source
 from coarsen.frontend.annotations import Annotations
 from coarsen.frontend.parameters import Kind, Parameter, parse_parameter
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
@@ -80,13 +80,14 @@ def read_parameters(top: Table, source: str, annotations: Annotations, file: Pat
 
 
 def _told(table: Table, source: str, own: Mapping[str, Parameter], file: str) -> Iterator[Parameter]:
-    """The parameters that the file declares; those of a range have the source's default."""
+    """The parameters that the file declares, with the source's default where that has one."""
     lines = code_lines(source) if table.values else []
+    defined = defined_words(lines)
     for name, value in table.values.items():
         place = f"{table.path}: {table.key_of(name)}"
-        parameter = parse_parameter(name, _text(table, name, value), place)
+        parameter = parse_parameter(name, _text(table, name, value), place, defined)
         define = define_of(name, lines, file)
-        if isinstance(value, str) and define is not None:
+        if define is not None:
             parameter = parameter.with_default(define.value or "")
         declared = own.get(name)
         if declared is not None and declared.kind is not Kind.MACRO:

@@ -208,7 +208,7 @@ def read_table(path: Path) -> Table:
 
 def _load(path: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(read_file(path, LARGEST_DESCRIPTION).decode())
+        return tomllib.loads(read_file(path, LARGEST_DESCRIPTION).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InvalidInputError(f"{path}: it is no text in UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:

@@ -25,9 +25,8 @@ def rewritten(case: Case) -> OpenClC:
 def optimised_ir(case: Case) -> str:
     """LLVM IR of a case at -O2."""
     clang = find_clang()
-    headers = ["-isystem", str(clang.header_folder)] if clang.header_folder is not None else []
     options = ["-x", "cl", "-cl-std=CL1.2", "-target", "spir64", "-O2", "-cl-kernel-arg-info", "-S", "-emit-llvm"]
-    result = clang.run([*options, *headers, *case.options, "-o", "-", "-"], case.source)
+    result = clang.run([*options, *clang.header_options, *case.options, "-o", "-", "-"], case.source)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -146,7 +146,7 @@ def test_a_sealed_function_refuses_every_change() -> None:
         build.return_nothing()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 10_000), max_size=12))
 def test_straight_lines_come_back_as_they_were_built(steps: list[int]) -> None:
     module, function, build = empty_kernel(Argument(I32, "a"), Argument(I32, "b"))

@@ -47,7 +47,7 @@ assert not heavy, heavy
 
 def run(program: str, *arguments: str) -> None:
     finished = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=1200, check=False
     )
     assert finished.returncode == 0, finished.stderr
 

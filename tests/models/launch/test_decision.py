@@ -32,5 +32,12 @@ def test_a_kernel_unlike_all_others_is_not_coarsened_but_may_have_another_local_
     assert (made.chosen, made.abstained) == (1, True)
 
 
+def test_what_is_not_allowed_is_not_chosen_and_not_fallen_back_on() -> None:
+    made = decide(SAMPLES, COARSENED, 0.0, Rule(2.0), np.array([True, False, True, True]))
+    assert (made.chosen, made.fallback) == (2, 0)
+    made = decide(SAMPLES, COARSENED, 0.0, Rule(2.0), np.array([True, False, False, False]))
+    assert (made.chosen, made.fallback, made.abstained) == (0, 0, False)
+
+
 def test_nothing_to_coarsen_leaves_the_best_local_size() -> None:
     assert decide(SAMPLES[:2], COARSENED[:2], 0.0, Rule()).chosen == 1

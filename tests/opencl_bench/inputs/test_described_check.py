@@ -21,9 +21,21 @@ def test_a_macro_that_the_source_spells_otherwise_is_refused(tmp_path: Path) -> 
     with pytest.raises(InvalidInputError) as failure:
         check_described(path)
     assert str(failure.value) == (
-        f"{path}: parameters.UNROL: UNROL has no effect: no two of its values, 1, 2, differ in code, launch or "
-        "arguments"
+        f"{path}: UNROL is no parameter of the source, and a program takes no other macros from a tuned file: "
+        'declare it in sum.cl, "#pragma coarsen values 1,2" above its #define'
     )
+
+
+def test_a_value_that_the_source_does_not_declare_is_refused(tmp_path: Path) -> None:
+    path = write_sums(tmp_path, ("[sizes.test]", "[parameters]\nPARTS = [2, 8]\n[sizes.test]"))
+    with pytest.raises(InvalidInputError, match=r"PARTS = 8 is no value that the source declares, at .*sum\.cl:4"):
+        check_described(path)
+
+
+def test_a_source_that_does_not_compile_by_itself_has_no_default(tmp_path: Path) -> None:
+    path = write_sums(tmp_path, ("float total = 0.0f;\n#pragma", "float total = IMPL;\n#pragma"))
+    with pytest.raises(InvalidInputError, match=r"sum\.cl: it doesn't compile without -D.*IMPL"):
+        check_described(path)
 
 
 def test_a_pragma_without_effect_is_refused_with_its_line(tmp_path: Path) -> None:
@@ -39,8 +51,11 @@ def test_values_that_a_condition_rules_out_show_no_effect(tmp_path: Path) -> Non
 
 
 def test_a_scalar_argument_is_an_effect(tmp_path: Path) -> None:
-    declared = "[parameters]\nHEIGHT = [128, 64]\n[sizes.test]"
-    check_described(write_sums(tmp_path, ("[sizes.test]", declared), ('value = "height"', 'value = "HEIGHT"')))
+    declared = (
+        "#pragma coarsen where",
+        "#pragma coarsen values 128,64\n#define HEIGHT 128\n#pragma coarsen where",
+    )
+    check_described(write_sums(tmp_path, declared, ('value = "height"', 'value = "HEIGHT"')))
 
 
 def test_what_the_file_replaces_is_said(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from coarsen.dispatch.choosing import chooser
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
 from coarsen.dispatch.tuned_version import TunedLaunch
-from coarsen.errors import InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.described_points import described_points
 from coarsen.opencl_bench.inputs.described_versions import described_versions
@@ -19,6 +20,7 @@ from coarsen.opencl_bench.inputs.evidence import evidence_of
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tune_over_inputs
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.variant.variant import Variant
@@ -89,6 +91,21 @@ def test_a_sequence_whose_size_is_no_argument_is_refused(tmp_path: Path) -> None
     path = write_sums(tmp_path, ("[sizes.test]", DECLARED), ('value = "height"', 'value = "height + 0"'))
     with pytest.raises(InvalidInputError, match="no argument of sum has the value of 'height'"):
         described_versions(read_description(path), (variant("0"), variant("1")))
+
+
+@pytest.mark.compiled_devices
+def test_a_busy_machine_is_measured_again_and_nothing_is_chosen_on_it(
+    device: DeviceDescription, described: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widest = "coarsen.opencl_bench.measure.speedup.WIDEST"
+    with open_store(str(described.with_suffix(".sqlite"))) as store:
+        tune_over_inputs(described, device, store, SETTINGS)
+        monkeypatch.setattr(widest, -1.0)
+        seen = CollectingObserver(SweepObserver())
+        with pytest.raises(DeviceError, match=r"the machine is busy: the intervals of (\d+) of \1 measurements"):
+            tune_over_inputs(described, device, store, SETTINGS, seen)
+        monkeypatch.setattr(widest, math.inf)
+        assert seen.measured > 0 and tune_over_inputs(described, device, store, SETTINGS).measured == 0
 
 
 @pytest.mark.compiled_devices

@@ -26,6 +26,8 @@ from coarsen.variant.variant import Variant
 from tests.devices.described_devices import TAHITI
 
 KERNEL = """\
+#define patient 0
+#define hasty 1
 #pragma coarsen select IMPL patient,hasty
 #pragma coarsen input octaves = log2(count / 3)
 #pragma coarsen input share = count / (count + 7)

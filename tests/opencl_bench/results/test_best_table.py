@@ -63,3 +63,11 @@ def test_geometric_means() -> None:
     assert intel[["measured", "helped", "kernels"]].tolist() == [2, 1, 3]
     pocl = means.loc["AMD EPYC (PoCL)"]
     assert math.isnan(pocl["speedup"]) and pocl[["measured", "helped", "kernels"]].tolist() == [0, 0, 1]
+
+
+def test_a_gain_of_another_layout_is_counted_as_such() -> None:
+    rows = [row("mt", 1), row("mt", 2, 1.2), row("mt", 1, 1.9, arrays="bodies as soa", key="soa"), row("sobel", 1)]
+    table = best_table(frame_of(rows))
+    assert table.set_index("benchmark").loc["mt", ["factor", "arrays"]].tolist() == [1, "bodies as soa"]
+    (means,) = geometric_means(table).to_dict("records")
+    assert (means["helped"], means["laid_out"], means["kernels"]) == (0, 1, 2)

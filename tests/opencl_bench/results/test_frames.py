@@ -103,7 +103,7 @@ def test_an_empty_frame_has_the_same_columns_and_types() -> None:
     assert list(empty.dtypes) == list(frame([timed(2)]).dtypes)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=st.lists(measurements(), max_size=3))
 def test_any_measurement_has_a_row(rows: list[Measurement]) -> None:
     table = frame(rows, intervals=False)

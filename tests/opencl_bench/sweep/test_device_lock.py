@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,9 +81,15 @@ def test_a_link_is_not_followed(cache: Path, tmp_path: Path) -> None:
     assert is_waited_for(("cpu",), ("cpu",)), "another folder serves"
 
 
-def test_whoever_waits_is_told_for_whom(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("waiting", "holder"), [(1234, "another thread of this program"), (99, "process 1234")])
+def test_whoever_waits_is_told_for_whom(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, waiting: int, holder: str
+) -> None:
     monkeypatch.setattr(device_lock, "SILENT_SECONDS", 0.05)
+    # Whoever holds it signs first.
+    numbers = itertools.chain([1234], itertools.repeat(waiting))
+    monkeypatch.setattr(device_lock, "os", SimpleNamespace(**{**vars(os), "getpid": lambda: next(numbers)}))
     with caplog.at_level(logging.WARNING, "coarsen"):
         assert is_waited_for(("cpu",), ("cpu",))
     (record,) = caplog.records
-    assert record.getMessage() == f"process {os.getpid()} measures on this device; waiting until it has ended"
+    assert record.getMessage() == f"{holder} measures on this device; waiting until it has ended"

@@ -59,7 +59,7 @@ def violation(
     return found[Variant(local_size, coarsenings)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(spaces())
 def test_valid_points_divide_and_fit(drawn: tuple[Benchmark, Space]) -> None:
     for point in points(drawn[0], "test", drawn[1], LIMITS):
@@ -74,14 +74,14 @@ def test_valid_points_divide_and_fit(drawn: tuple[Benchmark, Space]) -> None:
         assert all(extent <= most for extent, most in zip(left, LIMITS.max_work_item_sizes, strict=False))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(spaces())
 def test_no_two_points_are_equal(drawn: tuple[Benchmark, Space]) -> None:
     candidates = [point.candidate for point in points(drawn[0], "test", drawn[1], LIMITS)]
     assert len(candidates) == len(set(candidates))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(spaces())
 def test_uncoarsened_points_come_first_and_local_sizes_stay_together(drawn: tuple[Benchmark, Space]) -> None:
     benchmark, space = drawn

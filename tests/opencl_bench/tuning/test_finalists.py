@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.sweep.confirmation import PROCESSES
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.finalists import confirm, decide, finalists
+from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, decide, finalists
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
@@ -138,14 +139,49 @@ def test_a_single_process_says_little() -> None:
     assert decide({FOUR: [row(FOUR, 1.2)]}, OWN).choice == FOUR
 
 
-def test_what_was_clearly_faster_in_each_process_is_chosen_however_much_they_differ() -> None:
-    three = decide({FOUR: [row(FOUR, ratio) for ratio in (1.2, 2.0, 3.5)]}, OWN)
+def test_what_was_clearly_faster_in_each_process_is_chosen_though_they_differ() -> None:
+    three = decide({FOUR: [row(FOUR, ratio) for ratio in (1.95, 2.0, 2.1)]}, OWN)
     assert three.choice == FOUR
-    assert (three.speedup.low, three.speedup.high) == pytest.approx((1.2, 3.5), rel=1e-3)
-    two = decide({FOUR: [row(FOUR, ratio) for ratio in (1.3, 1.5)]}, OWN)
+    assert (three.speedup.low, three.speedup.high) == pytest.approx((1.95, 2.1), rel=1e-3)
+    two = decide({FOUR: [row(FOUR, ratio) for ratio in (1.4, 1.5)]}, OWN)
     assert two.choice == FOUR
-    assert (two.speedup.low, two.speedup.high) == pytest.approx((1.3, 1.5), rel=1e-3)
-    assert decide({FOUR: [row(FOUR, ratio) for ratio in (1.03, 1.5)]}, OWN).choice == OWN
+    assert (two.speedup.low, two.speedup.high) == pytest.approx((1.4, 1.5), rel=1e-3)
+    assert decide({FOUR: [row(FOUR, ratio) for ratio in (1.03, 1.08)]}, OWN).choice == OWN
+
+
+@pytest.mark.parametrize("ratios", [(1.2, 2.0, 3.5), (1.3, 1.6), (0.7, 1.1, 5.0), (1.61, 3.1, 22.3)])
+def test_nothing_follows_from_an_interval_that_is_wider_than_a_tenth(ratios: tuple[float, ...]) -> None:
+    decision = decide({FOUR: [row(FOUR, ratio) for ratio in ratios]}, OWN)
+    assert (decision.choice, decision.speedup, decision.processes) == (OWN, Speedup(1.0, 1.0, 1.0), 0)
+    assert decision.doubtful is not None and not decision.doubtful.is_certain
+    assert "the machine is busy" in decision.doubtful.doubt
+
+
+def test_a_wide_interval_below_one_is_no_doubt_and_beside_a_certain_choice_neither() -> None:
+    assert decide({FOUR: [row(FOUR, ratio) for ratio in (0.4, 0.5, 0.6)]}, OWN).doubtful is None
+    certain = [row(EIGHT, ratio) for ratio in (1.5, 1.51, 1.49)]
+    decision = decide({FOUR: [row(FOUR, ratio) for ratio in (1.2, 2.0, 3.5)], EIGHT: certain}, OWN)
+    assert (decision.choice, decision.doubtful) == (EIGHT, None)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "seconds", "processes", "choice"),
+    [
+        ((2.0, 2.01, 1.99), 60, 3, FOUR),
+        ((1.9, 2.2, 2.0, 2.02, 2.0, 2.01), 60, 6, FOUR),
+        ((1.2, 2.0, 3.5, 1.2, 2.0, 3.5, 1.2, 2.0, 3.5), 60, 9, OWN),
+        ((1.2, 2.0, 3.5), 1e-9, 3, OWN),
+    ],
+)
+def test_what_is_uncertain_is_timed_in_more_processes_while_there_is_time(
+    ratios: tuple[float, ...], seconds: float, processes: int, choice: Variant
+) -> None:
+    measurer = Measurer({FOUR: ratios})
+    confirmed = {FOUR: tuple(row(FOUR, ratio) for ratio in ratios[:PROCESSES])}
+    again: Any = confirm_again(confirmed, OWN, lambda: [measurer] * PROCESSES, Deadline(seconds))  # type: ignore[list-item]
+    assert [invocation for invocation, _ in measurer.asked] == list(range(PROCESSES, processes))
+    assert len(again[FOUR]) == processes
+    assert decide(again, OWN).choice == choice
 
 
 def test_where_nothing_is_faster_the_launch_stays_as_it_was() -> None:

@@ -59,8 +59,9 @@ def test_an_effect_of_the_local_size_is_carried_over() -> None:
     assert other < own
 
 
-def test_an_open_local_size_is_no_obstacle() -> None:
-    variants = Variant(()), Variant((256,), (Coarsening(8, 0),)), Variant((128,))
+@pytest.mark.parametrize("rest", [(), (1,), (1, 1)])
+def test_an_open_local_size_is_no_obstacle(rest: tuple[int, ...]) -> None:
+    variants = Variant(()), Variant((256, *rest), (Coarsening(8, 0),)), Variant((128, *rest))
     open_model = LaunchModel(lambda choice: variants[choice[0]], (), lambda _: 0.0)
     bounds = open_model.lower_bounds([Trial((0,), 1.0), Trial((1,), 0.5)], [(0,), (1,), (2,)], 0.7)
     assert np.isfinite(bounds).all()

@@ -33,16 +33,19 @@ FAILED = MeasuredVariant(coarsened(32), NOTHING, None, Invalidity.TIMEOUT, "no a
 @pytest.mark.parametrize(
     ("others", "best"),
     [
-        ((entry(coarsened(2), 1.2, 1.1, 1.3), entry(coarsened(4, 1), 1.6, 1.5, 1.7)), coarsened(4, 1)),
+        ((entry(coarsened(2), 1.2, 1.15, 1.25), entry(coarsened(4, 1), 1.6, 1.55, 1.65)), coarsened(4, 1)),
         # The clock can't tell them apart, so the one that merges less will do.
-        ((entry(coarsened(4, 1), 1.6, 1.5, 1.7), entry(coarsened(2), 1.55, 1.4, 1.7)), coarsened(2)),
-        ((entry(coarsened(4), 1.6, 1.5, 1.7), entry(FLAT, 1.55, 1.4, 1.7)), FLAT),
+        ((entry(coarsened(4, 1), 1.6, 1.53, 1.67), entry(coarsened(2), 1.55, 1.5, 1.6)), coarsened(2)),
+        ((entry(coarsened(4), 1.6, 1.53, 1.67), entry(FLAT, 1.55, 1.5, 1.6)), FLAT),
         ((entry(coarsened(2), 1.02, 0.99, 1.05),), OWN),
         ((entry(coarsened(2), 0.8, 0.7, 0.9), FAILED), OWN),
         # A wide interval of a bad variant does not make it as good as the best.
-        ((entry(coarsened(2), 1.1, 0.2, 9.0), entry(coarsened(4), 1.6, 1.5, 1.7)), coarsened(4)),
+        ((entry(coarsened(2), 1.1, 0.2, 9.0), entry(coarsened(4), 1.6, 1.53, 1.67)), coarsened(4)),
+        # Nor the best of one that looks good.
+        ((entry(coarsened(2), 3.56, 1.14, 11.16), entry(coarsened(4), 1.6, 1.53, 1.67)), coarsened(4)),
+        ((entry(coarsened(32), 3.56, 0.75, 16.89), entry(coarsened(2), 41.05, 12.7, 61.1)), OWN),
         # What was timed in more processes competes alone.
-        ((entry(coarsened(2), 3.0, 2.9, 3.1, 1), entry(coarsened(4), 1.6, 1.5, 1.7, 3)), coarsened(4)),
+        ((entry(coarsened(2), 3.0, 2.9, 3.1, 1), entry(coarsened(4), 1.6, 1.53, 1.67, 3)), coarsened(4)),
         ((), OWN),
     ],
 )

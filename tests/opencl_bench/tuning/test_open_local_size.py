@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.cuda_launch import cuda_launch
 from coarsen.opencl_bench.measure.machine import LaunchError, UndividedError
-from coarsen.opencl_bench.measure.variant_launch import variant_launch
+from coarsen.opencl_bench.measure.variant_launch import needs_guard, variant_launch
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.engine import sweep
@@ -19,10 +20,10 @@ from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import DeviceLimits, points
 from coarsen.opencl_bench.tuning.captured_tuning import tune_captured
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.launch_space import other_local_sizes
+from coarsen.opencl_bench.tuning.launch_space import launch_space, may_need_guard, other_local_sizes
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.starting_points import starting_points
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
 from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -33,7 +34,7 @@ from tests.opencl_bench.sweep.small_sweep import METHOD
 
 SOURCE = "kernel void add(global float *sum) { sum[get_global_id(0)] += 1.0f; }"
 LIMITS = DeviceLimits(1024, (1024, 1024, 64), 1 << 15)
-MERGED = (Coarsening(4),)
+MERGED, STRIDED = (Coarsening(4),), (Coarsening(4, stride=32),)
 
 
 def captured(local_size: tuple[int, ...] = (), count: int = 4096) -> CapturedLaunch:
@@ -69,19 +70,32 @@ def test_an_open_local_size_has_no_extents(described: Path) -> None:
         find_benchmark(described)
 
 
-def test_nothing_is_coarsened_at_it(benchmark: Benchmark) -> None:
+def test_the_driver_chooses_one_for_coarsened_work_items(benchmark: Benchmark) -> None:
     (launch,) = benchmark.launches("cpu")
     assert variant_launch(launch, Variant(), ()).local_size == ()
-    for variant in (Variant((), MERGED), Variant((), MERGED, any_size=True)):
-        with pytest.raises(UndividedError, match="the local size is left open"):
-            variant_launch(launch, variant, ())
-    space = Space(factors=(1, 4), strides=(1,), local_sizes=((), (64,)))
+    divided = variant_launch(launch, Variant((), MERGED), ())
+    assert (divided.global_size, divided.local_size) == ((1024,), ())
+    guarded = variant_launch(launch, Variant((), (Coarsening(3),), any_size=True), ())
+    assert guarded.global_size[0] >= 4096 / 3 and guarded.local_size == ()
+    with pytest.raises(UndividedError, match="the factor 3 does not divide 4096 along 0"):
+        variant_launch(launch, Variant((), (Coarsening(3),)), ())
+
+
+def test_neither_work_groups_nor_strides_do_without_one(benchmark: Benchmark) -> None:
+    (launch,) = benchmark.launches("cpu")
+    for coarsening in (Coarsening(4, level=Level.GROUP), Coarsening(4, stride=32)):
+        for any_size in (False, True):
+            with pytest.raises(UndividedError, match="the local size is left open"):
+                variant_launch(launch, Variant((), (coarsening,), any_size=any_size), ())
+    space = Space(factors=(1, 4), strides=(1, 32), local_sizes=((), (64,)))
     violations = {point.candidate: point.violation for point in points(benchmark, "cpu", space, LIMITS)}
     assert violations == {
         Variant(): None,
         Variant((64,)): None,
-        Variant((), MERGED): "the local size is left open",
+        Variant((), MERGED): None,
+        Variant((), STRIDED): "the local size is left open",
         Variant((64,), MERGED): None,
+        Variant((64,), STRIDED): "the stride 32 does not divide the coarsened local size 16 along 0",
     }
 
 
@@ -119,24 +133,59 @@ def test_it_is_tuned_against_the_launch_that_leaves_it_open(device: DeviceDescri
     settings = Tune(seconds=100, trials=4)
     found = tune_captured(captured(), device, DEFAULT, False, settings, Deadline(settings.seconds))
     assert (found.local_size, found.global_size, found.trials, found.failed) == (None, (4096,), 4, 0)
-    assert found.choice == Variant() or found.choice.local_size
     assert found.wrong == ()
 
 
-@pytest.mark.parametrize(
-    ("groups_matter", "count", "allowed", "reason"),
-    [
-        (True, 4096, True, "its work-items must be grouped as they are"),
-        (False, 4099, True, "none that is usual divides its global size"),
-        (False, 4096, False, "no other is allowed"),
-    ],
-)
-def test_no_other_local_size_means_nothing_to_tune(
-    groups_matter: bool, count: int, allowed: bool, reason: str, working_devices: tuple[DeviceDescription, ...]
+IN_ROWS = """
+kernel void add(global float *sum)
+{
+    size_t row = get_global_id(1) + get_global_size(1) * get_global_id(2);
+    sum[get_global_id(0) + get_global_size(0) * row] += 1.0f;
+}
+"""
+
+
+@pytest.mark.compiled_devices
+@pytest.mark.parametrize("extents", [(512, 512), (74, 73), (4099,), (16, 8, 9)])
+def test_launches_of_any_dimensions_and_sizes_are_tuned_without_one(
+    device: DeviceDescription, extents: tuple[int, ...]
 ) -> None:
-    settings = Tune(seconds=100, local_sizes=allowed)
+    content = CapturedBuffer(np.arange(math.prod(extents), dtype=np.float32).view(np.uint8))
+    launch = CapturedLaunch(IN_ROWS, (), "add", extents, (), (content,))
+    # One trial more than the search has to begin with: the model is asked.
+    settings = Tune(seconds=200, trials=8, levels=("item",))
+    found = tune_captured(launch, device, DEFAULT, False, settings, Deadline(settings.seconds))
+    assert (found.local_size, found.wrong, found.failed) == (None, (), 0)
+    assert found.trials == 8
+
+
+@pytest.mark.compiled_devices
+def test_sizes_that_do_not_divide_are_tuned_with_a_guard(device: DeviceDescription) -> None:
+    starts = starting_points(((13,),), (0,), (Level.ITEM,), (1,), DEFAULT, lambda each: each.any_size)
+    assert Variant((13,), MERGED, any_size=True) in list(starts)
+    settings = Tune(seconds=200, trials=4, local_sizes=False, levels=("item",), wide_accesses=False)
+    launch = captured((13,), 13 * 97)
+    space = launch_space((13,), (), DEFAULT, settings, has_guarded=may_need_guard([launch.global_size]))
+    assert space.transforms.any_size == (False, True)
+    found = tune_captured(launch, device, DEFAULT, False, settings, Deadline(settings.seconds))
+    assert (found.trials, found.failed, found.wrong) == (4, 0, ())
+
+
+def test_a_guard_is_no_choice_where_the_sizes_divide() -> None:
+    assert not may_need_guard([(512, 512), (64,), (128, 1)])
+    assert may_need_guard([(512, 510)])
+    launch = Launch("add", (510,), (2,), ())
+    assert needs_guard(launch, Variant((2,), MERGED, any_size=True))
+    assert not needs_guard(launch, Variant((2,), (Coarsening(2),), any_size=True))
+    assert not needs_guard(Launch("add", (3,), (), ()), Variant((), (Coarsening(4, dimension=1),), any_size=True))
+
+
+def test_a_kernel_that_looks_at_its_groups_needs_a_local_size(
+    working_devices: tuple[DeviceDescription, ...],
+) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        tune_captured(captured(count=count), working_devices[0], DEFAULT, groups_matter, settings, Deadline(100))
+        tune_captured(captured(), working_devices[0], DEFAULT, True, Tune(seconds=100), Deadline(100))
     assert str(caught.value) == (
-        f"its local size is left to the driver, and {reason}: give a local size to have it tuned"
+        "its local size is left to the driver, and its work-items must be grouped as they are: give a local size "
+        "to have it tuned"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
@@ -14,11 +14,11 @@ from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
 from coarsen.opencl_bench.sweep.points import DeviceLimits, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.tuning.launch_space import launch_space
-from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
+from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator, merges_as_much
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.transforms import DEFAULT
+from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
@@ -40,6 +40,7 @@ class Measurer:
 
     times: dict[Variant, float | None]
     lost: Variant | None = None
+    uncompiled: Invalidity | None = None
     asked: list[tuple[Variant, Variant]] = field(default_factory=list)
 
     def compared(self, candidate: Variant, baseline: Variant) -> Measurement:
@@ -53,8 +54,9 @@ class Measurer:
             baseline=baseline,
             nanoseconds=times,
             baseline_nanoseconds=() if not times else (round((other or 0) * 1e6),),
-            invalidity=Invalidity.CORRECT if times else Invalidity.CORRECTNESS,
+            invalidity=Invalidity.CORRECT if times else self.uncompiled or Invalidity.CORRECTNESS,
             reason="" if times else "all elements wrong",
+            code_hash="" if self.uncompiled and not times else "c" * 64,
         )
 
 
@@ -76,6 +78,27 @@ def test_a_failed_variant_has_a_reason_and_no_gain() -> None:
     trial = evaluator.evaluate(SPACE.choice_of(TWO))
     assert (trial.time, trial.reason) == (None, "all elements wrong")
     assert evaluator.gains == {OWN: 1.0}
+
+
+@pytest.mark.parametrize("uncompiled", [Invalidity.COMPILE, Invalidity.TIMEOUT])
+def test_what_could_not_be_compiled_is_not_asked_for_again_in_kind(uncompiled: Invalidity) -> None:
+    elsewhere, both = Variant((16, 16), (Coarsening(8, 1),)), Variant((16, 16), (Coarsening(4), Coarsening(2, 1)))
+    moved = Variant((32, 8), (Coarsening(8, 0),))
+    measurer = Measurer({OWN: 8.0, TWO: 7.0, FOUR: None, elsewhere: 4.0}, uncompiled=uncompiled)
+    evaluator = evaluator_of(measurer)
+    trials = [evaluator.evaluate(SPACE.choice_of(each)) for each in (FOUR, EIGHT, both, TWO, elsewhere)]
+    assert [trial.time for trial in trials] == [None, None, None, 7 / 8, 1 / 2]
+    assert trials[1].reason == f"not tried, since this was not compiled: {FOUR}"
+    assert [asked for asked, _ in measurer.asked] == [FOUR, TWO, elsewhere]
+    assert merges_as_much(moved, FOUR)
+    assert not merges_as_much(replace(EIGHT, any_size=True), FOUR)
+    assert not merges_as_much(replace(EIGHT, transforms=Transforms(wide_accesses=True)), FOUR)
+
+
+def test_a_wrong_variant_says_nothing_of_larger_ones() -> None:
+    measurer = Measurer({OWN: 8.0, TWO: None, FOUR: 2.0})
+    evaluator = evaluator_of(measurer)
+    assert [evaluator.evaluate(SPACE.choice_of(each)).time for each in (TWO, FOUR)] == [None, 1 / 4]
 
 
 def test_a_reference_that_is_lost_gives_way_to_the_launch_as_it_is() -> None:

@@ -49,7 +49,7 @@ def fields_equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return all(one[name].tobytes() == other[name].tobytes() for name in one.dtype.names)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(layouts())
 def test_unpacking_undoes_packing(drawn: tuple[coarsen.Layout, tuple[int, ...]]) -> None:
     layout, shape = drawn
@@ -59,7 +59,7 @@ def test_unpacking_undoes_packing(drawn: tuple[coarsen.Layout, tuple[int, ...]])
     assert fields_equal(unpacked, host)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(layouts())
 def test_each_byte_is_where_the_formula_says(drawn: tuple[coarsen.Layout, tuple[int, ...]]) -> None:
     layout, shape = drawn

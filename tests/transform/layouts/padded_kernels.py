@@ -38,6 +38,21 @@ kernel void k(global const float *from, global float *to)
 }
 """
 
+FLAT = """
+kernel void k(global const float *from, global float *to)
+{
+    local float tile[256], twice[2 * 256];
+    int x = get_local_id(0), y = get_local_id(1);
+    size_t at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+    tile[y * 16 + x] = from[at];
+    twice[(y * 2 + 1) * 16 + x] = twice[y * 2 * 16 + x] = from[at] * 3;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float sum = 0;
+    for (int k = 0; k < 16; ++k) sum += tile[k * 16 + x] * twice[x * 32 + k + y] - tile[(x << 4 | k) ^ y];
+    to[at] = tile[x * 16 + y] + sum;
+}
+"""
+
 COUNTS = """
 kernel void k(global const int *from, global int *to)
 {
@@ -106,6 +121,10 @@ PADDED_KERNELS = (
     PaddedKernel(
         Case("k", (64, 8), (16, 4), lambda rng, n: [floats(rng, n), np.zeros(n, np.float32)], text=TRANSPOSE),
         (("tile=1",), ("tile=xor",), ("tile=7",)),
+    ),
+    PaddedKernel(
+        Case("k", (32, 32), (16, 16), lambda rng, n: [floats(rng, n), np.zeros(n, np.float32)], text=FLAT),
+        (("tile=1",), ("tile=xor",)),
     ),
     PaddedKernel(
         Case("k", (96,), (24,), lambda rng, n: [integers(rng, n), zeros(n)], text=COUNTS),

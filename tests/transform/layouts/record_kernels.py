@@ -23,6 +23,7 @@ NESTED = np.dtype(
     }
 )
 FLOAT, INT = np.dtype("f4"), np.dtype("i4")
+EITHER = np.dtype([("value", "f4"), ("count", "i4"), ("bits", "u4")])
 BODY_C = "typedef struct { float x; uchar tag; double mass; short kind; } Body;\n"
 
 
@@ -109,6 +110,27 @@ kernel void k(global Full *all, int n)
 }}
 """,
         {"all": FULL},
+    ),
+    RecordKernel(
+        "unions",
+        f"""typedef struct {{
+    union {{ float value; uint bits; }} either;
+    int count;
+    union {{ uint bits; uchar low; }} other;
+}} Either;
+kernel void k(global Either *to, global const Either *from, int n)
+{{
+    {ID}
+    Either mine = from[n - 1 - i];
+    mine.either.bits ^= 0x80000000u;
+    mine.count += from[i].either.value > mine.either.value;
+    to[i] = mine;
+    to[i].other.bits = from[i].either.bits + mine.other.bits;
+    if (i % 3 == 0) to[i].either.value = from[i].other.bits;
+    if (i % 5 == 0) to[i].other.low = from[i].other.low + 7;
+}}
+""",
+        {"to": EITHER, "from": EITHER},
     ),
     RecordKernel(
         "pairs",

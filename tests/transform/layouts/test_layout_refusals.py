@@ -60,6 +60,12 @@ REFUSED = (
     Refused("filled_padding", "layout-mixed-types", "*(&all[i].tag + 1) = ((global uchar *)other)[i];"),
     Refused("other_padding", "layout-mixed-types", "*(&all[i].tag + 1) = all[i].tag;"),
     Refused("never_named", "layout-mixed-types", "((global float *)all)[0] = 1;"),
+    Refused(
+        "union_with_holes",
+        "layout-mixed-types",
+        "all[i].u.b = 1;",
+        "typedef struct { union { struct { short a; char c[4]; } s; int b; } u; } Body;\n",
+    ),
     Refused("union", "layout-mixed-types", "all[i].x = 1;", UNION),
     Refused("one_of_two_by_that_name", "layout-mixed-types", "other[i] = f(i); all[i].b = 1000;", TWICE),
     Refused("pointers", "layout-mixed-types", "all[i].x = 1;", POINTED),
@@ -99,7 +105,13 @@ def test_refused(refused: Refused) -> None:
     with pytest.raises(RefusalError) as caught:
         laid(refused.body, ArrayPlan("all", SOA, shape=(100,)), refused.types)
     assert caught.value.code == refused.code
-    is_of_type = refused.name in ("never_named", "union", "pointers", "one_of_two_by_that_name")
+    is_of_type = refused.name in (
+        "never_named",
+        "union",
+        "union_with_holes",
+        "pointers",
+        "one_of_two_by_that_name",
+    )
     assert (caught.value.position is None) == is_of_type
     if caught.value.position is not None:
         assert caught.value.position.line == len(refused.types.splitlines()) + 4

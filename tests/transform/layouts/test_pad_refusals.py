@@ -48,6 +48,9 @@ REFUSED = (
     Refused(
         "less_aligned", "layout-mixed-types", "*(local float4 *)&tile[x][4] = (float4)(1); out[x] = tile[x][0];"
     ),
+    Refused(
+        "rows_of_two_lengths", "layout-shape-unknown", "flat[n * 16 + x] = 1; out[x] = flat[n * 8 + x];", "flat=1"
+    ),
     Refused("rows_not_known", "layout-shape-unknown", "flat[x] = 1; out[x] = flat[n];", "flat=1"),
 )
 

@@ -43,13 +43,17 @@ class If:
 
 @dataclass(slots=True)
 class Loop:
-    """A loop; `kind` is forever, while, do or for. `init` and `step` belong to a `for`."""
+    """A loop; `kind` is forever, while, do or for. `init` and `step` belong to a `for`.
+
+    `unroll_hint` is an attribute that stands before it, or empty.
+    """
 
     kind: str
     body: list[Statement]
     condition: Expression | None = None
     init: list[Assign] = field(default_factory=list)
     step: list[Assign] = field(default_factory=list)
+    unroll_hint: str = ""
 
 
 @dataclass(slots=True)

@@ -96,6 +96,7 @@ class Opaque:
 CType = Scalar | Vector | Pointer | Array | Record | Opaque
 
 VOID = Opaque("void")
+EVENT = Opaque("event_t")
 BOOL = Scalar("bool", "bool", 1)
 CHAR, UCHAR = Scalar("char", "signed", 1), Scalar("uchar", "unsigned", 1)
 SHORT, USHORT = Scalar("short", "signed", 2), Scalar("ushort", "unsigned", 2)
@@ -177,7 +178,7 @@ def _target(text: str) -> CType:
     if "spirv.Sampler" in text:
         return Opaque("sampler_t")
     if "spirv.Event" in text:
-        return Opaque("event_t")
+        return EVENT
     if "spirv.Image" in text:
         return Opaque(_image(text))
     raise RefusalError("unsupported-type", f"the type {text} can't be written as OpenCL C")

@@ -18,7 +18,7 @@ from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.source_names import source_name
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.types import IntegerType, PointerType, Type, VectorType
+from coarsen.ir.types import IntegerType, PointerType, TargetType, Type, VectorType
 
 _MAXIMUM_DEPTH = 24
 _MAXIMUM_SIZE = 32
@@ -162,7 +162,7 @@ class _Planner:
     def _folds(self, instruction: Instruction, site: Site, uses: _Uses) -> bool:
         if self._must_fold(instruction):
             return True
-        if uses.depth >= _MAXIMUM_DEPTH:
+        if uses.depth >= _MAXIMUM_DEPTH or _is_choice_of_opaque(instruction):
             return False
         if self._is_free(instruction):
             return True
@@ -224,6 +224,11 @@ class _Planner:
         if isinstance(instruction.type, VectorType) and self.dataflow.builds_vector(instruction):
             return is_named and uses.users != ["extractelement"]
         return is_named
+
+
+def _is_choice_of_opaque(instruction: Instruction) -> bool:
+    """Return True for a choice between events, which `? :` can't say everywhere: an `if` assigns one."""
+    return instruction.opcode == "select" and isinstance(instruction.type, TargetType)
 
 
 def _is_condition(type_: Type) -> bool:

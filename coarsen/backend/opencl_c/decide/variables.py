@@ -10,8 +10,10 @@ from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import (
     CHAR,
+    EVENT,
     INT,
     CType,
+    Opaque,
     Pointer,
     Record,
     Vector,
@@ -25,6 +27,7 @@ from coarsen.backend.opencl_c.decide.initial_values import InitialValue, initial
 from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.backend.opencl_c.decide.source_names import is_counter, source_name
+from coarsen.errors import RefusalError
 from coarsen.ir.details import alignment, source_element_type
 from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
@@ -134,7 +137,7 @@ class Variables:
             return self._mask(instruction)
         if isinstance(instruction.type, (IntegerType, VectorType)):
             return from_llvm(instruction.type, signed=self.signs.is_signed(members[0]))
-        return from_llvm(instruction.type)
+        return _variable_type(instruction)
 
     def _mask(self, instruction: Instruction) -> CType:
         """A mask as wide as the elements that were compared first on the way to it."""
@@ -159,6 +162,15 @@ class Variables:
         initial = self.initial_values.get(instruction.name)
         self.arrays.append(PrivateArray(variable, type_, alignment(instruction), initial))
         return address_of(Name(variable, type_), Pointer(type_, space))
+
+
+def _variable_type(instruction: Instruction) -> CType:
+    """The type of a variable that holds no number and no address: of those known by name only, events alone."""
+    type_ = from_llvm(instruction.type)
+    if isinstance(type_, Opaque) and type_ != EVENT:
+        reason = f"OpenCL C has no variables of {type_}, and no choice between two: choose between what is read"
+        raise RefusalError("unsupported-type", reason, instruction.position)
+    return type_
 
 
 def _wish_for_call(builtin: str) -> str:

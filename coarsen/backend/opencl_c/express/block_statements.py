@@ -6,13 +6,15 @@ from collections.abc import Callable, Collection, Mapping
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.coerce import coerce
-from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, Statement, Store
+from coarsen.backend.opencl_c.c.conditions import negation
+from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, If, Statement, Store
 from coarsen.backend.opencl_c.c.types import Opaque, Pointer
 from coarsen.backend.opencl_c.express.atomics import atomic_statement
 from coarsen.backend.opencl_c.express.block_copies import MEMORY_STATEMENTS
 from coarsen.backend.opencl_c.express.intrinsics import stem
 from coarsen.backend.opencl_c.express.memory import is_under_aligned, place_of, unaligned_store
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
+from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.errors import RefusalError
 from coarsen.ir.details import alignment
 from coarsen.ir.kernel import Instruction
@@ -57,9 +59,24 @@ def _statement(translator: Translator, instruction: Instruction) -> list[Stateme
         return writer(translator, instruction)
     if instruction.name in translator.folding.variables:
         variable = translator.variable(instruction.name)
+        if instruction.opcode == "select" and isinstance(variable.type, Opaque):
+            return _choice(translator, instruction)
         value = translator.instruction(instruction)
         return [Assign(variable.text, coerce(value, variable.type))]
     return [Evaluate(translator.instruction(instruction))]
+
+
+def _choice(translator: Translator, instruction: Instruction) -> list[Statement]:
+    """A choice between events, of which older compilers take no `c ? a : b`."""
+    condition, *values = map(translator.value, instruction.operands)
+    variable = translator.variable(instruction.name)
+    assigned: list[list[Statement]] = [
+        [] if same_text(value, variable) else [Assign(variable.text, value)] for value in values
+    ]
+    then, otherwise = assigned
+    if then:
+        return [If(condition, then, otherwise)]
+    return [If(negation(condition), otherwise, [])] if otherwise else []
 
 
 def _store(translator: Translator, instruction: Instruction) -> list[Statement]:

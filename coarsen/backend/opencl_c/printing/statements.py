@@ -18,8 +18,8 @@ from coarsen.backend.opencl_c.c.statements import (
     Statement,
     Store,
 )
-from coarsen.backend.opencl_c.c.tree import Binary, Expression, Logical, Name
-from coarsen.backend.opencl_c.c.types import CType, declared
+from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Logical, Name, Null
+from coarsen.backend.opencl_c.c.types import CType, Opaque, declared
 from coarsen.backend.opencl_c.printing.expressions import same_text, tokens, written
 
 Line = list[str]
@@ -99,6 +99,8 @@ class Printer:
     def _loop(self, loop: Loop, depth: int) -> Iterator[Line]:
         pad = _INDENT * depth
         condition = tokens(loop.condition) if loop.condition is not None else ["true"]
+        if loop.unroll_hint:
+            yield [f"{pad}__attribute__(({loop.unroll_hint}))"]
         if loop.kind == "for":
             yield [pad, *self._for(loop), " {"]
         elif loop.kind == "do":
@@ -122,6 +124,8 @@ class Printer:
 def assignment(target: Expression, value: Expression) -> Line:
     """Return `target = value`, shortened where the value starts from the target."""
     value = without_conversion(value)
+    if isinstance(value, Null) and isinstance(value.type, Opaque):
+        value = Cast(value, value.type)  # C initialises an event with 0, but assigns none to it
     if isinstance(value, (Binary, Logical)) and value.operator in _SHORT:
         left, operator, right = value.left, value.operator, value.right
         if operator in _COMMUTATIVE and not same_text(left, target) and same_text(right, target):

@@ -229,7 +229,7 @@ class _Structurer:
         if step:
             inner.append(Label(step.name))
         copies = list(step.arms[0].copies) if step else []
-        body.append(Loop("forever", inner, step=copies))
+        body.append(Loop("forever", inner, step=copies, unroll_hint=self.nodes[header].unroll_hint))
         return behind
 
     def _step(self, header: str) -> Node | None:

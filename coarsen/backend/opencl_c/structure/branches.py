@@ -18,12 +18,16 @@ class Arm:
 
 @dataclass(slots=True)
 class Node:
-    """A block of the C text: statements, then a return (no arms), a jump (one) or a branch (two)."""
+    """A block of the C text: statements, then a return (no arms), a jump (one) or a branch (two).
+
+    `unroll_hint` is the attribute of the loop that it is the header of.
+    """
 
     name: str
     statements: list[Statement]
     arms: tuple[Arm, ...]
     condition: Expression | None = None
+    unroll_hint: str = ""
 
     @property
     def is_empty_return(self) -> bool:

@@ -23,13 +23,17 @@ _LONGEST_CONDITION = 160
 
 @dataclass(frozen=True)
 class BlockWriter:
-    """What the terminators ask about a block; `copies` gives an edge's assignments in order."""
+    """What the terminators ask about a block; `copies` gives an edge's assignments in order.
+
+    `unroll_hints` are the attributes of loops, by their headers.
+    """
 
     statements: Callable[[str], list[Statement]]
     condition: Callable[[str], Expression]
     copies: Callable[[str, str], list[Assign]]
     test: Callable[[str], Test | None]
     equals: Callable[[str, int], Expression]
+    unroll_hints: Mapping[str, str]
 
 
 class SkippedFlow(ControlFlow):
@@ -71,7 +75,8 @@ class _Builder:
             condition = self.writer.condition(name) if len(targets) > 1 else None
             if len(targets) > 1 and targets[0] == targets[1]:
                 arms, condition = arms[:1], None
-            self.nodes[name] = Node(name, self.writer.statements(name), arms, condition)
+            hint = self.writer.unroll_hints.get(name, "")
+            self.nodes[name] = Node(name, self.writer.statements(name), arms, condition, hint)
 
     def skip_forwarders(self) -> None:
         """Lead each edge past blocks that only pass control on."""

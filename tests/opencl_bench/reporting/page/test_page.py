@@ -18,11 +18,15 @@ from coarsen.opencl_bench import Results, write_report
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Role
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of
-from coarsen.opencl_bench.reporting.page.page import page_of
+from coarsen.opencl_bench.reporting.page.page import _bar_axis, page_of
 from coarsen.opencl_bench.reporting.page.slugs import slugs
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import REPLICATION_ALONE
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices
 
 NASTY = "</script><script>alert('1')</script><img src=x onerror=\"alert(2)\">&amp;"
+REPLICATED = Variant((64,), (Coarsening(2),), transforms=REPLICATION_ALONE)
 VOID = {"meta", "input", "br", "img", "link"}
 
 
@@ -139,6 +143,27 @@ def test_what_looked_faster_than_the_best_is_hollow() -> None:
     assert text.count('class="marker unsure"') == 2
     assert "hollow: looked faster than the best, timed once" in text
     assert "hollow: looked faster" not in page_of(report_of(Results(rows[:3], "here")))
+
+
+def test_no_mark_lies_beyond_the_last_tick_and_none_beside_the_axis() -> None:
+    for percent, last in ((95, 1.25), (60, 2.0), (11, 10.0), (3, 50.0), (4, 30.0)):
+        report = report_of(Results((compared(1, 100), compared(2, percent)), "here"))
+        axis = _bar_axis(report)
+        gain = report.gains[0][1].speedup
+        assert gain is not None and axis.ticks[-1] == last >= gain.high
+        assert 1.0 in axis.ticks and 0 <= axis.x(gain.low) <= axis.x(gain.high) <= axis.x(last) <= 100
+
+
+def test_what_was_measured_with_replication_alone_says_so_where_it_is_pasted() -> None:
+    words = "All that was measured here is replication alone"
+    alone = (compared(1, 100), compared(2, 50, candidate=REPLICATED))
+    assert words in page_of(report_of(Results(alone, "here")))
+    assert words not in page_of(report_of(Results((compared(1, 100), compared(2, 50)), "here")))
+
+
+def test_the_page_names_the_command_that_answers_with_the_chosen_factor() -> None:
+    text = page_of(report_of(Results((compared(1, 100), compared(2, 50)), "here")))
+    assert "<code>coarsen predict --model default</code>" in text
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def test_the_rules_are_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(RULES)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.lists(measurements(), max_size=3))
 def test_round_trips_lose_nothing(rows: list[Measurement], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("t4") / "results.json"

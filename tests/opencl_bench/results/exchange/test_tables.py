@@ -34,7 +34,7 @@ every_format = pytest.mark.parametrize("suffix", SUFFIXES)
 
 
 @every_format
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.lists(measurements(), max_size=3))
 def test_round_trips_lose_nothing(
     suffix: str, rows: list[Measurement], tmp_path_factory: pytest.TempPathFactory
@@ -44,7 +44,7 @@ def test_round_trips_lose_nothing(
     assert read_table(path) == rows
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(rows=st.lists(measurements(), max_size=3))
 def test_compact_tables_lose_times_beside_alone(
     rows: list[Measurement], tmp_path_factory: pytest.TempPathFactory

@@ -17,7 +17,7 @@ from coarsen.opencl_bench.results.store.filters import Filter
 from tests.opencl_bench.measurements import measurements, several_measurements, some_measurement
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(measurement=measurements())
 def test_nothing_is_lost(store: Store, measurement: Measurement) -> None:
     store.replace(measurement)

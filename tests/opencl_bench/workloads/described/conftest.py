@@ -9,7 +9,7 @@ import pytest
 
 BLEND_KERNEL = """\
 #ifndef WEIGHT
-#define WEIGHT 1
+#define WEIGHT 2
 #endif
 kernel void blend(global float *output, global const float4 *input, constant int *shift, local float *scratch,
                   float factor, uint count, int2 offset)

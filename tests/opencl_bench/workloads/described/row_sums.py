@@ -40,6 +40,8 @@ kernel void finish(global float *sums, global const float *parts)
         total += parts[row * PARTS + part];
     sums[row] = total;
 }
+#define at_once 0
+#define in_parts 1
 """
 
 FILE = """\

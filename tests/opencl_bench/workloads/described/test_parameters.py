@@ -76,11 +76,36 @@ def test_the_file_wins_over_the_source_and_says_so(tmp_path: Path) -> None:
         tmp_path, ("[sizes.test]", '[parameters]\nBLKSZ = "range 32,64,32"\nPARTS = [4, 2]\n\n[sizes.test]')
     )
     parameters = read_description(path).parameters
-    assert parameters.values["BLKSZ"] == ("32", "64") and parameters.values["PARTS"] == ("4", "2")
+    # The default stays the source's.
+    assert parameters.values["BLKSZ"] == ("32", "64") and parameters.values["PARTS"] == ("2", "4")
     assert parameters.overridden == (
         f"{path}: parameters.BLKSZ: it takes the place of the pragma at {tmp_path}/sum.cl:2",
         f"{path}: parameters.PARTS: it takes the place of the pragma at {tmp_path}/sum.cl:4",
     )
+
+
+def test_a_default_that_the_source_does_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"parameters\.PARTS: PARTS is 2 in the source, which is none"):
+        read_benchmark(write_sums(tmp_path, ("[sizes.test]", "[parameters]\nPARTS = [4, 8]\n[sizes.test]")))
+
+
+HALVED = ("sums[row] = total;\n}\n\nkernel void sum_parts", "sums[row] = total HALF;\n}\n\nkernel void sum_parts")
+
+
+@pytest.mark.parametrize(
+    ("defined", "is_refused"),
+    [("#ifdef LATER\n#define HALF * 0.5f\n#else\n#define HALF\n#endif", True), ("#define HALF", False)],
+)
+def test_the_version_of_all_defaults_is_what_the_source_builds(
+    tmp_path: Path, defined: str, is_refused: bool
+) -> None:
+    later = ("#pragma coarsen where", f"{defined}\n#pragma coarsen where")
+    path = write_sums(tmp_path, HALVED, later, ("[sizes.test]", "[tunables]\nLATER = [1, 2]\n[sizes.test]"))
+    if not is_refused:
+        check_kernel_of(path)
+        return
+    with pytest.raises(InvalidInputError, match=r"sum\.cl without -D is another kernel than with the defaults"):
+        check_kernel_of(path)
 
 
 def test_features_are_of_arguments_or_supplied(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ def test_a_buffer_beyond_the_memory_is_refused(write: Write) -> None:
 LINES = BLEND_FILE.splitlines()
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(index=st.integers(0, len(LINES) - 1), line=st.sampled_from(LINES) | st.text(max_size=20))
 def test_a_changed_line_is_read_or_refused_in_one_line(write: Write, index: int, line: str) -> None:
     path = write()

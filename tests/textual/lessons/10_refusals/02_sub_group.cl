@@ -3,9 +3,6 @@
 // RUN: not coarsen apply %s --kernel lanes --factor 2 2>&1 | filecheck %s --check-prefix LANES
 // RUN: not coarsen apply %s --kernel sums --factor 2 2>&1 | filecheck %s --check-prefix SUMS
 
-uint __attribute__((overloadable)) get_sub_group_local_id(void);
-int __attribute__((overloadable, convergent)) sub_group_reduce_add(int value);
-
 kernel void lanes(global uint *out)
 {
     out[get_global_id(0)] = get_sub_group_local_id();

@@ -1,0 +1,106 @@
+"""Barriers that order nothing: no work-item does anything after them that another could notice or disturb.
+
+    out[g] = sum;                          out[g] = sum;
+    barrier(CLK_GLOBAL_MEM_FENCE);         barrier(CLK_GLOBAL_MEM_FENCE);
+                  idle                     next[g] = out[g + 1];         not idle
+
+A barrier stays if memory that work-items share may be accessed both before and after it and is written on one
+side, or if anything is atomic, volatile or not known on one side and any such memory is accessed on the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from coarsen.analysis.aliasing import Place
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.analysis.shared_memory import SharedMemory
+from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.opencl.builtins import is_barrier, is_group_copy
+
+
+@dataclass(frozen=True, slots=True)
+class _Accesses:
+    """What is done to memory that work-items share on one side of a barrier.
+
+    Attributes:
+        reads: where it is read.
+        writes: where it is written.
+        is_ordered: whether something is done there that others see in its order, or that isn't known.
+    """
+
+    reads: frozenset[Place]
+    writes: frozenset[Place]
+    is_ordered: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.reads or self.writes or self.is_ordered)
+
+
+def idle_barriers(kernel: Kernel) -> list[Instruction]:
+    """Return the barriers of a kernel in normal form that order nothing.
+
+    All of them may be left out. Copies by the whole work-group, and waiting for these, are not among them.
+    """
+    flow, memory = ControlFlow(kernel), SharedMemory(kernel, EffectsOfKernel.of_kernel(kernel))
+    found = []
+    for block in kernel.blocks:
+        for index, instruction in enumerate(block.instructions):
+            if is_barrier(instruction) and not is_group_copy(instruction):
+                earlier = _instructions(kernel, _reached(block.name, flow.predecessors))
+                later = _instructions(kernel, _reached(block.name, flow.successors))
+                before = _accesses(memory, [*block.instructions[:index], *earlier])
+                after = _accesses(memory, [*block.instructions[index:], *later])
+                if not _is_ordering(memory, before, after):
+                    found.append(instruction)
+    return found
+
+
+def _instructions(kernel: Kernel, blocks: Iterable[str]) -> Iterator[Instruction]:
+    return (instruction for block in blocks for instruction in kernel.block[block].instructions)
+
+
+def _reached(start: str, following: Callable[[str], list[str]]) -> set[str]:
+    """Return the blocks that are reached from one by at least one step."""
+    found: set[str] = set()
+    pending = [start]
+    while pending:
+        for block in following(pending.pop()):
+            if block not in found:
+                found.add(block)
+                pending.append(block)
+    return found
+
+
+def _accesses(memory: SharedMemory, instructions: Iterable[Instruction]) -> _Accesses:
+    reads: set[Place] = set()
+    writes: set[Place] = set()
+    is_ordered = False
+    for instruction in instructions:
+        if is_barrier(instruction) and not is_group_copy(instruction):
+            continue
+        effects = memory.effects.of(instruction)
+        is_ordered |= effects.orders or effects.is_counted or effects.writes_anything or effects.reads_anything
+        reads.update(_place(memory, pointer) for pointer in effects.reads if memory.is_shared(pointer))
+        writes.update(_place(memory, pointer) for pointer in effects.writes if memory.is_shared(pointer))
+    return _Accesses(frozenset(reads), frozenset(writes), is_ordered)
+
+
+def _place(memory: SharedMemory, pointer: Value) -> Place:
+    """Return where a pointer leads: for an argument anywhere, since `restrict` is about one work-item."""
+    place = memory.place(pointer)
+    is_argument = place.root is not None and place.root.kind is ValueKind.ARGUMENT
+    return Place(place.space, None) if is_argument else place
+
+
+def _is_ordering(memory: SharedMemory, before: _Accesses, after: _Accesses) -> bool:
+    """Return True if a barrier between some accesses and others may make a difference."""
+    if not before or not after:
+        return False
+    if before.is_ordered or after.is_ordered:
+        return True
+    pairs = [(w, other) for w in before.writes for other in after.reads | after.writes]
+    pairs += [(read, w) for read in before.reads for w in after.writes]
+    return any(memory.aliasing.may_be_same(*pair) for pair in pairs)
