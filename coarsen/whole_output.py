@@ -44,7 +44,7 @@ def whole_output() -> Iterator[None]:
 
 
 def _raw(stream: object) -> io.FileIO | None:
-    """What a text stream writes to, if it is a file descriptor."""
+    """Return what a text stream writes to, if it is a file descriptor."""
     buffer = getattr(stream, "buffer", None)
     raw = getattr(buffer, "raw", buffer)
     return raw if isinstance(raw, io.FileIO) else None

@@ -46,7 +46,7 @@ def _merged(entry: Coarsening) -> str:
 
 
 def _launch(entry: Coarsening, is_guarded: bool) -> str:
-    """How a launch of global size G and local size L changes along a dimension."""
+    """Say how a launch of global size G and local size L changes along a dimension."""
     factor, stride = entry.factor, entry.stride
     if entry.level is Level.GROUP:
         if is_guarded:

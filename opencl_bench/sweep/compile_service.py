@@ -116,7 +116,7 @@ class CompileService:
         return replace(self._code_alone(name, candidate, request), written=written)
 
     def _written_by(self, name: str, definitions: Definitions) -> tuple[WrittenArgument, ...]:
-        """What the kernels as they are written write; nothing where they write no padding, or can't be read."""
+        """Return what the original kernels write; nothing where that is no padding, or they can't be read."""
         benchmark = self._benchmark(name)
         kernels = benchmark.kernel, *benchmark.other_kernels
         try:

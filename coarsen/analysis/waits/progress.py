@@ -136,7 +136,7 @@ class _Progress:
 
     @cached_property
     def _is_ordered(self) -> bool:
-        """True if plain loads are done anew in each iteration, past fences, barriers, atomic operations."""
+        """Return True if plain loads are repeated in each iteration: past a fence, barrier or atomic operation."""
         return any(i.opcode in _ORDERING and self._memory.effects.of(i).orders for i in self._inside)
 
     def _observes(self, instruction: Instruction) -> bool:
