@@ -97,7 +97,7 @@ def write_descriptions(
     code: str | Path = source_without_pragmas(source, str(kernel_file)) if annotations.pragmas else kernel_file
     folders = [*(include or ()), str(kernel_file.parent)] if annotations.pragmas else include
     unit = compile_source(code, build_options(define, folders, standard, build_option))
-    names = [kernel] if kernel is not None else [*unit.kernels]
+    names: list[str | None] = [kernel] if kernel is not None else [*unit.kernels]
     paths = [path] if len(names) < 2 else [path.with_suffix(f".{name}.toml") for name in names]
     for each in paths:
         _check_is_new(each, force)

@@ -147,8 +147,8 @@ def _ask_of_each(
             ask(replace(request, kernel=name))
         except RefusalError as refusal:
             refusals.append(refusal)
-    for refusal in refusals[:-1]:
-        say("error", str(refusal))
+    for earlier in refusals[:-1]:
+        say("error", str(earlier))
     if refusals:
         raise refusals[-1]
 

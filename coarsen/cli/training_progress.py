@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from coarsen.cli.messages import NOTE, note
+from coarsen.cli.messages import note
+from coarsen.printable import NOTE
 
 SECONDS_BETWEEN_LINES = 10.0
 

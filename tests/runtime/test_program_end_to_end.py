@@ -200,7 +200,7 @@ def test_spirv_form_of_a_kernel_with_atomics_of_opencl_2(
 def predicted(device: DeviceDescription) -> tuple[Configuration, list[str]]:
     """What `scale` is coarsened by where nobody says, and the warnings; oclgrind is neither a CPU nor a GPU."""
     try:
-        found = coarsen.predict(SOURCE, device=device.index, kernel="scale", local_size=(24,))
+        found = coarsen.predict(SOURCE, device=device.index, kernel="scale", local_size=(24,), model="default")
     except DeviceError as error:
         return (), [f"kernels stay as they are: {error}"]
     said = [f"predicted factors: {found.device_note}"] if found.device_note else []

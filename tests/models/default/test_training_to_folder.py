@@ -29,7 +29,7 @@ def test_it_is_stored_and_predicts(examples: tuple[Example, ...], tmp_path: Path
     assert isinstance(data, dict)
     assert data["sources"] == ["made up"]
     assert "out_of_bag" in str(model.card["evaluation"])
-    found = coarsen.predict(KERNEL, device="intel", models=tmp_path / "models")
+    found = coarsen.predict(KERNEL, device="intel", model="default", models=tmp_path / "models")
     assert found.device_note == ""
 
 
