@@ -55,6 +55,13 @@ _RESEARCH = MappingProxyType(
 )
 _SECTIONS = MappingProxyType({"Everyday commands": _EVERYDAY, "Commands for research": _RESEARCH})
 COMMANDS = _EVERYDAY | _RESEARCH
+# Commands of former versions, and what to do instead.
+_GONE = MappingProxyType(
+    {
+        "search": "it compared search strategies; 'coarsen bench --search NAME' searches a kernel's space",
+        "loadings": "the notebook paper.ipynb draws the components' loadings",
+    }
+)
 # Commands of two words; the module of `bench init` is `bench_init`.
 SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack"), "tune": ("init", "show", "export")})
 # All that comes after the first word of these that is no option belongs to a program.
@@ -85,6 +92,8 @@ class NamedCommands(TyperGroup):
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
         """Return the name, the command and what is left of the words."""
         known = self.list_commands(ctx)
+        if args and args[0] in _GONE and args[0] not in known:
+            ctx.fail(f"there is no '{args[0]}' any more: {_GONE[args[0]]}")
         if args and not args[0].startswith("-") and args[0] not in known:
             ctx.fail(f"no such command '{args[0]}'{did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)

@@ -123,6 +123,7 @@ def test_version(run: Run) -> None:
     ("words", "message"),
     [
         (("aply",), "no such command 'aply'"),
+        (("search", "replay"), "there is no 'search' any more: it compared search strategies"),
         (("--nonsense",), "no such option: --nonsense"),
         (("devices", "extra"), "got unexpected extra argument"),
     ],
