@@ -20,7 +20,7 @@ from coarsen.opencl_bench.results.presets import At, shown_presets
 NEEDED = (
     *("key", "benchmark", "preset", "device", "platform", "platform_version", "driver_version", "form", "role"),
     *("factor", "dimension", "stride", "local_size", "baseline_local_size", "work_items"),
-    *("configuration", "launch", "baseline", "invalidity", "oracle"),
+    *("configuration", "arrays", "launch", "baseline", "invalidity", "oracle"),
     *("speedup", "low", "high", "tie", "cold_cache", "started_at", "invocation"),
 )
 # What is compared with what: a kernel on a device.
@@ -171,11 +171,8 @@ def names_of(rows: pd.DataFrame, column: str) -> list[str]:
 
 
 def is_rearranged(rows: pd.DataFrame) -> pd.Series:
-    """Return which rows have arrays that lie otherwise than in the source.
-
-    Published curves say nothing of arrays.
-    """
-    return rows["arrays"] != "" if "arrays" in rows.columns else pd.Series(False, rows.index)
+    """Return which rows have arrays that lie otherwise than in the source."""
+    return rows["arrays"] != ""
 
 
 def _at(preset: str, started_at: str, role: str) -> At:

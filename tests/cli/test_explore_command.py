@@ -79,7 +79,7 @@ def test_the_table_as_json(results: Path, run: Run) -> None:
     ]
     assert found["best"][1]["low"] == found["best"][1]["high"] == 2.0
     assert found["geometric_means"] == [
-        {"device": POCL, "speedup": pytest.approx(2**0.5), "measured": 2, "helped": 1, "kernels": 2}
+        {"device": POCL, "speedup": pytest.approx(2**0.5), "measured": 2, "helped": 1, "laid_out": 0, "kernels": 2}
     ]
 
 

@@ -18,7 +18,6 @@ COMMANDS = (
     ("results", "import", "PIPE.parquet", "--store", "OTHER.sqlite"),
     ("results", "ls", "--store", "PIPE.sqlite"),
     ("tune", "show", "PIPE.tuned.json"),
-    ("tune", "evaluate", "PIPE.tuned.json"),
     ("tune", "PIPE.toml"),
     ("bench", "PIPE.toml"),
     ("bench", "pack", "PIPE.toml", "-o", "OTHER"),

@@ -223,14 +223,14 @@ def test_wrong_results_are_shown_and_end_with_their_code(
     power: Path, models: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = measured(4, None, Invalidity.CORRECTNESS, "values: 3 of 64 elements wrong")
-    answered(monkeypatch, measured(2, Speedup(1.5, 1.4, 1.6)), wrong)
+    answered(monkeypatch, measured(2, Speedup(1.5, 1.45, 1.55)), wrong)
     outcome = run("predict", power, "-d", "intel", "--measure", 2, "--models", models, "--store", "rows")
     assert outcome.code == 5
     reason = "factor 4 along dimension 0, local size 64: values: 3 of 64 elements wrong"
     assert outcome.error == f"wrong results of power: {reason}"
     lines = outcome.out.splitlines()
     assert lines[0].endswith(": factor 2 along dimension 0, the best measured")
-    assert lines[1] == "Measured speed-up over the launch as it is: 1.50 (1.40 to 1.60), in one process"
+    assert lines[1] == "Measured speed-up over the launch as it is: 1.50 (1.45 to 1.55), in one process"
     row = next(line for line in lines if line.startswith("factor 4 along dimension 0"))
     assert row.endswith("correctness: values: 3 of 64 elements wrong")
 

@@ -23,7 +23,7 @@ from coarsen.variant.variant import Variant, shape
 # The outcome of a factor without a speed-up in a published curve, which gives no reason.
 MISSING = "missing"
 _UNKNOWN: Mapping[str, object] = {
-    **dict.fromkeys(("preset", "platform", "platform_version", "driver_version", "form"), ""),
+    **dict.fromkeys(("preset", "platform", "platform_version", "driver_version", "form", "arrays"), ""),
     **dict.fromkeys(("low", "high"), float("nan")),
     "started_at": "",
     "invocation": 0,

@@ -71,7 +71,7 @@ def test_a_kernel_that_does_not_look_at_its_groups_has_the_baseline(tmp_path: Pa
 @pytest.mark.parametrize(
     ("line", "replacement"),
     [
-        ("int item", "barrier(CLK_LOCAL_MEM_FENCE); int item"),
+        ("int item", "values[0] = 1.0f; barrier(CLK_GLOBAL_MEM_FENCE); int item"),
         ("get_global_id(0)", "get_group_id(0) * 64 + get_local_id(0)"),
         ("kernel void", "kernel __attribute__((reqd_work_group_size(64, 1, 1))) void"),
         ("int item", "local float tile[64]; tile[get_global_id(0) % 64] = 1.0f; int item"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
+from coarsen.errors import CoarsenError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.tuning.deadline import TimeOverError
@@ -23,7 +23,7 @@ OWN = Variant((64,))
     ("invalidity", "error"),
     [
         (Invalidity.TIMEOUT, TimeOverError),
-        (Invalidity.RUNTIME, DeviceError),
+        (Invalidity.RUNTIME, VerificationError),
         (Invalidity.COMPILE, InvalidInputError),
         (Invalidity.CORRECTNESS, VerificationError),
     ],
