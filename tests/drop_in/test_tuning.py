@@ -202,7 +202,7 @@ def test_too_little_time_is_no_finding(
         with pytest.raises(DeviceError, match=rf"^the time was over before .*: give it more than {seconds:g} s$"):
             ahead.tune(program.add, queue, (COUNT,), (64,), *arguments, settings=settings)
     # How long it tried is remembered; a variant is not.
-    with open_store(store) as opened:
+    with open_existing_store(store) as opened:
         assert not any(choice.has_result for choice in opened.remembered.choices())
 
 
