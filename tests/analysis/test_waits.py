@@ -136,6 +136,10 @@ WAITING = {
         "int sum = 0, k = 0; while (k < n) if (flags[in[k]] == 1) sum += out[in[k++]];\n"
         "out[i] = sum; mem_fence(CLK_GLOBAL_MEM_FENCE); flags[i] = 1;",
     ),
+    "gathered": (
+        BOTH,
+        "int got = 0; while (got < n)\ngot += atomic_xchg(&flags[i], 0);\natomic_inc(&flags[i + 1]);",
+    ),
     "queue of locks": (
         BOTH,
         "int before = atomic_xchg(lock, i + 1); if (before) { flags[2 * before] = i + 1;\n"

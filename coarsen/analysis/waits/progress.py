@@ -34,6 +34,7 @@ _COUNTING = frozenset({"inc", "dec", "add", "sub", "xor", "fadd", "fsub"})
 _TRUE_OF_EQUALS = frozenset({"eq", "oeq", "ueq", "sge", "sle", "uge", "ule", "oge", "ole"})
 _RESIZING = frozenset({"sext", "zext", "trunc", "freeze"})
 _ROUND = frozenset({"urem", "srem", "and", "xor"})
+_GATHERING = frozenset({"add", "sub", "or", "fadd", "fsub"})
 _ORDERING = frozenset({"call", "fence", "atomicrmw", "cmpxchg"})
 
 
@@ -238,6 +239,8 @@ class _Progress:
             return self._is_steady(instruction.operands[0], asked)
         if asked.indices is _Indices.READ and asked.next and self._goes_round(instruction):
             return True
+        if instruction.opcode in _GATHERING and self._gathers_nothing(instruction, asked):
+            return True
         inner = asked.within()
         if self._observes(instruction):
             if self._moves_on(instruction):
@@ -334,6 +337,14 @@ class _Progress:
             else:
                 return False
         return found
+
+    def _gathers_nothing(self, sum_: Instruction, asked: _Asked) -> bool:
+        """Return True for a sum of what is observed, where that may be nothing: `got += atomic_xchg(p, 0)`."""
+        names = [each.text for each in sum_.operands]
+        if asked.next not in names:
+            return False
+        other = sum_.operands[1 - names.index(asked.next)]
+        return bool(self._observed_by([other])) and self._is_steady(other, asked.within())
 
     def _goes_round(self, instruction: Instruction) -> bool:
         """Return True for the next value of an index that takes the same values again and again."""
