@@ -7,10 +7,11 @@ kernel.ll, kernel.bc ─────────▲        (once for all kernels
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations, source_without_pragmas
@@ -99,8 +100,19 @@ def compile_source(
     """
     found = _compilations(source, options, macros)
     unit = translation_unit(next(found))
-    whole = replace(unit, guarded=cache(lambda: tuple(map(translation_unit, found))))
+    whole = replace(unit, guarded=_compiled_when_asked(found))
     return whole if unit.kernels else whole.with_kernel(None)
+
+
+def _compiled_when_asked(found: Iterator[str]) -> Callable[[], tuple[TranslationUnit, ...]]:
+    """Return a function that compiles what is left when it is first called; other threads wait for that."""
+    lock, units = Lock(), cache(lambda: tuple(map(translation_unit, found)))
+
+    def guarded() -> tuple[TranslationUnit, ...]:
+        with lock:
+            return units()
+
+    return guarded
 
 
 def list_kernels(

@@ -117,6 +117,34 @@ WAITING = {
         "bool done = false; while (!done)\nif (atomic_cmpxchg(lock, 0, 1) == 0) { out[0] += i; "
         "done = true; }\n*lock = 0;",
     ),
+    "flags, one after the other": (BOTH, "int k = 0; while (flags[k] == 0) k = (k + 1) % n;\nflags[i] = 1;"),
+    "two flags by turns": (BOTH, "int k = 0; for (;;) { if (flags[k]) break; k ^= 1; }\nflags[i] = 1;"),
+    "flags, begun anew": (
+        BOTH,
+        "int k = 0; while (atomic_or(&flags[k], 0) == 0) if (++k == n) k = 0;\nflags[i] = 1;",
+    ),
+    "seldom looked at": (
+        BOTH,
+        "int k = 0, seen = 0; do if ((k++ & 63) == 0)\nseen = *lock; while (!seen);\n*lock = 1;",
+    ),
+    "looked at or not": (
+        BOTH,
+        "int k = 0; bool seen = false; while (!seen) seen = k++ & 63 ? false : *lock == 1;\n*lock = 1;",
+    ),
+    "rows solved once others are": (
+        BOTH,
+        "int sum = 0, k = 0; while (k < n) if (flags[in[k]] == 1) sum += out[in[k++]];\n"
+        "out[i] = sum; mem_fence(CLK_GLOBAL_MEM_FENCE); flags[i] = 1;",
+    ),
+    "gathered": (
+        BOTH,
+        "int got = 0; while (got < n)\ngot += atomic_xchg(&flags[i], 0);\natomic_inc(&flags[i + 1]);",
+    ),
+    "queue of locks": (
+        BOTH,
+        "int before = atomic_xchg(lock, i + 1); if (before) { flags[2 * before] = i + 1;\n"
+        "while (flags[2 * i + 1] == 0); }\nout[0] += i; flags[2 * flags[2 * i] + 1] = 1;",
+    ),
 }
 
 
@@ -175,6 +203,28 @@ GOING_ON = {
     "write_mem_fence(CLK_GLOBAL_MEM_FENCE); lock[k] = 0; ++k; }",
     "last group": "local int last; if (l == 0) last = atomic_inc(lock) == get_num_groups(0) - 1;\n"
     "barrier(CLK_LOCAL_MEM_FENCE); if (last) for (int k = l; k < n; k += get_local_size(0)) out[0] += flags[k];",
+    "first element": "int old; do old = lock[0]; while (atomic_cmpxchg(lock, old, old + i) != old);",
+    "list, pushed to": "int head; do { head = lock[0]; out[i] = head; }\n"
+    "while (atomic_cmpxchg(lock, head, i) != head);",
+    "list, popped from": "int head; do { head = lock[0]; if (head == -1) break; }\n"
+    "while (atomic_cmpxchg(lock, head, in[head]) != head); out[i] = head;",
+    "gives up, counting down": "int k = 1000; while (!flags[0] && --k);\nflags[0] = 1;",
+    "gives up, by a choice": "int k = 0; bool on = true; while (on) on = *lock ? false : ++k < n;\n*lock = 1;",
+    "hash table, begun anew": "int at = in[i]; while (atomic_cmpxchg(&lock[at], -1, i) != -1)\n"
+    "if (++at == n) at = 0; out[i] = at;",
+    "hash table, looked at first": "int at = in[i]; for (;;) { int seen = flags[at]; if (seen == i) break;\n"
+    "if (seen == -1 && atomic_cmpxchg(&flags[at], -1, i) == -1) break; at = at == n - 1 ? 0 : at + 1; }",
+    "search tree": "int at = 0; for (;;) { int way = 2 * at + (in[i] > in[at]), next = flags[way];\n"
+    "if (next == -1) { next = atomic_cmpxchg(&flags[way], -1, i); if (next == -1) break; } at = next; }",
+    "stored and looked whether it is there": "local volatile uint bins[64]; uint k = in[i], tag = l << 27;\n"
+    "uint count; do { count = tag | ((bins[k] & 0x07ffffff) + 1); bins[k] = count; } while (bins[k] != count);",
+    "two sets united": "int u = i, v = in[i], again; do { again = 0; int seen; if (u < v) {\n"
+    "if ((seen = atomic_cmpxchg(&lock[v], v, u)) != v) { v = seen; again = 1; } } else if (v < u) {\n"
+    "if ((seen = atomic_cmpxchg(&lock[u], u, v)) != u) { u = seen; again = 1; } } } while (again);",
+    "two sets united by the smaller": "int u = i, v = in[i]; while (u != v) {\n"
+    "if (u < v) { int t = u; u = v; v = t; } int seen = atomic_min(&lock[u], v); u = u == seen ? v : seen; }",
+    "root of a set": "int at = i; for (;;) { int above = flags[at]; if (above == at) break;\n"
+    "int top = flags[above]; if (top != above) atomic_cmpxchg(&flags[at], above, top); at = above; } out[i] = at;",
 }
 
 

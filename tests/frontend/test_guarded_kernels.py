@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy
 import pyopencl
 import pytest
@@ -34,6 +37,17 @@ GUARDS = (
 
 def guarded(macro: str) -> str:
     return f"#ifdef {macro}\nkernel void k(global int *p) {{ p[get_global_id(0)] = 1; }}\n#endif\n"
+
+
+def test_threads_find_a_kernel_beside_others_at_once() -> None:
+    unit, start = compile_source(HALVES + PLAIN), Barrier(4)
+
+    def found() -> str:
+        start.wait()
+        return lower(unit, "scaled").name
+
+    with ThreadPoolExecutor(4) as threads:
+        assert [each.result() for each in [threads.submit(found) for _ in range(4)]] == ["scaled"] * 4
 
 
 @pytest.mark.parametrize("macro", [*GUARDS, "cl_arm_integer_dot_product_int8", "cl_qcom_reqd_sub_group_size"])

@@ -14,22 +14,27 @@ steady value, and one of these comes from what it observes.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow, Loop
+from coarsen.analysis.memory_effects import FUNCTIONS
 from coarsen.analysis.shared_memory import CASTS, DEPTH, SharedMemory
+from coarsen.analysis.waits.known import Fact, facts_before, facts_of, parts, truth
 from coarsen.analysis.waits.locks import is_given_back
 from coarsen.analysis.waits.states import LoopStates
 from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
 from coarsen.ir.opencl.builtins import is_barrier
-from coarsen.ir.types import IntegerType
 
 # What changes memory whatever is there.
 _COUNTING = frozenset({"inc", "dec", "add", "sub", "xor", "fadd", "fsub"})
 _TRUE_OF_EQUALS = frozenset({"eq", "oeq", "ueq", "sge", "sle", "uge", "ule", "oge", "ole"})
+_RESIZING = frozenset({"sext", "zext", "trunc", "freeze"})
+_ROUND = frozenset({"urem", "srem", "and", "xor"})
+_GATHERING = frozenset({"add", "sub", "or", "fadd", "fsub"})
 _ORDERING = frozenset({"call", "fence", "atomicrmw", "cmpxchg"})
 
 
@@ -63,6 +68,14 @@ def waiting_loops(flow: ControlFlow, memory: SharedMemory) -> Iterator[WaitingLo
                 yield found
 
 
+class _Indices(enum.Enum):
+    """Which indices that go round and round are asked about."""
+
+    READ = enum.auto()  # where the loop only looks: it looks there again, and may find the same
+    TAKEN = enum.auto()  # where it changes what is free: it finds something, unless everything is taken
+    OTHER = enum.auto()
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """For what it is asked whether a value is steady.
@@ -71,20 +84,28 @@ class _Asked:
         changing: the header's phis for whose next values.
         next: the one of them whose next value this is itself, so that its former one means no change.
         kept: those that are taken to be steady, as it is asked whether that can go on.
+        facts: what is known where this value is taken over.
+        indices: how indices that go round are judged, `k = (k + 1) % n`.
+        passed: a block that is passed in each iteration for which it is asked.
         depth: how many answers wait for this one.
     """
 
     changing: frozenset[str] = frozenset()
     next: str = ""
     kept: frozenset[str] = frozenset()
+    facts: frozenset[Fact] = frozenset()
+    indices: _Indices = _Indices.OTHER
+    passed: str = ""
     depth: int = 0
 
     def taken_as_kept(self) -> _Asked:
         """Return what is asked for the condition under which the next value is the former one."""
-        return _Asked(self.changing - {self.next}, "", self.kept | ({self.next} - {""}), self.depth)
+        kept = self.kept | ({self.next} - {""})
+        return replace(self.within(), changing=self.changing - {self.next}, kept=kept)
 
-
-_NOTHING = _Asked()
+    def within(self) -> _Asked:
+        """Return what is asked for what a value is computed from."""
+        return replace(self, next="")
 
 
 class _Progress:
@@ -99,7 +120,8 @@ class _Progress:
         self._names = {instruction.name for instruction in inside if instruction.name}
         self._writers_of: dict[Value | None, list[Instruction]] = {}
         self._states = LoopStates(self._kernel, flow, loop)
-        self._steady: dict[tuple[str, frozenset[str], frozenset[str], str], bool] = {}
+        self._later: dict[str, set[str]] = {}
+        self._steady: dict[tuple[str, _Asked], bool] = {}
 
     def waiting(self) -> WaitingLoop | None:
         """Return the loop if it waits for others."""
@@ -124,13 +146,13 @@ class _Progress:
     def _is_of_header(self, phi: Instruction) -> bool:
         return self._kernel.block_of[phi.name] == self._loop.header
 
-    def _incoming(self, phi: Instruction) -> list[Value]:
-        """List what a phi may be where the loop goes on; an inner loop's, before the first iteration of that."""
+    def _incoming(self, phi: Instruction) -> dict[str, Value]:
+        """Return what a phi may be where the loop goes on, by the block before; of an inner loop, at its start."""
         block = self._kernel.block_of[phi.name]
         inner = self._flow.loop_at.get(block)
         passed = frozenset() if inner is None or self._is_of_header(phi) else inner.blocks
         sources = zip(phi.operands, phi.incoming, strict=True)
-        return [value for value, s in sources if (s, block) in self._states.going_on and s not in passed]
+        return {s: value for value, s in sources if (s, block) in self._states.going_on and s not in passed}
 
     # What is observed.
 
@@ -175,7 +197,7 @@ class _Progress:
                 continue
             pending += instruction.arguments
             if instruction.opcode == "phi":
-                pending += self._deciding(instruction)
+                pending += self._deciding(instruction, instruction.incoming)
             for writer in self._writers(instruction.operands[0]) if instruction.opcode == "load" else ():
                 if writer.opcode == "store":
                     pending.append(writer.operands[0])
@@ -183,44 +205,48 @@ class _Progress:
                     found.add(writer.name)
         return [instruction for instruction in self._inside if instruction.name in found]
 
-    def _deciding(self, phi: Instruction) -> list[Value]:
-        """The conditions on which it depends which of its values a phi has."""
+    def _deciding(self, phi: Instruction, sources: Iterable[str]) -> list[Value]:
+        """The conditions on which it depends whether a phi has its value from some of the blocks before."""
         block = self._kernel.block_of[phi.name]
         if block in self._flow.loop_at:
             return []
         first = self._flow.immediate_dominator[block]
-        branches = self._flow.controlling(*phi.incoming) | {*phi.incoming}
-        inside = (b for b in branches & self._loop.blocks if self._flow.dominates(first, b))
+        branches = self._flow.controlling(*sources) | {*sources}
+        inside = [b for b in self._flow.in_order(branches & self._loop.blocks) if block in self._ahead(b)]
+        inside = [b for b in inside if self._flow.dominates(first, b)]
         return [self._condition(b) for b in inside if len(self._flow.successors(b)) > 1]
 
     # What is steady.
 
-    def _is_steady(self, value: Value, asked: _Asked = _NOTHING) -> bool:
+    def _is_steady(self, value: Value, asked: _Asked) -> bool:
         """Return True if a value, of the loop or from elsewhere, may be the same in each iteration."""
         instruction = self._definition(value)
         if instruction is None or instruction.name in asked.kept or asked.depth > DEPTH:
             return True
         if instruction.name in asked.changing:
             return instruction.name == asked.next
-        key = (instruction.name, asked.changing, asked.kept, asked.next)
+        key = (instruction.name, replace(asked, depth=0))
         if key not in self._steady:
             self._steady[key] = self._found_steady(instruction, replace(asked, depth=asked.depth + 1))
         return self._steady[key]
 
     def _found_steady(self, instruction: Instruction, asked: _Asked) -> bool:
         if instruction.opcode == "phi":
-            if self._is_of_header(instruction):
-                name = instruction.name
-                asked = replace(asked, changing=asked.changing | {name}, next=name)
-            return any(self._is_steady(each, asked) for each in self._incoming(instruction))
+            return self._is_phi_steady(instruction, asked)
         if instruction.opcode == "select":
-            condition, *values = instruction.operands
-            is_any = any(self._is_steady(each, asked) for each in values)
-            return is_any and self._is_steady(condition, asked.taken_as_kept())
-        inner = replace(asked, next="")
+            return self._is_choice_steady(instruction, asked)
+        if instruction.opcode in _RESIZING:
+            return self._is_steady(instruction.operands[0], asked)
+        if asked.indices is _Indices.READ and asked.next and self._goes_round(instruction):
+            return True
+        if instruction.opcode in _GATHERING and self._gathers_nothing(instruction, asked):
+            return True
+        inner = asked.within()
         if self._observes(instruction):
             if self._moves_on(instruction):
                 return False
+            is_taken = bool(self._writers(instruction.arguments[0]))
+            inner = replace(inner, indices=_Indices.TAKEN if is_taken else _Indices.READ)
         elif instruction.opcode == "load" and (writers := self._writers(instruction.operands[0])):
             root = self._memory.root(instruction.operands[0])
             place = f"*{root.spelling}" if root else "*"
@@ -228,10 +254,106 @@ class _Progress:
             return place not in asked.changing and all(self._leaves_steady(each, inner) for each in writers)
         return all(self._is_steady(each, inner) for each in instruction.arguments)
 
+    def _is_phi_steady(self, phi: Instruction, asked: _Asked) -> bool:
+        block = self._kernel.block_of[phi.name]
+        if self._is_of_header(phi):
+            asked = replace(asked, changing=asked.changing | {phi.name}, next=phi.name)
+        sources = self._incoming(phi)
+        if any(self._is_back_to_start(each, self._deciding(phi, sources), asked) for each in sources.values()):
+            sources = {s: each for s, each in sources.items() if self._definition(each) is not None}
+        steady = []
+        for source, value in sources.items():
+            facts = self._facts_before(block, source, asked)
+            if facts is None or not self._is_on_way(source, asked.passed):
+                continue
+            steady.append(self._is_steady(value, replace(asked, facts=facts)))
+            conditions = () if self._is_of_header(phi) else self._deciding(phi, [source])
+            there = replace(asked.taken_as_kept(), passed=source)
+            if steady[-1] and all(self._is_steady(each, there) for each in conditions):
+                return True
+        numbers = {self._states.number(each) for each in sources.values()}
+        return bool(steady) and all(steady) and (None in numbers or len(numbers) == 1)
+
+    def _facts_before(self, block: str, source: str, asked: _Asked) -> frozenset[Fact] | None:
+        """Return what is known where a block's phis have the values of another one; None if that can't be."""
+        phis = self._kernel.block[block].phis
+        if block != self._loop.header:
+            is_inner = block in self._flow.loop_at
+            return frozenset() if is_inner else facts_before(self._kernel, asked.facts, phis, source)
+        here = {phi.name for phi in phis}
+        # What else the loop computes is computed anew in the next iteration.
+        stale = self._names - here
+        about_phis = [fact for fact in asked.facts if fact[0] in here and fact[1] not in stale]
+        known = facts_before(self._kernel, about_phis, phis, source)
+        return None if known is None else known | self._states.facts(source, block)
+
+    def _is_on_way(self, block: str, passed: str) -> bool:
+        """Return True if an iteration may pass both of two blocks, or if there is no second one."""
+        return not passed or block == passed or passed in self._ahead(block) or block in self._ahead(passed)
+
+    def _ahead(self, block: str) -> set[str]:
+        """Return the blocks that are reached from one within an iteration, of inner loops too."""
+        if block not in self._later:
+            found, pending = set[str](), [block]
+            while pending:
+                source = pending.pop()
+                following = self._loop.blocks.intersection(self._flow.successors(source)) - found
+                new = {each for each in following if not self._flow.dominates(each, source)}
+                found |= new
+                pending += new
+            self._later[block] = found
+        return self._later[block]
+
+    def _is_choice_steady(self, choice: Instruction, asked: _Asked) -> bool:
+        condition, *values = choice.operands
+        known = truth(asked.facts, condition)
+        if known is not None:
+            is_kept = self._is_steady(condition, asked.taken_as_kept())
+            return is_kept and self._is_steady(values[1 - known], asked)
+        values = [each for each in values if not self._is_back_to_start(each, [condition], asked)]
+        steady = [self._is_steady(each, asked) for each in values]
+        if any(steady) and self._is_steady(condition, asked.taken_as_kept()):
+            return True
+        numbers = {self._states.number(each) for each in values}
+        return all(steady) and (None in numbers or len(numbers) == 1)
+
+    def _is_back_to_start(self, value: Value, conditions: Iterable[Value], asked: _Asked) -> bool:
+        """Return True for what an index begins with again once it comes to an end: `if (++at == n) at = 0`."""
+        if asked.indices is not _Indices.TAKEN or not asked.next or self._definition(value) is not None:
+            return False
+        return any(self._is_computed_from(asked.next, each) for each in conditions)
+
+    def _is_computed_from(self, name: str, value: Value) -> bool:
+        """Return True if a value is computed from another one alone, and from what doesn't change in the loop."""
+        pending, found = [value], False
+        while pending:
+            instruction = self._definition(pending.pop())
+            if instruction is None:
+                continue
+            if instruction.name == name:
+                found = True
+            elif instruction.opcode in FUNCTIONS:
+                pending += instruction.operands
+            else:
+                return False
+        return found
+
+    def _gathers_nothing(self, sum_: Instruction, asked: _Asked) -> bool:
+        """Return True for a sum of what is observed, where that may be nothing: `got += atomic_xchg(p, 0)`."""
+        names = [each.text for each in sum_.operands]
+        if asked.next not in names:
+            return False
+        other = sum_.operands[1 - names.index(asked.next)]
+        return bool(self._observed_by([other])) and self._is_steady(other, asked.within())
+
+    def _goes_round(self, instruction: Instruction) -> bool:
+        """Return True for the next value of an index that takes the same values again and again."""
+        return instruction.opcode in _ROUND and self._definition(instruction.operands[1]) is None
+
     def _leaves_steady(self, writer: Instruction, asked: _Asked) -> bool:
         """Return True if what the loop itself writes may be the same in each iteration."""
         if writer.opcode == "store":
-            return self._is_steady(writer.operands[0], asked)
+            return self._is_steady(writer.operands[0], replace(asked, facts=frozenset()))
         return not self._observes(writer) or not self._moves_on(writer)
 
     def _moves_on(self, observing: Instruction) -> bool:
@@ -271,7 +393,7 @@ class _Progress:
             elif instruction.opcode in CASTS or instruction.opcode == "extractvalue":
                 pending += instruction.operands[:1]
             elif instruction.opcode == "phi":
-                pending += self._incoming(instruction)
+                pending += self._incoming(instruction).values()
             elif not self._is_read_at(instruction, update.arguments[0]):
                 return False
         return True
@@ -306,10 +428,10 @@ class _Progress:
             block: that ends with the branch.
             leaving: what its condition is where the loop is left.
         """
-        return self._comes(self._condition(block), leaving, frozenset())
+        return self._comes(self._condition(block), leaving, block)
 
-    def _comes(self, value: Value, wanted: bool, seen: frozenset[str]) -> bool:
-        """Return True if a condition is as wanted in the end."""
+    def _comes(self, value: Value, wanted: bool, block: str, seen: frozenset[str] = frozenset()) -> bool:
+        """Return True if a condition, of a block's branch, is as wanted in the end."""
         if value.kind is ValueKind.CONSTANT:
             return value.text == str(wanted).lower()
         instruction = self._definition(value)
@@ -317,55 +439,35 @@ class _Progress:
             return False
         seen |= {instruction.name}
         if instruction.opcode == "phi":
-            return all(self._comes(each, wanted, seen) for each in self._incoming(instruction))
+            return all(self._comes(each, wanted, block, seen) for each in self._incoming(instruction).values())
         if instruction.opcode == "freeze":
-            return self._comes(instruction.operands[0], wanted, seen)
-        if instruction.opcode == "xor" and instruction.operands[1].text == "true":
-            return self._comes(instruction.operands[0], not wanted, seen)
-        if (parts := _alternatives(instruction)) is not None:
-            is_enough = any if wanted else all
-            return is_enough(self._comes(each, wanted, seen) for each in parts)
-        if (parts := _conjuncts(instruction)) is not None:
-            is_enough = all if wanted else any
-            return is_enough(self._comes(each, wanted, seen) for each in parts)
+            return self._comes(instruction.operands[0], wanted, block, seen)
+        if (demanded := parts(instruction, wanted)) is not None:
+            return all(self._comes(each, holds, block, seen) for each, holds in demanded)
+        if (refuted := parts(instruction, not wanted)) is not None:
+            return any(self._comes(each, not holds, block, seen) for each, holds in refuted)
         known = self._compared(instruction)
-        return not self._is_steady(value) if known is None else known is wanted
+        if known is not None:
+            return known is wanted
+        return not self._is_steady(value, _Asked(facts=facts_of(self._kernel, value, not wanted), passed=block))
 
     def _compared(self, comparison: Instruction) -> bool | None:
         """Tell what a comparison with a number says, if the loop has just stored one itself; None if unknown."""
         if comparison.opcode not in ("icmp", "fcmp"):
             return None
         first, second = map(self._just_stored, comparison.operands)
-        is_same = first.kind is second.kind is ValueKind.CONSTANT and first.text == second.text
+        is_same = first == second and (first.kind is ValueKind.CONSTANT or comparison.opcode == "icmp")
         return predicate(comparison) in _TRUE_OF_EQUALS if is_same else None
 
     def _just_stored(self, value: Value) -> Value:
-        """Return what an atomic exchange just before the one that gives a value has stored; else the value."""
+        """Return what was stored just before there, for a value that is read; else the value itself."""
         instruction = self._definition(value)
-        if instruction is None or not self._memory.operation(instruction):
+        if instruction is None or not self._observes(instruction):
             return value
         block = self._kernel.block[self._kernel.block_of[instruction.name]].instructions
         for before in reversed(block[: block.index(instruction)]):
             if any(self._is_read_at(instruction, pointer) for pointer in self._memory.writes(before)):
+                if before.opcode == "store":
+                    return before.operands[0]
                 return before.arguments[1] if self._memory.operation(before) == "xchg" else value
         return value
-
-
-def _alternatives(instruction: Instruction) -> tuple[Value, ...] | None:
-    """Return the conditions of which one is enough: of `or`, or of a `select` that stands for one."""
-    if not isinstance(instruction.type, IntegerType) or instruction.type.width != 1:
-        return None
-    if instruction.opcode == "or":
-        return instruction.operands
-    is_or = instruction.opcode == "select" and instruction.operands[1].text == "true"
-    return (instruction.operands[0], instruction.operands[2]) if is_or else None
-
-
-def _conjuncts(instruction: Instruction) -> tuple[Value, ...] | None:
-    """Return the conditions that must all hold: of `and`, or of a `select` that stands for one."""
-    if not isinstance(instruction.type, IntegerType) or instruction.type.width != 1:
-        return None
-    if instruction.opcode == "and":
-        return instruction.operands
-    is_and = instruction.opcode == "select" and instruction.operands[2].text == "false"
-    return instruction.operands[:2] if is_and else None

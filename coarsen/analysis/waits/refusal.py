@@ -16,6 +16,7 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.memory_effects import FUNCTIONS
 from coarsen.analysis.one_position import asked_id, is_wide_id
 from coarsen.analysis.shared_memory import SharedMemory
+from coarsen.analysis.waits.known import parts
 from coarsen.analysis.waits.progress import WaitingLoop, waiting_loops
 from coarsen.errors import RefusalError
 from coarsen.ir.details import predicate
@@ -127,12 +128,8 @@ class _Waits:
             asked = self._kernel.definition.get(value.text) if value.kind is ValueKind.INSTRUCTION else None
             if asked is None:
                 continue
-            if asked.opcode == "xor" and asked.operands[1].text == "true":
-                pending.append((asked.operands[0], not is_true))
-            elif asked.opcode == ("and" if is_true else "or"):
-                pending += [(each, is_true) for each in asked.operands]
-            elif asked.opcode == "select" and asked.operands[2 if is_true else 1].text == str(not is_true).lower():
-                pending += [(each, is_true) for each in (asked.operands[0], asked.operands[1 if is_true else 2])]
+            if (demanded := parts(asked, is_true)) is not None:
+                pending += demanded
             elif asked.opcode == "icmp" and (predicate(asked) == "eq") is is_true:
                 yield from self._position(asked)
 

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow, Loop
-from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
-from coarsen.ir.types import IntegerType
+from coarsen.analysis.waits.known import Fact, facts_on, number_of
+from coarsen.ir.kernel import Kernel, Value
 
 # Beyond so many states all numbers are taken to be unknown.
 _MOST_STATES = 1000
-_BOOLEANS = {"false": 0, "true": 1}
 
 Edge = tuple[str, str]
 
@@ -45,6 +43,7 @@ class LoopStates:
         self._loop = loop
         before = next(each for each in flow.predecessors(loop.header) if each not in loop.blocks)
         self._following: dict[_State, tuple[_State, ...]] = {}
+        self._facts: dict[Edge, frozenset[Fact]] = {}
         if not self._explore(self._entered(before, loop.header, {})):
             self._following.clear()
             self._explore(_State(loop.header, frozenset()), are_numbers_known=False)
@@ -72,6 +71,22 @@ class LoopStates:
             going &= before
         edges = ((state.block, each) for state, following in self._following.items() for each in following)
         return frozenset((block, each.block) for block, each in edges if each in before)
+
+    def facts(self, source: str, target: str) -> frozenset[Fact]:
+        """Return what the branches say of values where a block is entered from another one."""
+        if (source, target) not in self._facts:
+            self._facts[source, target] = facts_on(self._kernel, self._flow, source, target)
+        return self._facts[source, target]
+
+    def number(self, value: Value) -> int | None:
+        """Return the number that a value has in each iteration; None if that isn't known."""
+        found = {number_of(self._kernel, value, dict(s.numbers)) for s in self._headers}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _headers(self) -> list[_State]:
+        """The states in which the loop's header is entered and from which it goes on."""
+        return [state for state in self._following if state.block == self._loop.header]
 
     def stuck(self, cut: Collection[Edge], avoided: Collection[str] = ()) -> frozenset[str]:
         """Return the blocks on ways from the loop's header back to it.
@@ -122,7 +137,7 @@ class LoopStates:
         terminator = self._kernel.block[block].terminator
         targets = terminator.targets
         if len(targets) == 2:
-            known = _number(self._kernel, terminator.operands[0], numbers)
+            known = number_of(self._kernel, terminator.operands[0], numbers)
             targets = targets if known is None else targets[1 - known : 2 - known]
         for target in dict.fromkeys(targets):
             if target in self._loop.blocks:
@@ -131,8 +146,13 @@ class LoopStates:
     def _entered(self, source: str, target: str, numbers: Mapping[str, int]) -> _State:
         """The state in which a block is entered from another one."""
         found = dict(numbers)
+        facts = self.facts(source, target)
+        known = {name: number for name, number, holds in facts if holds and isinstance(number, int)}
         for phi in self._kernel.block[target].phis:
-            number = _number(self._kernel, phi.operands[phi.incoming.index(source)], numbers)
+            value = phi.operands[phi.incoming.index(source)]
+            number = number_of(self._kernel, value, numbers)
+            if number is None:
+                number = known.get(value.text)
             if number is None:
                 found.pop(phi.name, None)
             else:
@@ -159,40 +179,3 @@ def _reached(start: Iterable[_State], following: Mapping[_State, Iterable[_State
                 found.add(each)
                 pending.append(each)
     return found
-
-
-def _number(kernel: Kernel, value: Value, numbers: Mapping[str, int], depth: int = 0) -> int | None:
-    """Return the number, without a sign, that an integer has for some numbers of phis; None if it isn't known."""
-    if not isinstance(value.type, IntegerType) or depth > 20:
-        return None
-    if value.kind is ValueKind.CONSTANT:
-        constant = _BOOLEANS.get(value.text, value.number)
-        return None if constant is None else constant % (1 << value.type.width)
-    if value.kind is not ValueKind.INSTRUCTION:
-        return None
-    instruction = kernel.definition[value.text]
-    if instruction.opcode == "phi":
-        return numbers.get(instruction.name)
-    operands = [_number(kernel, each, numbers, depth + 1) for each in instruction.operands]
-    found = _computed(instruction, operands)
-    return None if found is None else found % (1 << value.type.width)
-
-
-def _computed(instruction: Instruction, operands: list[int | None]) -> int | None:
-    """Return what an instruction makes of numbers, None of those that aren't known."""
-    match instruction.opcode, operands:
-        case "select", [condition, first, second]:
-            return None if condition is None else first if condition else second
-        case "and", [first, second] if 0 in (first, second):
-            return 0
-        case "trunc" | "zext" | "freeze", [int(number)]:
-            return number
-        case "and", [int(first), int(second)]:
-            return first & second
-        case "or", [int(first), int(second)]:
-            return first | second
-        case "xor", [int(first), int(second)]:
-            return first ^ second
-        case "icmp", [int(first), int(second)] if predicate(instruction) in ("eq", "ne"):
-            return int((first == second) is (predicate(instruction) == "eq"))
-    return None

@@ -21,7 +21,7 @@ import numpy as np
 from coarsen.ir.details import shuffle_mask, source_element_type
 from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, WrittenArgument
 from coarsen.ir.layout import content_bytes, field_offset, size_of
-from coarsen.ir.types import ArrayType, PointerType, StructType, Type, VectorType
+from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
 from coarsen.opencl_bench.workloads.described.check_signature import declared_type
 from coarsen.opencl_bench.workloads.described.pointer_use import derived_pointers, pointer_uses
 from coarsen.opencl_bench.workloads.described.structures import fields_of, structure_of
@@ -60,12 +60,15 @@ class _Bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """The places that a store gives a value, and that it leaves open, behind any multiple of `stride`."""
+    """The places that a store gives a value, and that it leaves open, behind any multiple of `stride`.
+
+    `between`: those of the former that lie between the fields of structures that are copied whole.
+    """
 
     defined: tuple[int, ...]
     undefined: tuple[int, ...]
+    between: tuple[int, ...]
     stride: int
-    is_copy: bool
 
 
 class _Stores:
@@ -93,9 +96,10 @@ class _Stores:
             if store.stride % period == 0:
                 padding |= _Bytes(store.undefined, store.stride).within(period)
         for store in known:
-            # A copy of whole structures takes along what is between their fields.
-            beside = frozenset() if unused is None or not store.is_copy else frozenset(unused.offsets)
-            padding -= _Bytes(store.defined, store.stride).within(period) - beside
+            between = _Bytes(store.between, store.stride).within(period) & frozenset(
+                unused.offsets if unused else ()
+            )
+            padding -= _Bytes(store.defined, store.stride).within(period) - between
         return replace(without, period=period, padding=tuple(sorted(padding))) if padding else without
 
     def _stores(self) -> Iterator[_Store | None]:
@@ -112,13 +116,11 @@ class _Stores:
         if instruction.opcode == "store":
             value, address = instruction.operands[:2]
             size = _stored_bytes(value.type)
-            undefined = set(_undefined_bytes(self._kernel, value))
-            is_copy = False
+            undefined, between = set(_undefined_bytes(self._kernel, value)), set[int]()
         elif instruction.callee.startswith("llvm.memcpy") and instruction.arguments[2].number is not None:
             address, source = instruction.arguments[:2]
             size = instruction.arguments[2].number or 0
-            undefined = set(range(size)) if self._is_never_set(source) else set()
-            is_copy = True
+            undefined, between = self._open_in(source, size)
         else:
             return None
         place = self._place_of(address)
@@ -126,7 +128,8 @@ class _Stores:
             return None
         start, stride = place
         defined = tuple(start + each for each in range(size) if each not in undefined)
-        return _Store(defined, tuple(start + each for each in undefined), stride, is_copy)
+        shifted = (tuple(start + each for each in places) for places in (undefined, between))
+        return _Store(defined, *shifted, stride)
 
     def _place_of(self, address: Value) -> tuple[int, int] | None:
         """Return an address as a number of bytes behind the argument, and a number that divides all else."""
@@ -147,17 +150,57 @@ class _Stores:
             start, stride = (start, math.gcd(stride, step)) if number is None else (start + step * number, stride)
         return start, stride
 
-    def _is_never_set(self, source: Value) -> bool:
-        """Return True for a variable of a work-item that is read as it was made."""
-        made = self._kernel.definition.get(source.text) if source.is_local else None
-        if made is None or made.opcode != "alloca":
-            return False
-        users = (
-            each
-            for each in self._kernel.instructions()
-            if any(operand.is_local and operand.text == source.text for operand in each.arguments)
+    def _open_in(self, source: Value, size: int) -> tuple[set[int], set[int]]:
+        """Return which bytes of what is copied were never set, and which lie between its fields."""
+        everything = set(range(size))
+        type_ = self._copied_type(source)
+        if type_ is None or size_of(type_) != size:
+            return set(), set()
+        between = everything - set(_content(type_, 0))
+        if not self._is_variable(source):
+            return set(), between
+        if type_ == ArrayType(size, IntegerType(8)):
+            between = everything  # what is left of a structure whose fields LLVM keeps in registers
+        if self._is_never_set(source, set()):
+            return everything, between
+        is_taken_over = any(i.callee.startswith("llvm.mem") for i in self._writers(source))
+        if is_taken_over or not isinstance(type_, StructType):
+            return set(), between
+        return everything - between - set(_used(fields_of(self._kernel, type_), 0)), between
+
+    def _is_variable(self, pointer: Value) -> bool:
+        made = self._kernel.definition.get(pointer.text) if pointer.is_local else None
+        return made is not None and made.opcode == "alloca"
+
+    def _is_never_set(self, source: Value, seen: set[str]) -> bool:
+        """Return True for a variable of a work-item that is read as it was made, or gets nothing but such ones."""
+        if source.text in seen:
+            return True
+        seen.add(source.text)
+        return self._is_variable(source) and all(
+            each.callee.startswith("llvm.memcpy") and self._is_never_set(each.arguments[1], seen)
+            for each in self._writers(source)
         )
-        return all(_is_copy_from(each, {source.text}) or each.callee.startswith("llvm.lifetime") for each in users)
+
+    def _writers(self, variable: Value) -> list[Instruction]:
+        """The instructions that may write a variable of a work-item."""
+        users = [i for i in self._kernel.instructions() if any(o.is_local and o == variable for o in i.arguments)]
+        return [
+            each
+            for each in users
+            if not _is_copy_from(each, {variable.text}) and not each.callee.startswith("llvm.lifetime")
+        ]
+
+    def _copied_type(self, source: Value) -> Type | None:
+        """Return the type of what a pointer leads to; None where it isn't known."""
+        made = self._kernel.definition.get(source.text) if source.is_local else None
+        if made is not None and made.opcode == "alloca":
+            return source_element_type(made)
+        if made is not None and made.opcode == "getelementptr":
+            return _addressed_type(made)
+        arguments = (each for each in self._kernel.arguments if each.name == source.text)
+        argument = next(arguments, None) if source.is_local else None
+        return None if argument is None else structure_of(self._kernel, argument)
 
 
 def _is_copy_from(instruction: Instruction, pointers: set[str]) -> bool:
@@ -177,6 +220,30 @@ def _steps(address: Instruction) -> Iterator[tuple[int, int | None]]:
         if place and isinstance(type_, ArrayType | VectorType):
             type_ = type_.element
         yield size_of(type_), index.number
+
+
+def _addressed_type(address: Instruction) -> Type:
+    """Return the type of what an address computation leads to."""
+    type_ = source_element_type(address)
+    for index in address.operands[2:]:
+        if isinstance(type_, StructType):
+            type_ = type_.elements[index.number or 0]
+        elif isinstance(type_, ArrayType | VectorType):
+            type_ = type_.element
+    return type_
+
+
+def _content(type_: Type, start: int) -> Iterator[int]:
+    """Yield the bytes of a type that belong to a number; of a union, all."""
+    if isinstance(type_, StructType) and type_.elements and not type_.name.startswith("union."):
+        for index, element in enumerate(type_.elements):
+            yield from _content(element, start + field_offset(type_, index))
+    elif isinstance(type_, ArrayType):
+        for index in range(type_.count):
+            yield from _content(type_.element, start + index * size_of(type_.element))
+    else:
+        size = size_of(type_) if isinstance(type_, StructType) else content_bytes(type_)
+        yield from range(start, start + size)
 
 
 def _stored_bytes(type_: Type) -> int:
@@ -254,9 +321,9 @@ def _unused_bytes(kernel: Kernel, argument: Argument) -> _Bytes | None:
     structure = structure_of(kernel, argument) if declared is None else None
     if structure is None:
         return None
-    fields = fields_of(kernel, structure)
-    unused = tuple(sorted(set(range(fields.itemsize)) - set(_used(fields, 0))))
-    return _Bytes(unused, fields.itemsize) if unused else None
+    size = size_of(structure)
+    unused = tuple(sorted(set(range(size)) - set(_content(structure, 0))))
+    return _Bytes(unused, size) if unused else None
 
 
 def _used(type_: np.dtype[np.void], start: int) -> Iterator[int]:

@@ -32,6 +32,9 @@ typedef struct { float3 place; char3 colour; } Vectors;
 typedef struct { Hole inner[2]; short last; } Nested;
 typedef union { float3 three; uchar bytes[4]; } Union;
 typedef union { float3 three; float4 four; } Wide;
+typedef struct { Hole of[4]; } Holes;
+typedef struct { int of[8]; } Numbers;
+typedef struct { float4 place; float size; char name[12]; } Named;
 """
 ITEM = "int i = get_global_id(0);"
 
@@ -58,6 +61,7 @@ PADDED = [
         20,
         [1, 2, 3, 9, 10, 11, 18, 19],
     ),
+    ("Named *o", "Named n; n.place = (float4)(i); n.size = 2; o[i] = n;", 32, range(20, 32)),
     ("Union *o", "Union u; u.three = (float3)(i); o[i] = u;", 16, range(12, 16)),
 ]
 FULL = [
@@ -69,6 +73,11 @@ FULL = [
     ("float3 *o", "o[i] = (float3)(1); vstore4((float4)(2), i, (global float *)o);"),
     ("Wide *o", "o[i].three = (float3)(i); o[i].four.w = 1;"),
     ("Hole *o", "((global int2 *)o)[i] = (int2)(i);"),
+    ("Holes *o", "Numbers n; for (int k = 0; k < 8; k++) n.of[k] = a[i + k]; *(global Numbers *)(o + i) = n;"),
+    ("Holes *o", "*(global Numbers *)(o + i) = *(global const Numbers *)(a + 8 * i);"),
+    ("Named *o", "o[i] = o[i + 1];"),
+    ("Named *o", "Named n = o[i + 1]; n.size = 2; o[i] = n;"),
+    ("Named *o", "o[i].size = 2; o[i].place = (float4)(i);"),
     ("int *o", "o[i] = i;"),
 ]
 
