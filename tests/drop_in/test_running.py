@@ -19,7 +19,7 @@ from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.named_program import programs_are_coarsened
 from coarsen.drop_in.running import RunResult, run_program
 from coarsen.drop_in.script import Script
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InternalError, InvalidInputError
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import Advice, AdviceRequest
 from coarsen.runtime.kernel import Kernel
@@ -269,13 +269,18 @@ def test_the_reason_for_which_a_kernel_stays_as_it_is(run_text: Callable[..., Ru
     assert whys["scale"].startswith("predicted")
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError("by nothing"), InternalError("no verse")])
 def test_a_bug_does_not_end_the_program(
-    run_text: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    run_text: Callable[..., RunResult],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
 ) -> None:
     def fail(*_: object) -> None:
-        raise ZeroDivisionError("by nothing")
+        raise error
 
     monkeypatch.setattr("coarsen.drop_in.running.TuningAdvisor.known", fail)
     result = run_text(SCALE)
     assert result.exit_code == 0
-    assert any("this is a bug in coarsen: ZeroDivisionError: by nothing" in each for each in caplog.messages)
+    said = f"this is a bug in coarsen: {type(error).__name__}: {error}; report it with this file: "
+    assert any(said in each for each in caplog.messages)
