@@ -31,6 +31,7 @@ from coarsen.runtime.compiled_sources import CompiledSources
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
+    from coarsen.drop_in.remembering import Kept
     from coarsen.opencl_bench.tuning.tuned import Tuned
 
 _log = logging.getLogger("coarsen")
@@ -183,7 +184,7 @@ class TuningAdvisor:
         )
         if self._mode.otherwise is not Otherwise.TUNE:
             return Known(None, reason)
-        is_longer = self._mode.settings.seconds > choice.seconds
+        is_longer = self._seconds(choice.key) > choice.seconds
         return None if is_longer else self._not_tuned(choice.key.kernel, reason)
 
     def _read(self, key: RememberedKey) -> RememberedChoice | None:
@@ -212,10 +213,7 @@ class TuningAdvisor:
         from coarsen.opencl_bench.tuning.captured_tuning import alone_on
         from coarsen.opencl_bench.tuning.deadline import TimeOverError
 
-        settings = self._mode.settings
-        before = self._found_at_other_sizes(key)
-        if before is not None:
-            settings = replace(settings, seconds=_OTHER_SIZES_SHARE * settings.seconds)
+        settings = replace(self._mode.settings, seconds=self._seconds(key))
         try:
             check_sizes_are_known(request.arguments)
             with alone_on(device, settings.seconds), tuning_is_shown(key.kernel, settings) as shown:
@@ -223,10 +221,11 @@ class TuningAdvisor:
                 found = self._looked_up(key, device)
                 if found is not None:
                     return found
+                before = self._found_at_other_sizes(key)
                 tuned = tune_request(request, device, facts.groups_matter, shown, before)
         except TimeOverError as error:
-            given = self._mode.settings.seconds
-            remember_no_result(no_result(key, device, *request.launch[1:3], given), settings.store)
+            nothing = no_result(key, device, *request.launch[1:3], settings.seconds)
+            self._say_unless_kept(remember_no_result(nothing, settings.store))
             return self._not_tuned(key.kernel, str(error))
         except InternalError as error:
             return self._failed(key.kernel, error)
@@ -240,9 +239,17 @@ class TuningAdvisor:
         say_ending(str(tuned), settings)
         choice = choice_of(tuned, key, device)
         kept = remember(choice, settings.store)
+        self._say_unless_kept(kept)
+        return Known(choice, "tuned just now", tuned, not kept.reason)
+
+    def _say_unless_kept(self, kept: Kept) -> None:
         if kept.reason:
             self._say(f"what was found can't be remembered: {kept.reason}")
-        return Known(choice, "tuned just now", tuned, not kept.reason)
+
+    def _seconds(self, key: RememberedKey) -> float:
+        """What a search may take: less where it begins with what was found at other sizes."""
+        share = 1.0 if self._found_at_other_sizes(key) is None else _OTHER_SIZES_SHARE
+        return share * self._mode.settings.seconds
 
     def _found_at_other_sizes(self, key: RememberedKey) -> Variant | None:
         """The latest variant that this program chose for the same kernel at other sizes; None if there is none."""

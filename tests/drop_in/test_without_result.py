@@ -13,6 +13,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.drop_in import ahead, measured_launch
+from coarsen.drop_in.remembering import Kept
 from coarsen.errors import DeviceError, VerificationError
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
@@ -83,6 +84,39 @@ def test_a_tuning_whose_time_was_over_is_paid_once_for_so_many_seconds(
     assert launched(Tune(seconds=80)) == (Coarsening(4),) and not tunings
     [choice] = remembered(store)
     assert choice.has_result and launched("remembered") == (Coarsening(4),)
+
+
+def test_what_is_remembered_is_how_long_was_tried(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, tunings: Tunings
+) -> None:
+    larger = Buffers(context, 16 * buffers.count)
+    tunings += [found, TimeOverError("the time was over"), found]
+    program, _ = program_of(context, Tune(seconds=20))
+    buffers.launch(queue, program)
+    larger.launch(queue, program)
+    assert sorted(choice.seconds for choice in remembered(store) if not choice.has_result) == [10.0]
+    again, _ = program_of(context, Tune(seconds=20))
+    buffers.launch(queue, again)
+    larger.launch(queue, again)
+    assert len(tunings) == 1, "beside what is known of other sizes it would have no more time"
+    larger.launch(queue, program_of(context, Tune(seconds=20))[0])
+    assert not tunings and all(choice.has_result for choice in remembered(store))
+
+
+def test_that_no_result_can_not_be_remembered_is_said(
+    context: cl.Context,
+    queue: cl.CommandQueue,
+    buffers: Buffers,
+    store: str,
+    tunings: Tunings,
+    said: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    full = Kept("", "the disk is full")
+    monkeypatch.setattr("coarsen.drop_in.remembering.remember_no_result", lambda *_: full)
+    tunings += [TimeOverError("the time was over")]
+    buffers.launch(queue, program_of(context, True)[0])
+    assert "what was found can't be remembered: the disk is full" in said() and remembered(store) == []
 
 
 def test_no_result_takes_the_place_of_no_choice_that_holds(
