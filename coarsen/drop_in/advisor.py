@@ -52,12 +52,14 @@ class Known:
         origin: where the choice comes from, or why there is none, in a few words.
         tuned: what tuning found in this process.
         is_remembered: whether later processes will find the choice.
+        tried_seconds: that a tuning had which came to no result; with no more than these, none is tried again.
     """
 
     choice: RememberedChoice | None
     origin: str
     tuned: Tuned | None = None
     is_remembered: bool = True
+    tried_seconds: float = 0.0
 
     @property
     def reason(self) -> str:
@@ -183,7 +185,7 @@ class TuningAdvisor:
             f"with more it is tried again: --seconds, or coarsen.Tune(seconds={2 * choice.seconds:.3g})"
         )
         if self._mode.otherwise is not Otherwise.TUNE:
-            return Known(None, reason)
+            return Known(None, reason, tried_seconds=choice.seconds)
         is_longer = self._seconds(choice.key) > choice.seconds
         return None if is_longer else self._not_tuned(choice.key.kernel, reason)
 

@@ -278,7 +278,10 @@ def _measured_own(
         raise InvalidInputError(f"the kernel as it is: {row.reason}")
     if row.invalidity is Invalidity.TIMEOUT:
         # Its limits are shares of the seconds that all may take.
-        raise _too_short(deadline, f"{_BEFORE_MEASURED} ({row.reason})")
+        if deadline.is_over:
+            raise _too_short(deadline, _BEFORE_MEASURED)
+        took = f"the launch as it is took too long ({row.reason})"
+        raise TimeOverError(f"{took}: give it more than {deadline.seconds:.3g} s")
     if row.invalidity is not Invalidity.CORRECT:
         raise VerificationError(f"the kernel as it is, against which others are verified: {row.reason}")
     return row, opening_seconds

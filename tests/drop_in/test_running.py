@@ -14,6 +14,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.building import PlainProgram, build_for_launches
+from coarsen.drop_in.advisor import Known
 from coarsen.drop_in.launch_table import LaunchTable
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.named_program import programs_are_coarsened
@@ -248,6 +249,16 @@ def test_what_is_found_is_remembered_for_the_next_run(run_text: Callable[..., Ru
     assert again.why.startswith("remembered from 20")
     assert (again.launches, again.runs) == (2, row.runs)
     assert row.is_settled and again.is_settled
+
+
+@pytest.mark.parametrize(("seconds", "is_settled"), [(1.0, False), (20.0, True)])
+def test_a_tuning_without_a_result_is_advised_where_it_would_be_tried_again(
+    run_text: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch, seconds: float, is_settled: bool
+) -> None:
+    known = Known(None, "its tuning had no result", tried_seconds=seconds)
+    monkeypatch.setattr("coarsen.drop_in.running.TuningAdvisor.known", lambda *_: known)
+    result = run_text(SCALE, Otherwise.LEAVE)
+    assert {(row.runs, row.why, row.is_settled) for row in result.rows} == {("as it is", known.origin, is_settled)}
 
 
 def test_nothing_is_coarsened_of_which_nothing_is_remembered(run_text: Callable[..., RunResult]) -> None:
