@@ -22,7 +22,7 @@ from coarsen.errors import InternalError
 TRACEBACKS = logging.getLogger("coarsen.tracebacks")
 
 # Whose versions matter where something goes wrong.
-_PACKAGES = ("pyopencl", "llvmlite", "numpy", "libclang", "rich", "typer", "sqlalchemy")
+_PACKAGES = ("pyopencl", "llvmlite", "numpy", "ziglang", "rich", "typer", "sqlalchemy")
 
 # In the URL of a store.
 _PASSWORD = re.compile(r"(?<=://)([^\s/@:]*:)[^\s/@]*(?=@)|([?&](?:ssl)?password=)[^\s&'\"]*")
@@ -75,7 +75,7 @@ def _details(error: BaseException) -> str:
     lines = [
         f"coarsen {__version__}, Python {platform.python_version()}, {platform.platform()}",
         f"packages: {', '.join(f'{name} {_version(name)}' for name in _PACKAGES)}",
-        f"command: {shlex.join(sys.argv)}",
+        f"command: {shlex.join(sys.orig_argv)}",
         "",
         *traceback.format_exception(error),
     ]

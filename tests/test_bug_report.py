@@ -33,6 +33,18 @@ def test_an_error_that_comes_back_has_one_file(folder: Path) -> None:
     assert len(list(folder.iterdir())) == 1, "one that is gone is written again"
 
 
+def test_the_command_is_that_of_the_process_and_the_packages_are_those_that_matter(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.orig_argv", ["python", "coarsen", "run", "--tune", "a program.py"])
+    # A program that is run finds its own name there.
+    monkeypatch.setattr("sys.argv", ["a program.py"])
+    bug_message(failing("x"))
+    _, packages, command, *_ = next(folder.iterdir()).read_text().splitlines()
+    assert command == "command: python coarsen run --tune 'a program.py'"
+    assert packages.startswith("packages: pyopencl 20") and "none" not in packages
+
+
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
@@ -44,7 +56,7 @@ def test_an_error_that_comes_back_has_one_file(folder: Path) -> None:
     ],
 )
 def test_a_password_is_in_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch, url: str, shown: str) -> None:
-    monkeypatch.setattr("sys.argv", ["coarsen", "tune", f"--store={url}"])
+    monkeypatch.setattr("sys.orig_argv", ["coarsen", "tune", f"--store={url}"])
     bug_message(failing(f"no such store: {url}"))
     (file,) = folder.iterdir()
     details = file.read_text()
