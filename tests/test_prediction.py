@@ -105,7 +105,7 @@ def run(device: DeviceDescription, local_size: tuple[int, ...] | None) -> tuple[
     """A program whose factor is predicted, after one launch; and whether the launch was right."""
     context = cl.Context([open_device(device)])
     queue = cl.CommandQueue(context)
-    program = coarsen.Program(context, SCALE).build()
+    program = coarsen.Program(context, SCALE, tune="predict").build()
     values = np.arange(ITEMS, dtype=np.int32)
     flags = cl.mem_flags
     source = cl.Buffer(context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=values)
@@ -136,7 +136,7 @@ def test_a_program_takes_the_factor_predicted_for_its_launch(
         assert factor_of(program, device, local_size) == expected
         assert expected in (2, 4) if local_size == (4,) else expected > 4
     assert run(device, None)[1]
-    assert not caplog.messages
+    assert caplog.messages and all("a guess" in message for message in caplog.messages)
 
 
 def test_a_program_says_once_that_its_device_was_never_measured(
@@ -148,8 +148,8 @@ def test_a_program_says_once_that_its_device_was_never_measured(
         program, right = run(find_device("intel"), (64,))
         factor_of(program, find_device("intel"), (32,))
     assert right
-    assert len(caplog.messages) == 1
-    assert caplog.messages[0].startswith("predicted factors: no kernel was measured on Intel's CPU runtime")
+    (note,) = [message for message in caplog.messages if "a guess" not in message]
+    assert note.startswith("predicted factors: no kernel was measured on Intel's CPU runtime")
 
 
 def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch, model: DefaultModel) -> None:

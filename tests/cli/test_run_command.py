@@ -150,7 +150,7 @@ def test_the_traceback_of_a_bug_is_shown_where_it_is_asked_for(
     for outcome in (silent, outspoken):
         assert "this is a bug in coarsen: ZeroDivisionError: a bug" in outcome.err
     assert "Traceback" not in silent.err
-    assert "coarsen: debug: the kernel scale can't be tuned\nTraceback (most recent call last):" in outspoken.err
+    assert "coarsen: debug: an internal error\nTraceback (most recent call last):" in outspoken.err
 
 
 def test_a_recorded_launch_is_measured(run: Run, tmp_path: Path, index: str, store: Path) -> None:
