@@ -39,6 +39,10 @@ _log = logging.getLogger("coarsen")
 # Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
 _OTHER_SIZES_SHARE = 0.5
 
+# Of the threads of a program one tunes, and the others wait until it has ended: each would have the device for
+# itself, and one that waits for that no longer than it would tune itself gives up.
+_TUNING = threading.Lock()
+
 # The advice on launches of which nothing is known.
 AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
 
@@ -129,7 +133,8 @@ class TuningAdvisor:
         with self._lock_of(key):
             known = self._known.get(key) or self._looked_up(key, device)
             if known is None and tunes and self._is_readable and request.queue is not None:
-                known = self._tuned(key, facts, device, request)
+                with _TUNING:
+                    known = self._tuned(key, facts, device, request)
             if known is not None:
                 self._known[key] = known
         return known

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -129,6 +131,28 @@ def test_no_result_takes_the_place_of_no_choice_that_holds(
     with pytest.raises(TimeOverError):
         ahead.tune(program.add, queue, (buffers.count,), (64,), *arguments)
     assert [choice.has_result for choice in remembered(store)] == [True]
+
+
+def test_threads_that_launch_at_once_are_tuned_one_after_the_other(
+    context: cl.Context, buffers: Buffers, store: str, tunings: Tunings, said: Callable[[], list[str]]
+) -> None:
+    begun = threading.Event()
+
+    def slow(request: AdviceRequest) -> Tuned:
+        begun.set()
+        time.sleep(1.0)
+        return found(request)
+
+    tunings += [slow, found]
+    # Much less than the first one takes.
+    program, recorder = program_of(context, Tune(seconds=0.1))
+    first = threading.Thread(target=buffers.launch, args=(cl.CommandQueue(context), program))
+    first.start()
+    assert begun.wait(60)
+    Buffers(context, 16 * buffers.count).launch(cl.CommandQueue(context), program)
+    first.join()
+    assert [divided.coarsenings for divided in recorder.seen] == [(Coarsening(4),)] * 2
+    assert len(remembered(store)) == 2 and said() == []
 
 
 def test_nothing_is_kept_of_a_busy_machine_and_the_next_start_tries_again(
