@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import platform
+import re
 import shlex
 import sys
 import tempfile
@@ -15,12 +16,24 @@ from importlib import metadata
 from pathlib import Path
 
 from coarsen.distribution import __version__
+from coarsen.errors import InternalError
 
 # Shows tracebacks at the level DEBUG, which `--debug` sets.
 TRACEBACKS = logging.getLogger("coarsen.tracebacks")
 
 # Whose versions matter where something goes wrong.
-_PACKAGES = ("pyopencl", "llvmlite", "numpy", "libclang", "rich", "typer", "sqlalchemy")
+_PACKAGES = ("pyopencl", "llvmlite", "numpy", "ziglang", "rich", "typer", "sqlalchemy")
+
+# In the URL of a store.
+_PASSWORD = re.compile(r"(?<=://)([^\s/@:]*:)[^\s/@]*(?=@)|([?&](?:ssl)?password=)[^\s&'\"]*")
+
+# The file of each error that has one: a program that goes on may come to the same error at each launch.
+_files: dict[str, Path] = {}
+
+
+def words_of(error: Exception) -> str:
+    """Return what to say of an error that may happen and ends nothing; of an internal one, that it is a bug."""
+    return bug_message(error) if isinstance(error, InternalError) else str(error)
 
 
 def bug_message(error: BaseException, is_shown: bool = False) -> str:
@@ -42,11 +55,19 @@ def bug_message(error: BaseException, is_shown: bool = False) -> str:
 
 
 def _written(error: BaseException) -> Path:
-    """Write the details to a file of their own, and return it. Raises OSError."""
+    """Return the file of an error's details, which is written once for one error. Raises OSError."""
+    details = _details(error)
+    known = _files.get(details)
+    if known is None or not known.exists():
+        known = _files[details] = _new_file(details)
+    return known
+
+
+def _new_file(details: str) -> Path:
     with tempfile.NamedTemporaryFile(
         "w", prefix="coarsen-error-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
     ) as file:
-        file.write(_details(error))
+        file.write(details)
     return Path(file.name)
 
 
@@ -54,11 +75,12 @@ def _details(error: BaseException) -> str:
     lines = [
         f"coarsen {__version__}, Python {platform.python_version()}, {platform.platform()}",
         f"packages: {', '.join(f'{name} {_version(name)}' for name in _PACKAGES)}",
-        f"command: {shlex.join(sys.argv)}",
+        f"command: {shlex.join(sys.orig_argv)}",
         "",
         *traceback.format_exception(error),
     ]
-    return "\n".join(line.rstrip("\n") for line in lines) + "\n"
+    text = "\n".join(line.rstrip("\n") for line in lines) + "\n"
+    return _PASSWORD.sub(r"\1\2***", text)
 
 
 def _version(package: str) -> str:

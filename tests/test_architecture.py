@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "printable": set(),
     "processes": set(),
     "whole_output": set(),
-    "bug_report": {"distribution"},
+    "bug_report": {"distribution", "errors"},
     "limits": {"errors"},
     "files": {"errors"},
     "codec": {"errors"},

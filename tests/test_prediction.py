@@ -136,7 +136,7 @@ def test_a_program_takes_the_factor_predicted_for_its_launch(
         assert factor_of(program, device, local_size) == expected
         assert expected in (2, 4) if local_size == (4,) else expected > 4
     assert run(device, None)[1]
-    assert caplog.messages and all("a guess, which nobody measured here" in said for said in caplog.messages)
+    assert caplog.messages and all("a guess" in message for message in caplog.messages)
 
 
 def test_a_program_says_once_that_its_device_was_never_measured(
@@ -148,9 +148,8 @@ def test_a_program_says_once_that_its_device_was_never_measured(
         program, right = run(find_device("intel"), (64,))
         factor_of(program, find_device("intel"), (32,))
     assert right
-    said = [message for message in caplog.messages if message.startswith("predicted factors: ")]
-    assert len(said) == 1
-    assert said[0].startswith("predicted factors: no kernel was measured on Intel's CPU runtime")
+    (note,) = [message for message in caplog.messages if "a guess" not in message]
+    assert note.startswith("predicted factors: no kernel was measured on Intel's CPU runtime")
 
 
 def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch, model: DefaultModel) -> None:

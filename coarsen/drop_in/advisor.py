@@ -31,12 +31,17 @@ from coarsen.runtime.compiled_sources import CompiledSources
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
+    from coarsen.drop_in.remembering import Kept
     from coarsen.opencl_bench.tuning.tuned import Tuned
 
 _log = logging.getLogger("coarsen")
 
 # Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
 _OTHER_SIZES_SHARE = 0.5
+
+# Of the threads of a program one tunes, and the others wait until it has ended: each would have the device for
+# itself, and one that waits for that no longer than it would tune itself gives up.
+_TUNING = threading.Lock()
 
 # The advice on launches of which nothing is known.
 AS_IT_IS = Advice(Variant(), "nothing is remembered of such launches; tune=True searches")
@@ -51,12 +56,14 @@ class Known:
         origin: where the choice comes from, or why there is none, in a few words.
         tuned: what tuning found in this process.
         is_remembered: whether later processes will find the choice.
+        tried_seconds: that a tuning had which came to no result; with no more than these, none is tried again.
     """
 
     choice: RememberedChoice | None
     origin: str
     tuned: Tuned | None = None
     is_remembered: bool = True
+    tried_seconds: float = 0.0
 
     @property
     def reason(self) -> str:
@@ -126,7 +133,8 @@ class TuningAdvisor:
         with self._lock_of(key):
             known = self._known.get(key) or self._looked_up(key, device)
             if known is None and tunes and self._is_readable and request.queue is not None:
-                known = self._tuned(key, facts, device, request)
+                with _TUNING:
+                    known = self._tuned(key, facts, device, request)
             if known is not None:
                 self._known[key] = known
         return known
@@ -182,8 +190,8 @@ class TuningAdvisor:
             f"with more it is tried again: --seconds, or coarsen.Tune(seconds={2 * choice.seconds:.3g})"
         )
         if self._mode.otherwise is not Otherwise.TUNE:
-            return Known(None, reason)
-        is_longer = self._mode.settings.seconds > choice.seconds
+            return Known(None, reason, tried_seconds=choice.seconds)
+        is_longer = self._seconds(choice.key) > choice.seconds
         return None if is_longer else self._not_tuned(choice.key.kernel, reason)
 
     def _read(self, key: RememberedKey) -> RememberedChoice | None:
@@ -212,10 +220,7 @@ class TuningAdvisor:
         from coarsen.opencl_bench.tuning.captured_tuning import alone_on
         from coarsen.opencl_bench.tuning.deadline import TimeOverError
 
-        settings = self._mode.settings
-        before = self._found_at_other_sizes(key)
-        if before is not None:
-            settings = replace(settings, seconds=_OTHER_SIZES_SHARE * settings.seconds)
+        settings = replace(self._mode.settings, seconds=self._seconds(key))
         try:
             check_sizes_are_known(request.arguments)
             with alone_on(device, settings.seconds), tuning_is_shown(key.kernel, settings) as shown:
@@ -223,10 +228,11 @@ class TuningAdvisor:
                 found = self._looked_up(key, device)
                 if found is not None:
                     return found
+                before = self._found_at_other_sizes(key)
                 tuned = tune_request(request, device, facts.groups_matter, shown, before)
         except TimeOverError as error:
-            given = self._mode.settings.seconds
-            remember_no_result(no_result(key, device, *request.launch[1:3], given), settings.store)
+            nothing = no_result(key, device, *request.launch[1:3], settings.seconds)
+            self._say_unless_kept(remember_no_result(nothing, settings.store))
             return self._not_tuned(key.kernel, str(error))
         except InternalError as error:
             return self._failed(key.kernel, error)
@@ -240,9 +246,17 @@ class TuningAdvisor:
         say_ending(str(tuned), settings)
         choice = choice_of(tuned, key, device)
         kept = remember(choice, settings.store)
+        self._say_unless_kept(kept)
+        return Known(choice, "tuned just now", tuned, not kept.reason)
+
+    def _say_unless_kept(self, kept: Kept) -> None:
         if kept.reason:
             self._say(f"what was found can't be remembered: {kept.reason}")
-        return Known(choice, "tuned just now", tuned, not kept.reason)
+
+    def _seconds(self, key: RememberedKey) -> float:
+        """What a search may take: less where it begins with what was found at other sizes."""
+        share = 1.0 if self._found_at_other_sizes(key) is None else _OTHER_SIZES_SHARE
+        return share * self._mode.settings.seconds
 
     def _found_at_other_sizes(self, key: RememberedKey) -> Variant | None:
         """The latest variant that this program chose for the same kernel at other sizes; None if there is none."""

@@ -16,7 +16,7 @@ from coarsen.drop_in.kernel_facts import kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.live_line import tuning_is_shown
 from coarsen.drop_in.measured_launch import tune_request
-from coarsen.drop_in.remembering import choice_of, no_result, remember, remember_no_result
+from coarsen.drop_in.remembering import Kept, choice_of, no_result, remember, remember_no_result
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedKey
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
@@ -94,7 +94,7 @@ def tune(
         with alone_on(device, chosen.seconds), tuning_is_shown(request.kernel, chosen) as shown:
             tuned = tune_request(request, device, facts.groups_matter, shown)
     except TimeOverError:
-        remember_no_result(no_result(key, device, whole, local, chosen.seconds), chosen.store)
+        _say_unless_kept(remember_no_result(no_result(key, device, whole, local, chosen.seconds), chosen.store))
         raise
     _remember(tuned, key, device, chosen)
     return tuned
@@ -104,7 +104,10 @@ def _remember(tuned: Tuned, key: RememberedKey, device: DeviceDescription, setti
     if tuned.doubt:
         _log.warning("what was found is not remembered: %s", tuned.doubt)
         return
-    kept = remember(choice_of(tuned, key, device), settings.store)
+    _say_unless_kept(remember(choice_of(tuned, key, device), settings.store))
+
+
+def _say_unless_kept(kept: Kept) -> None:
     if kept.reason:
         _log.warning("what was found can't be remembered: %s", kept.reason)
 

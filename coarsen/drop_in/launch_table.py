@@ -21,6 +21,7 @@ from coarsen.drop_in.advisor import AS_IT_IS, Known
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launches import words_of
@@ -48,7 +49,8 @@ class LaunchRow:
         why: the reason, in words.
         speedup: of what ran over the launch as it was, as measured when it was tuned; None where that isn't known.
         nanoseconds: one launch before and after, as measured in this run's tuning; None where that isn't known.
-        is_settled: whether tuning would find out no more: its result is known, or there is nothing to merge.
+        is_settled: whether tuning would find out no more: its result is known, or that it has none in its usual
+            seconds, or there is nothing to merge.
     """
 
     kernel: str
@@ -173,7 +175,7 @@ class LaunchTable:
             why=alike.why,
             speedup=known.choice.speedup if known and known.choice and is_as_chosen else None,
             nanoseconds=_nanoseconds(known) if known and is_as_chosen else None,
-            is_settled=math.prod(launch.global_size) <= 1 or (known is not None and known.choice is not None),
+            is_settled=math.prod(launch.global_size) <= 1 or (known is not None and _is_settled(known)),
         )
 
 
@@ -234,6 +236,11 @@ def _is_as_chosen(divided: DividedLaunch, choice: RememberedChoice) -> bool:
         return False
     is_wide = divided.transforms.wide_accesses == wanted.transforms.wide_accesses
     return divided.coarsenings == wanted.coarsenings and is_wide and _is_changed(divided)
+
+
+def _is_settled(known: Known) -> bool:
+    """Return True if a tuning that nobody gives other seconds would find out no more."""
+    return known.choice is not None or known.tried_seconds >= Tune().seconds
 
 
 def _nanoseconds(known: Known) -> tuple[float, float] | None:

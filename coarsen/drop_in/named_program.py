@@ -15,6 +15,7 @@ from typing import Any, Self
 import pyopencl
 from pyopencl.tools import is_spirv
 
+from coarsen.bug_report import words_of
 from coarsen.devices.building import PlainProgram
 from coarsen.errors import CoarsenError
 from coarsen.runtime.advice import Advisor, LaunchObserver
@@ -93,7 +94,7 @@ def _class_of_programs(advisor: Advisor, observer_of: ObserverOf, predict: bool)
                 return super().build(options, devices, cache_dir)
             except CoarsenError as error:
                 # PyOpenCL has built it.
-                _log.warning(f"a program is not coarsened: {error}")
+                _log.warning("a program is not coarsened: %s", words_of(error))
                 self._text = self._plan = None
                 return self
 

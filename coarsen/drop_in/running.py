@@ -22,7 +22,7 @@ from coarsen.drop_in.mode import Mode, Otherwise
 from coarsen.drop_in.named_program import ObserverOf, programs_are_coarsened
 from coarsen.drop_in.recorder import MOST_BYTES, Contents, Recorded, Recorder, RecordingObserver, checked_folder
 from coarsen.drop_in.script import Script, check_script, execute
-from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
 from coarsen.opencl_bench.tuning.settings import Tune
@@ -32,8 +32,6 @@ from coarsen.variant.variant import Variant
 _log = logging.getLogger("coarsen")
 
 INTERRUPTED = 130
-
-_log = logging.getLogger("coarsen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +100,19 @@ class RunAdvisor:
             if self._recorder is not None:
                 self._recorder.record(request)
             known = self._advisor.known(request)
+        except InternalError as error:
+            return self._failed(request, error)
         except (CoarsenError, pyopencl.Error) as error:
             return self._as_it_is(request, str(error))
         except Exception as error:
             # The program must not end of it: it knows nothing of this.
-            _log.warning("kernel %s stays as it is: %s", request.kernel, bug_message(error))
-            return self._as_it_is(request, "an internal error of coarsen")
+            return self._failed(request, error)
         self._table.note(request, known)
         return self._advisor.advice_of(known)
+
+    def _failed(self, request: AdviceRequest, error: Exception) -> Advice:
+        _log.warning("kernel %s stays as it is: %s", request.kernel, bug_message(error))
+        return self._as_it_is(request, "an internal error of coarsen")
 
     def _as_it_is(self, request: AdviceRequest, reason: str) -> Advice:
         self._table.note(request, Known(None, reason))

@@ -89,10 +89,14 @@ class SetArguments:
             self.note(index, struct.pack(letter.decode(), value))
 
     def forget(self) -> None:
-        """Forget all arguments: which are set isn't known, or no longer of interest."""
+        """Forget all arguments: which are set isn't known."""
+        self.forget_values()
+        self.local_memory.clear()
+
+    def forget_values(self) -> None:
+        """Forget what is passed, and keep nothing of it alive; of local memory the size is still known."""
         self._by_index.clear()
         self._alive.clear()
-        self.local_memory.clear()
 
     def values(self) -> tuple[list[int], list[Argument]]:
         """Return the indices and the values of all that are set."""

@@ -153,7 +153,7 @@ class KernelWithArguments(pyopencl.Kernel):
     def _end_call(self) -> None:
         """Forget the arguments of a call, which hold no longer than it takes."""
         self._has_unnoted = True
-        self._set.forget()
+        self._set.forget_values()
 
     def _handed_over(self, target: Target | None) -> Target | None:
         """Give the arguments that were set to the target, and return it; None if they aren't all known."""

@@ -16,6 +16,7 @@ from typing import Any
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
+from coarsen.bug_report import words_of
 from coarsen.devices.building import build_for_launches
 from coarsen.devices.discovery import describe_device, device_types_of
 from coarsen.devices.slow_compilers import most_ways_by_barriers
@@ -204,7 +205,7 @@ class CoarseningPlan:
         try:
             advice = self._advisor.advise(request)
         except (CoarsenError, pyopencl.Error) as error:
-            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
             return Advice(Variant(), str(error))
         if advice is None or not advice.variant.coarsenings:
             return advice
@@ -214,7 +215,7 @@ class CoarseningPlan:
             )
         except CoarsenError as error:
             forget_frames(error)
-            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
             return Advice(Variant(), str(error))
         return advice
 
@@ -345,7 +346,7 @@ class CoarseningPlan:
             # No factor was requested here: whatever prevents one, the program works as before.
             forget_frames(error)
             self._kept_as_is[kernel] = str(error)
-            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {error}")
+            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
             return ORIGINAL
         return decided
 

@@ -40,8 +40,8 @@ class VariantChoice:
     """Chooses among the variants of the kernel `name` by `transforms` (None: the program's) and for `arrays`.
 
     `original` is a kernel object of the uncoarsened kernel; `has_required` says that it demands its local size.
-    Where the choice `is_exact`, no smaller factor takes the place of what is asked for; `guards` says whether the
-    guarded variant may.
+    Where the choice `is_exact`, no smaller factor takes the place of what is asked for. `guards` says whether the
+    guarded variant may run where the sizes don't divide; of an exact choice, whether it runs in any case.
     """
 
     name: str
@@ -80,7 +80,7 @@ class VariantChoice:
         limits = limits_of(launch.device, self.original)
         sizes = launch.global_size, launch.local_size
         divided = divide_launch(*sizes, wanted, limits, launch.local_size is None and self._groups_matter(wanted))
-        if divided.coarsenings != wanted:
+        if divided.coarsenings != wanted or (self.is_exact and self.guards):
             guarded = self._guarded(launch, wanted) if self.guards else None
             if guarded is not None:
                 yield guarded
@@ -97,8 +97,9 @@ class VariantChoice:
         found = guarded_launch(*sizes, wanted, limits_of(launch.device, self.original), any_groups)
         if found is None:
             return None
-        if not self.has_required and not without_needless_guard(found, launch.global_size).guarded:
-            return without_needless_guard(found, launch.global_size)
+        needed = without_needless_guard(found, launch.global_size)
+        if not (self.has_required or self.is_exact or needed.guarded):
+            return needed
         variant = self._variant(wanted, True)
         kernel = self.variants.get(variant) if self.plan.code(self.name, variant) else None
         if kernel is None:

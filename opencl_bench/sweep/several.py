@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -19,8 +18,6 @@ from coarsen.opencl_bench.sweep.points import DeviceLimits, points
 from coarsen.opencl_bench.sweep.search_request import Searched, SearchRequest
 from coarsen.opencl_bench.sweep.search_sweep import search_sweep
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-
-_log = logging.getLogger("coarsen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +141,6 @@ def sweep_one(
         exit_code = exit_code_without_baseline(recorder.rows) if problem else 0
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them
-        _log.debug("%s failed", plan.benchmark, exc_info=True)
         problem, exit_code = problem_of(error)
     return SweepResult(
         plan,

@@ -49,7 +49,6 @@ from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Definitions, Variant
 
 # A larger space is not counted: that takes longer than it is worth.
@@ -58,6 +57,7 @@ _COUNTED = 100_000
 _SMALL_BYTES = 64 << 20
 # And where there is time for as many starts; with less, one process alone is started first.
 _OPENINGS = 5
+_BEFORE_MEASURED = "before the launch as it is was measured"
 
 
 def tune_launch(
@@ -73,9 +73,9 @@ def tune_launch(
         first: a variant to begin with, where the space has it; an empty local size is the launch's own.
 
     Raises:
-        DeviceError: the device can't be opened a second time; the launch as it is does not run there.
+        DeviceError: the device can't be opened a second time.
         TimeOverError: the time was over before anything was found out.
-        VerificationError: it does not give the same results twice.
+        VerificationError: the launch as it is does not run there, or does not give the same results twice.
         InvalidInputError: the kernel doesn't compile, the description can't be used.
         RefusalError: the kernel can't be coarsened at all.
     """
@@ -137,7 +137,8 @@ def _search(
     first: Variant | None,
 ) -> _Searched:
     launch = processes.launch
-    kind = device_kind_of(launch.device.device_types)
+    # That of the program, whose context may have devices of other kinds, too: what is measured is what runs there.
+    kind = launch.transforms.device_kind
     variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
     launches = lru_cache(maxsize=None)(partial(benchmark.launches, launch.preset))
     if benchmark.make_launches is not None:
@@ -147,8 +148,8 @@ def _search(
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
     expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size)
-    with _in_time(deadline, "before the launch as it is was measured"):
-        own_row, opening_seconds = _measured_own(processes, context, own)
+    with _in_time(deadline, _BEFORE_MEASURED):
+        own_row, opening_seconds = _measured_own(processes, context, own, deadline)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
     context.process.use(method)
     processes.compiler.use(compiling_method(method, deadline.seconds, own_row.compile_seconds))
@@ -159,7 +160,6 @@ def _search(
         launch.transforms,
         wide_accesses=settings.wide_accesses,
         distinct=True in space.transforms.distinct,
-        device_kind=kind,
     )
     starts = [
         replace(start, definitions=macros)
@@ -257,7 +257,9 @@ def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
         return False
 
 
-def _measured_own(processes: TuningProcesses, context: SweepContext, own: Variant) -> tuple[Measurement, float]:
+def _measured_own(
+    processes: TuningProcesses, context: SweepContext, own: Variant, deadline: Deadline
+) -> tuple[Measurement, float]:
     """Time the launch as it is; return its row, and the seconds that it took to open the process.
 
     Raises VerificationError, InvalidInputError or DeviceError where it can't be the measure of others;
@@ -276,7 +278,10 @@ def _measured_own(processes: TuningProcesses, context: SweepContext, own: Varian
         raise InvalidInputError(f"the kernel as it is: {row.reason}")
     if row.invalidity is Invalidity.TIMEOUT:
         # Its limits are shares of the seconds that all may take.
-        raise TimeOverError(f"the kernel as it is: {row.reason}")
+        if deadline.is_over:
+            raise _too_short(deadline, _BEFORE_MEASURED)
+        took = f"the launch as it is took too long ({row.reason})"
+        raise TimeOverError(f"{took}: give it more than {deadline.seconds:.3g} s")
     if row.invalidity is not Invalidity.CORRECT:
         raise VerificationError(f"the kernel as it is, against which others are verified: {row.reason}")
     return row, opening_seconds

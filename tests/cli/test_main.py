@@ -164,7 +164,7 @@ def test_a_bug_says_so_and_where_its_details_are(
 ) -> None:
     raising(error)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("sys.argv", ["coarsen", "devices", "a name"])
+    monkeypatch.setattr("sys.orig_argv", ["coarsen", "devices", "a name"])
     outcome = run("devices")
     assert (outcome.code, outcome.out) == (1, "")
     said, _, path = outcome.error.partition("; report it with this file: ")

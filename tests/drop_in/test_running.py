@@ -14,12 +14,13 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.building import PlainProgram, build_for_launches
+from coarsen.drop_in.advisor import Known
 from coarsen.drop_in.launch_table import LaunchTable
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.named_program import programs_are_coarsened
 from coarsen.drop_in.running import RunResult, run_program
 from coarsen.drop_in.script import Script
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InternalError, InvalidInputError
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import Advice, AdviceRequest
 from coarsen.runtime.kernel import Kernel
@@ -250,6 +251,16 @@ def test_what_is_found_is_remembered_for_the_next_run(run_text: Callable[..., Ru
     assert row.is_settled and again.is_settled
 
 
+@pytest.mark.parametrize(("seconds", "is_settled"), [(1.0, False), (20.0, True)])
+def test_a_tuning_without_a_result_is_advised_where_it_would_be_tried_again(
+    run_text: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch, seconds: float, is_settled: bool
+) -> None:
+    known = Known(None, "its tuning had no result", tried_seconds=seconds)
+    monkeypatch.setattr("coarsen.drop_in.running.TuningAdvisor.known", lambda *_: known)
+    result = run_text(SCALE, Otherwise.LEAVE)
+    assert {(row.runs, row.why, row.is_settled) for row in result.rows} == {("as it is", known.origin, is_settled)}
+
+
 def test_nothing_is_coarsened_of_which_nothing_is_remembered(run_text: Callable[..., RunResult]) -> None:
     result = run_text(SCALE, Otherwise.LEAVE)
     assert {(row.runs, row.why) for row in result.rows} == {("as it is", "nothing is remembered of such launches")}
@@ -269,13 +280,18 @@ def test_the_reason_for_which_a_kernel_stays_as_it_is(run_text: Callable[..., Ru
     assert whys["scale"].startswith("predicted")
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError("by nothing"), InternalError("no verse")])
 def test_a_bug_does_not_end_the_program(
-    run_text: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    run_text: Callable[..., RunResult],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
 ) -> None:
     def fail(*_: object) -> None:
-        raise ZeroDivisionError("by nothing")
+        raise error
 
     monkeypatch.setattr("coarsen.drop_in.running.TuningAdvisor.known", fail)
     result = run_text(SCALE)
     assert result.exit_code == 0
-    assert any("this is a bug in coarsen: ZeroDivisionError: by nothing" in each for each in caplog.messages)
+    said = f"this is a bug in coarsen: {type(error).__name__}: {error}; report it with this file: "
+    assert any(said in each for each in caplog.messages)

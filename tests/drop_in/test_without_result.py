@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,6 +15,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.drop_in import ahead, measured_launch
+from coarsen.drop_in.remembering import Kept
 from coarsen.errors import DeviceError, VerificationError
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
@@ -85,6 +88,39 @@ def test_a_tuning_whose_time_was_over_is_paid_once_for_so_many_seconds(
     assert choice.has_result and launched("remembered") == (Coarsening(4),)
 
 
+def test_what_is_remembered_is_how_long_was_tried(
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, tunings: Tunings
+) -> None:
+    larger = Buffers(context, 16 * buffers.count)
+    tunings += [found, TimeOverError("the time was over"), found]
+    program, _ = program_of(context, Tune(seconds=20))
+    buffers.launch(queue, program)
+    larger.launch(queue, program)
+    assert sorted(choice.seconds for choice in remembered(store) if not choice.has_result) == [10.0]
+    again, _ = program_of(context, Tune(seconds=20))
+    buffers.launch(queue, again)
+    larger.launch(queue, again)
+    assert len(tunings) == 1, "beside what is known of other sizes it would have no more time"
+    larger.launch(queue, program_of(context, Tune(seconds=20))[0])
+    assert not tunings and all(choice.has_result for choice in remembered(store))
+
+
+def test_that_no_result_can_not_be_remembered_is_said(
+    context: cl.Context,
+    queue: cl.CommandQueue,
+    buffers: Buffers,
+    store: str,
+    tunings: Tunings,
+    said: Callable[[], list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    full = Kept("", "the disk is full")
+    monkeypatch.setattr("coarsen.drop_in.remembering.remember_no_result", lambda *_: full)
+    tunings += [TimeOverError("the time was over")]
+    buffers.launch(queue, program_of(context, True)[0])
+    assert "what was found can't be remembered: the disk is full" in said() and remembered(store) == []
+
+
 def test_no_result_takes_the_place_of_no_choice_that_holds(
     context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, tunings: Tunings
 ) -> None:
@@ -95,6 +131,28 @@ def test_no_result_takes_the_place_of_no_choice_that_holds(
     with pytest.raises(TimeOverError):
         ahead.tune(program.add, queue, (buffers.count,), (64,), *arguments)
     assert [choice.has_result for choice in remembered(store)] == [True]
+
+
+def test_threads_that_launch_at_once_are_tuned_one_after_the_other(
+    context: cl.Context, buffers: Buffers, store: str, tunings: Tunings, said: Callable[[], list[str]]
+) -> None:
+    begun = threading.Event()
+
+    def slow(request: AdviceRequest) -> Tuned:
+        begun.set()
+        time.sleep(1.0)
+        return found(request)
+
+    tunings += [slow, found]
+    # Much less than the first one takes.
+    program, recorder = program_of(context, Tune(seconds=0.1))
+    first = threading.Thread(target=buffers.launch, args=(cl.CommandQueue(context), program))
+    first.start()
+    assert begun.wait(60)
+    Buffers(context, 16 * buffers.count).launch(cl.CommandQueue(context), program)
+    first.join()
+    assert [divided.coarsenings for divided in recorder.seen] == [(Coarsening(4),)] * 2
+    assert len(remembered(store)) == 2 and said() == []
 
 
 def test_nothing_is_kept_of_a_busy_machine_and_the_next_start_tries_again(

@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.errors import DeviceError
+from coarsen.errors import DeviceError, InternalError
 from coarsen.runtime.advice import Advice
 from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening
@@ -91,7 +91,9 @@ def test_launches_with_nothing_to_merge_and_wrong_ones_are_not_asked_about(
     assert advisor.asked == []
 
 
-@pytest.mark.parametrize("error", [DeviceError("the store can't be read"), cl.LogicError("made up")])
+@pytest.mark.parametrize(
+    "error", [DeviceError("the store can't be read"), cl.LogicError("made up"), InternalError("no verse")]
+)
 def test_without_advice_a_kernel_stays_as_it_is_or_its_factor_is_predicted_where_that_is_asked_for(
     context: cl.Context,
     queue: cl.CommandQueue,
@@ -110,6 +112,7 @@ def test_without_advice_a_kernel_stays_as_it_is_or_its_factor_is_predicted_where
         (message,) = caplog.messages or [""]
         assert message.startswith("kernel record " if answer or predict else "")
         assert ("a guess" in message) == (factor == 2) and (not answer or str(error) in message)
+        assert ("this is a bug in coarsen" in message) == (bool(answer) and isinstance(error, InternalError))
 
 
 def test_other_errors_of_an_advisor_are_errors(
@@ -187,17 +190,21 @@ def test_an_exact_advice_runs_as_it_was_measured_or_not_at_all(
     assert {factors for _, factors in tools.coarsened} <= {(entry.factor,) for entry in answer.variant.coarsenings}
 
 
-def test_a_guard_that_was_not_measured_is_not_in_an_exact_advice(
-    context: cl.Context, queue: cl.CommandQueue
+@pytest.mark.parametrize(("factor", "without"), [(5, 1), (4, 4)])
+def test_an_exact_advice_has_a_guard_where_one_was_measured_and_else_none(
+    context: cl.Context, queue: cl.CommandQueue, factor: int, without: int
 ) -> None:
     for any_size in (True, False):
-        answer = Advice(Variant((), (Coarsening(5),), any_size=any_size), "measured", is_exact=True)
+        answer = Advice(Variant((), (Coarsening(factor),), any_size=any_size), "measured", is_exact=True)
         program = Program(context, KINDS, advisor=FakeAdvisor(answer)).build()
         output = filled(context)
         program.free(queue, (SIZE,), (16,), output)
         np.testing.assert_array_equal(read_values(queue, output), 3 * np.arange(SIZE))
         divided = program.free.divided(queue.device, (SIZE,), (16,))
-        assert (divided.guarded, bool(divided.coarsenings)) == (any_size, any_size)
+        merged = factor if any_size else without
+        assert divided.coarsenings == ((Coarsening(merged),) if merged > 1 else ())
+        assert divided.guarded == any_size and divided.reason is not None
+        assert ("nothing else was measured" in divided.reason) == (merged == 1)
 
 
 def test_offsets_and_sizes_in_groups_are_those_of_the_caller(

@@ -13,6 +13,7 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool, VectorArg
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening, Level
+from tests.runtime.advisors import Recorder
 from tests.runtime.launch_routes import (
     FLAGS,
     SIZE,
@@ -238,3 +239,17 @@ def test_an_array_with_an_offset_before_local_memory(context: cl.Context, queue:
     launch = kernel.divided(context.devices[0], (SIZE - 32,), (16,))
     assert launch.coarsenings == (Coarsening(2, 0, 1, Level.GROUP),)
     assert kernel._launches.variant_of(launch) in kernel._variants.kernels, "it ran"
+
+
+def test_the_size_of_local_memory_is_known_after_a_call(context: cl.Context, queue: cl.CommandQueue) -> None:
+    recorder = Recorder()
+    kernel = Program(context, TURN, factor=2, level="group", observer=recorder).build().turn
+    first, second = (cl_array.arange(queue, SIZE, dtype=np.int32) for _ in range(2))
+    kernel(queue, (SIZE,), (16,), first.data, np.int64(0), cl.LocalMemory(4 * 16))
+    kernel.set_arg(0, second.data)
+    cl.enqueue_nd_range_kernel(queue, kernel, (SIZE,), (16,))
+    expected = np.arange(SIZE).reshape(-1, 16)[:, ::-1].ravel()
+    for values in (first, second):
+        np.testing.assert_array_equal(values.get(), expected)
+    merged = [Coarsening(2, 0, 1, Level.GROUP)]
+    assert [list(divided.coarsenings) for _, _, divided in recorder.seen] == [merged, merged]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import ColumnElement, Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
 from coarsen.opencl_bench.results.store.place import SQLITE
 from coarsen.opencl_bench.results.store.rows import Rows, Values
 from coarsen.opencl_bench.results.store.schema import SHARED, measurement
+
+# SQLAlchemy has the columns of a new row and of a table as collections of different types.
+IsBetter: TypeAlias = Callable[[Any, Any], ColumnElement[bool]]
 
 
 def insert_new(connection: Connection, batch: Sequence[Rows]) -> int:
@@ -27,19 +31,20 @@ def insert_or_replace(connection: Connection, rows: Rows) -> None:
     put_row(connection, measurement, rows.own)
 
 
-def put_row(connection: Connection, table: Table, values: Values, later_by: str | None = None) -> int:
+def put_row(connection: Connection, table: Table, values: Values, is_better: IsBetter | None = None) -> int:
     """Insert a row in the place of the one of its key, if there is one; return the number of rows written.
 
     Args:
         connection: in a transaction that writes.
         table: whose primary key is the column `key`.
         values: of all columns.
-        later_by: a column of times: a row that is there is replaced only if the new one's time is later.
+        is_better: says by the columns of the new row and of the one that is there whether that is replaced; it
+            always is if None.
     """
     statement = _insertion(connection, table)
     columns = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
-    later = None if later_by is None else statement.excluded[later_by] > table.c[later_by]
-    statement = statement.on_conflict_do_update(index_elements=["key"], set_=columns, where=later)
+    where = None if is_better is None else is_better(statement.excluded, table.c)
+    statement = statement.on_conflict_do_update(index_elements=["key"], set_=columns, where=where)
     return connection.execute(statement, values, execution_options={"preserve_rowcount": True}).rowcount
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, select, true
+from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, or_, select, true
 
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.opencl_bench.results.remembered.choice_json import choice_in_row, choice_to_json
@@ -72,12 +72,13 @@ class RememberedTable:
     def put_later(self, choices: Iterable[RememberedChoice]) -> int:
         """Remember all choices but those whose place is taken by one that was found at the same time or later.
 
+        A tuning without a result takes the place of none that has one, which takes its place however old it is.
         It is done in one transaction. Returns the number of choices that are remembered now and weren't before.
         """
         # In one order for all writers, so that two of them never wait for each other.
         rows = sorted(map(choice_to_json, choices), key=lambda row: str(row["key"]))
         with self._guard(), writing(self._engine).begin() as connection:
-            return sum(put_row(connection, table, row, later_by="found_at") for row in rows)
+            return sum(put_row(connection, table, row, _is_better) for row in rows)
 
     def find(self, key: RememberedKey) -> RememberedChoice | None:
         """Return the choice of a key, None if there is none."""
@@ -117,6 +118,11 @@ class RememberedTable:
                 some = keys[start : start + KEYS_AT_A_TIME]
                 removed += connection.execute(delete(table).where(table.c.key.in_(some))).rowcount
         return removed
+
+
+def _is_better(new: Any, old: Any) -> ColumnElement[bool]:  # noqa: ANN401 (collections of columns)
+    is_later = and_(new.found_at > old.found_at, or_(new.trials > 0, old.trials == 0))
+    return or_(is_later, and_(new.trials > 0, old.trials == 0))
 
 
 def _condition(chosen: RememberedFilter) -> ColumnElement[bool]:

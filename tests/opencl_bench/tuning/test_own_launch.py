@@ -8,11 +8,17 @@ from typing import Any
 
 import pytest
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.tuning.deadline import TimeOverError
-from coarsen.opencl_bench.tuning.tuner import _measured_own
+from coarsen.opencl_bench.tuning.deadline import Deadline, TimeOverError
+from coarsen.opencl_bench.tuning.launch_space import launch_space
+from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.tuner import _measured_own, tune_launch
+from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
@@ -38,5 +44,31 @@ def test_what_is_wrong_with_the_launch_as_it_is(
     processes: Any = SimpleNamespace(opened=lambda _: opened)
     context: Any = SimpleNamespace(process=None, codes=SimpleNamespace(ahead=lambda _: None))
     with pytest.raises(CoarsenError, match="not within 6 s") as raised:
-        _measured_own(processes, context, OWN)
+        _measured_own(processes, context, OWN, Deadline(7))
     assert type(raised.value) is error
+    assert ("give it more than 7 s" in str(raised.value)) == (error is TimeOverError)
+
+
+class _StoppedError(Exception):
+    """The variants were asked for."""
+
+
+@pytest.mark.parametrize("kind", [DeviceKind.ANY, DeviceKind.GPU])
+def test_variants_are_made_for_the_kind_of_device_that_the_program_has(
+    kind: DeviceKind, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds: list[DeviceKind] = []
+
+    def variant_space(*arguments: Any) -> None:  # noqa: ANN401 (as they are)
+        kinds.append(arguments[-1])
+        raise _StoppedError
+
+    monkeypatch.setattr("coarsen.opencl_bench.tuning.tuner.variant_space", variant_space)
+    benchmark = find_benchmark("nbody")
+    settings = Tune(distinct=False)
+    transforms = Transforms(device_kind=kind)
+    own = benchmark.preset("test").local_size
+    launch = LaunchToTune("nbody", "test", device, transforms)
+    with pytest.raises(_StoppedError):
+        tune_launch(launch, launch_space(own, (), transforms, settings), settings, Deadline(60))
+    assert kinds == [kind]

@@ -84,6 +84,21 @@ def test_choices_of_files_replace_only_what_was_found_earlier(filled: Store) -> 
     assert table.put_later([new, replacement]) == 0
 
 
+def test_a_tuning_without_a_result_takes_the_place_of_none_that_has_one(store: Store) -> None:
+    found = some_choice(AS_IT_IS, found_at=EARLIER)
+    without, sooner = some_choice(AS_IT_IS, trials=0, found_at=LATER), some_choice(AS_IT_IS, trials=0)
+    assert found.has_result and sooner.found_at < without.found_at and not without.has_result
+    table = store.remembered
+    for choices, count, kept in (
+        ([sooner], 1, sooner),
+        ([without], 1, without),
+        ([sooner], 0, without),
+        ([found], 1, found),
+        ([without], 0, found),
+    ):
+        assert (table.put_later(choices), table.find(found.key)) == (count, kept)
+
+
 def test_all_of_a_file_or_nothing(filled: Store) -> None:
     with pytest.raises(InvalidInputError):
         filled.remembered.put_later([some_choice(kernel="new"), some_choice(ir_hash="none")])

@@ -200,7 +200,7 @@ def test_what_can_not_be_packed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"format": 8', '"format": 4', "reads format 8"),
+        ('"format": 8', '"format": 7', "reads format 8"),
         ('"benchmark": "reduce"', '"benchmark": "../reduce"', "leads out of the pack"),
         ('"seed": 0', '"seed": "zero"', "must be a whole number"),
         (
