@@ -214,6 +214,10 @@ def _write_kernels(
         raise InvalidInputError(f"there are several kernels, choose one with -k, or -o FILE for all: {names}")
     if output is None:
         note("each kernel is a source of its own; -o FILE writes a file for each, -k NAME chooses one")
+    elif output.exists() and not output.is_file():
+        raise InvalidInputError(
+            f"{output}: several kernels go into files of their own; -o names a file, or -k one kernel"
+        )
     refusals = []
     for request in requests:
         path = None if output is None else output.with_name(f"{output.stem}.{request.kernel}{output.suffix}")

@@ -250,3 +250,7 @@ def test_a_variant_that_wins_with_the_smaller_number_is_explained(
     assert any(line.startswith("The clock can't tell factor 2") for line in lines)
     answered(monkeypatch, measured(2, Speedup(1.2, 1.1, 1.3)), measured(4, Speedup(1.1, 1.0, 1.2)))
     assert "The clock" not in run(*words).out
+    # Nor is the launch as it is the best measured where the machine was too busy to tell.
+    answered(monkeypatch, measured(2, Speedup(3.0, 1.5, 6.0)))
+    lines = run(*words).out.splitlines()
+    assert lines[0].endswith(": the launch as it is") and lines[1].startswith("As it is: the machine is busy")

@@ -38,6 +38,13 @@ def test_apply_writes_one_file_for_each(run: Run, file: Path) -> None:
         assert list_kernels(file.with_name(f"made.{name}.cl")) == [name]
 
 
+@pytest.mark.parametrize("place", [".", "..", "/dev/null"])
+def test_apply_needs_a_name_for_the_files(run: Run, file: Path, place: str) -> None:
+    outcome = run("apply", str(file), "--factor", "2", "-o", place)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error.startswith(f"{place}: several kernels go into files of their own")
+
+
 def test_apply_prints_them_in_their_order(run: Run, file: Path) -> None:
     outcome = run("apply", str(file), "--factor", "2")
     assert (outcome.code, outcome.out.count("kernel void")) == (3, 2)

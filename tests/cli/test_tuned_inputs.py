@@ -171,6 +171,9 @@ def test_a_file_tuned_over_other_inputs_is_not_lost(run: Run, tuned: Path, descr
     replace(file, evidence={**file.evidence, "description": "scale.recorded.toml"}).write(tuned)
     refused = run("tune", described, "--device", "no such device")
     assert refused.code == 2 and "was tuned over 12 inputs of scale.recorded.toml: say by -o" in refused.err
+    replace(file, evidence={}).write(tuned)
+    refused = run("tune", described, "--device", "no such device")
+    assert refused.code == 2 and f"{tuned} doesn't say what it was tuned over: say by -o" in refused.err
 
 
 def test_a_file_without_evidence_is_shown(run: Run, tuned: Path) -> None:
