@@ -253,7 +253,8 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
             note(with_file("".join((f"{place}: " if place else "", _SHORT_LOOP)), request.file))
     if output is not None and isinstance(content, str):
         mark = ";" if emit is Form.LL else "//"
-        notes = (*kept_to, *coarsened.assumptions, *added, *built)
+        # OpenCL C has the added arguments in a comment of its own.
+        notes = (*kept_to, *coarsened.assumptions, *(() if emit is Form.CL else added), *built)
         content = launch_comment(coarsened, notes, mark) + content
     write_result(content, output)
 

@@ -2,10 +2,10 @@
 
     python -m tests.programs FOLDER [--device NAME]... [--limit SECONDS]
 
-Each `.cl` file below the folder that the device builds as it is is coarsened in several ways: its kernels are
-refused with a reason, or the device builds what comes out. Each `.py` file runs by PyOpenCL alone, by
-`coarsen run --tune`, and by `coarsen run` with what was remembered: both have to end as the program does by itself.
-Prints a table, files × devices, and on standard error what went wrong; ends with 1 if anything did.
+Each `.cl` file below the folder that the device builds unchanged is coarsened in several ways: its kernels are
+refused with a reason, or the device builds what comes out. Each `.py` file runs by PyOpenCL alone, by `coarsen
+run --tune`, and by `coarsen run` with what was remembered; both have to end as the program does alone. Prints a
+table, files × devices, and on standard error what went wrong; ends with 1 if anything did.
 """
 
 from __future__ import annotations
