@@ -115,7 +115,7 @@ def apply(
     print_after: PrintAfter = None,
     time_passes: TimePasses = False,
 ) -> None:
-    """Write a kernel coarsened, or explain what coarsening does to it.
+    """Coarsen a kernel, or explain the effect of coarsening it.
 
     The launch of a coarsened kernel divides its global and local size by the factor, along the dimension; where
     work-groups are merged, its global size alone. Of a file with several kernels all are taken, unless -k names
