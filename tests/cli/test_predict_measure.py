@@ -223,14 +223,14 @@ def test_wrong_results_are_shown_and_end_with_their_code(
     power: Path, models: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = measured(4, None, Invalidity.CORRECTNESS, "values: 3 of 64 elements wrong")
-    answered(monkeypatch, measured(2, Speedup(1.5, 1.4, 1.6)), wrong)
+    answered(monkeypatch, measured(2, Speedup(1.5, 1.45, 1.55)), wrong)
     outcome = run("predict", power, "-d", "intel", "--measure", 2, "--models", models, "--store", "rows")
     assert outcome.code == 5
     reason = "factor 4 along dimension 0, local size 64: values: 3 of 64 elements wrong"
     assert outcome.error == f"wrong results of power: {reason}"
     lines = outcome.out.splitlines()
     assert lines[0].endswith(": factor 2 along dimension 0, the best measured")
-    assert lines[1] == "Measured speed-up over the launch as it is: 1.50 (1.40 to 1.60), in one process"
+    assert lines[1] == "Measured speed-up over the launch as it is: 1.50 (1.45 to 1.55), in one process"
     row = next(line for line in lines if line.startswith("factor 4 along dimension 0"))
     assert row.endswith("correctness: values: 3 of 64 elements wrong")
 
@@ -239,7 +239,7 @@ def test_a_variant_that_wins_with_the_smaller_number_is_explained(
     power: Path, models: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("predict", power, "-d", "intel", "--measure", 3, "--models", models, "--store", "rows")
-    answered(monkeypatch, measured(2, Speedup(1.2, 1.1, 1.3)), measured(4, Speedup(1.21, 1.15, 1.25)))
+    answered(monkeypatch, measured(2, Speedup(1.2, 1.15, 1.25)), measured(4, Speedup(1.21, 1.17, 1.25)))
     lines = run(*words).out.splitlines()
     assert lines[0].endswith(": factor 2 along dimension 0, the best measured")
     four, two = (f"factor {factor} along dimension 0" for factor in (4, 2))
@@ -248,7 +248,7 @@ def test_a_variant_that_wins_with_the_smaller_number_is_explained(
     lines = run(*words).out.splitlines()
     assert "None of the measured variants is faster than the launch as it is" in lines
     assert any(line.startswith("The clock can't tell factor 2") for line in lines)
-    answered(monkeypatch, measured(2, Speedup(1.2, 1.1, 1.3)), measured(4, Speedup(1.1, 1.0, 1.2)))
+    answered(monkeypatch, measured(2, Speedup(1.2, 1.18, 1.22)), measured(4, Speedup(1.1, 1.08, 1.12)))
     assert "The clock" not in run(*words).out
     # Nor is the launch as it is the best measured where the machine was too busy to tell.
     answered(monkeypatch, measured(2, Speedup(3.0, 1.5, 6.0)))
