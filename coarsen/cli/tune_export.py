@@ -41,9 +41,8 @@ def export(file: TunedPath, c: CFolder, source: Source = None) -> None:
     for name, text in made:
         write_result(text, c / name)
     if tuned.build_options:
-        note(
-            f"compiled with the tuned file's build options, which the sources name: {' '.join(tuned.build_options)}"
-        )
+        options = " ".join(tuned.build_options)
+        note(f"compiled with the tuned file's build options, which the sources name: {options}")
     print_line(f"wrote {c / made[0][0]} and {counted(len(made) - 1, 'version')} beside it")
 
 
