@@ -27,7 +27,7 @@ from coarsen.errors import (
     VerificationError,
 )
 from coarsen.lazy_names import lazy_names
-from coarsen.printable import shows_escapes
+from coarsen.printable import makes_readable
 
 if TYPE_CHECKING:
     from coarsen.api import coarsen, explain, predict
@@ -119,6 +119,6 @@ _MODULE_OF = {
 }
 
 # Whatever handlers a program gives it.
-logging.getLogger("coarsen").addFilter(shows_escapes)
+logging.getLogger("coarsen").addFilter(makes_readable)
 find_parts(__name__, Path(__file__).parent)
 __getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)

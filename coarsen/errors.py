@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coarsen.printable import printable
-
-_LONGEST_LINE = 1000
-"""Of a message, in letters: what is quoted may have any length, and says no more at its end."""
+from coarsen.printable import readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +30,7 @@ class CoarsenError(Exception):
     exit_code = 1
 
     def __init__(self, *arguments: object) -> None:
-        super().__init__(*(_readable(each) if isinstance(each, str) else each for each in arguments))
-
-
-def _readable(message: str) -> str:
-    return "\n".join(map(_shortened, printable(message).split("\n")))
-
-
-def _shortened(line: str) -> str:
-    if len(line) <= _LONGEST_LINE:
-        return line
-    end = _LONGEST_LINE // 4
-    return f"{line[: _LONGEST_LINE - end - 1]}…{line[-end:]}"
+        super().__init__(*(readable(each) if isinstance(each, str) else each for each in arguments))
 
 
 class InternalError(CoarsenError):

@@ -16,6 +16,8 @@ NOTE = (logging.INFO + logging.WARNING) // 2
 GAP = 2
 """The blanks between columns."""
 _KEPT = "\n\t"
+_LONGEST_LINE = 1000
+"""Of a message, in letters: what is quoted may have any length, and says no more at its end."""
 
 
 def printable(text: str) -> str:
@@ -30,10 +32,22 @@ def printable_in_line(text: str) -> str:
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
 
 
-def shows_escapes(record: logging.LogRecord) -> bool:
-    """Make a record's message `printable`: a filter for the package's logger, whoever's handlers it has."""
+def readable(message: str) -> str:
+    """Return a message, `printable`, whose lines lack their middles where they are too long."""
+    return "\n".join(map(_shortened, printable(message).split("\n")))
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    end = _LONGEST_LINE // 4
+    return f"{line[: _LONGEST_LINE - end - 1]}…{line[-end:]}"
+
+
+def makes_readable(record: logging.LogRecord) -> bool:
+    """Make a record's message `readable`: a filter for the package's logger, whoever's handlers it has."""
     message = record.getMessage()
-    if (shown := printable(message)) != message:
+    if (shown := readable(message)) != message:
         record.msg, record.args = shown, None
     return True
 

@@ -11,7 +11,7 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -30,11 +30,14 @@ def whole_output() -> Iterator[None]:
         yield
         return
     before.flush()
+    whole = WholeWrites(raw)
     sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(WholeWrites(raw)),
+        # As Python itself does it: what is unbuffered writes each word at once.
+        cast("BinaryIO", whole) if before.write_through else io.BufferedWriter(whole),
         before.encoding,
         before.errors,
-        line_buffering=bool(before.line_buffering or before.write_through),
+        line_buffering=before.line_buffering,
+        write_through=before.write_through,
     )
     try:
         yield
@@ -58,6 +61,7 @@ class WholeWrites(io.RawIOBase):
     """
 
     def __init__(self, raw: io.FileIO) -> None:
+        self.name = raw.name
         self._raw = raw
         self._has_failed = False
 

@@ -40,4 +40,7 @@ def test_errors_and_the_log_show_escapes_and_leave_out_the_middle_of_long_lines(
     assert len(first) == 1000 and first.startswith(r"x.toml: n: it must be a number, not '\x1b[31maaa")
     assert "…" in first and first.endswith("aaa'") and second == r"line\x07 2"
     logging.getLogger("coarsen").warning("%s was tuned on %s", "a\x1b[2J", "b")
-    assert [record.getMessage() for record in caplog.records] == [r"a\x1b[2J was tuned on b"]
+    logging.getLogger("coarsen").warning("it was tuned on %s, not here", "x" * 100_000)
+    escaped, long = [record.getMessage() for record in caplog.records]
+    assert escaped == r"a\x1b[2J was tuned on b"
+    assert len(long) == 1000 and long.startswith("it was tuned on xxx") and long.endswith("xxx, not here")

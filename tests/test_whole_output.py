@@ -71,6 +71,20 @@ def test_a_kernel_through_a_pipe_that_does_not_block(tmp_path: Path) -> None:
     assert text == whole
 
 
+def test_unbuffered_output_stays_so() -> None:
+    """A program's dots are seen at once, and none is lost where it crashes."""
+    code = (
+        "import os, sys\n"
+        "from coarsen.whole_output import whole_output\n"
+        "with whole_output():\n"
+        "    print(sys.stdout.name, end='.')\n"
+        "    sys.stdout.buffer.write(b'.')\n"
+        "    os._exit(0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=UNBUFFERED)
+    assert done.stdout == b"<stdout>.."
+
+
 @pytest.mark.parametrize("environment", [UNBUFFERED, None], ids=["unbuffered", "buffered"])
 def test_a_full_disk_is_told(environment: dict[str, str] | None, tmp_path: Path) -> None:
     (tmp_path / "k.cl").write_text("kernel void k(global int *a) { a[get_global_id(0)] = 1; }\n")
@@ -79,6 +93,16 @@ def test_a_full_disk_is_told(environment: dict[str, str] | None, tmp_path: Path)
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
     expected = "coarsen: error: standard output: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, expected)
+
+
+def test_whoever_stops_reading_errors_leaves_the_exit_code_as_it_is(tmp_path: Path) -> None:
+    """As with `2>&1 | head`."""
+    (tmp_path / "k.cl").write_text("kernel void k(global int *a) { k(a); }\n")
+    command = [sys.executable, "-c", COMMAND_LINE, "apply", str(tmp_path / "k.cl"), "--factor", "2"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        assert subprocess.run(command, stdout=closed, stderr=closed).returncode == 3
 
 
 def test_a_limit_on_the_size_of_files_is_told(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def apply(
     print_after: PrintAfter = None,
     time_passes: TimePasses = False,
 ) -> None:
-    """Write a kernel coarsened, or explain what coarsening does to it.
+    """Coarsen a kernel, or explain the effect of coarsening it.
 
     The launch of a coarsened kernel divides its global and local size by the factor, along the dimension; where
     work-groups are merged, its global size alone. Of a file with several kernels all are taken, unless -k names
@@ -214,6 +214,10 @@ def _write_kernels(
         raise InvalidInputError(f"there are several kernels, choose one with -k, or -o FILE for all: {names}")
     if output is None:
         note("each kernel is a source of its own; -o FILE writes a file for each, -k NAME chooses one")
+    elif output.exists() and not output.is_file():
+        raise InvalidInputError(
+            f"{output}: several kernels go into files of their own; -o names a file, or -k one kernel"
+        )
     refusals = []
     for request in requests:
         path = None if output is None else output.with_name(f"{output.stem}.{request.kernel}{output.suffix}")
@@ -249,7 +253,8 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
             note(with_file("".join((f"{place}: " if place else "", _SHORT_LOOP)), request.file))
     if output is not None and isinstance(content, str):
         mark = ";" if emit is Form.LL else "//"
-        notes = (*kept_to, *coarsened.assumptions, *added, *built)
+        # OpenCL C has the added arguments in a comment of its own.
+        notes = (*kept_to, *coarsened.assumptions, *(() if emit is Form.CL else added), *built)
         content = launch_comment(coarsened, notes, mark) + content
     write_result(content, output)
 

@@ -154,6 +154,7 @@ class Request:
         """The factor that is predicted for the device."""
         # Imported late: the models load NumPy, which a coarsening by a given factor does without.
         from coarsen.prediction import KernelPrediction, device_prediction
+        from coarsen.user_models import answers_by_launch_model
 
         assert self.device is not None
         if len(self.dimensions) > 1:
@@ -164,7 +165,12 @@ class Request:
         if isinstance(predicted, KernelPrediction):
             for caution in filter(None, (predicted.reason, predicted.device_note)):
                 note(caution)
-        note(f"predicted factor {predicted.factor} along dimension {dimension} for {self.device}")
+        model = "its cascade"
+        if isinstance(predicted, KernelPrediction):
+            model = "the default model"
+            if answers_by_launch_model(self.device):
+                model += "; `coarsen predict` asks the launch model, which answers with a whole launch"
+        note(f"predicted factor {predicted.factor} along dimension {dimension} for {self.device}, by {model}")
         return predicted.factor
 
 

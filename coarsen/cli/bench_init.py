@@ -58,7 +58,7 @@ def init(
     Example: coarsen bench init scale.cl -o scale.toml
     """
     for path in write_descriptions(kernel_file, kernel, output, force, define, include, cl_std, build_option):
-        print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen bench {path}")
+        print_line(f"wrote {path}; complete the lines marked CHECK, then run: coarsen bench {path}")
 
 
 def write_descriptions(

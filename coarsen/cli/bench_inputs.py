@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 from coarsen.cli.bench_options import SuiteName
@@ -163,9 +164,10 @@ def described_name(word: str) -> str | Path:
     if path.suffix == ".cl":
         description = path.with_suffix(".toml")
         if not description.is_file():
-            raise InvalidInputError(
-                f"{path}: there is no {description.name} beside it; coarsen bench init {path} writes it"
-            )
+            # Of several kernels each has a description of its own.
+            others = sorted(each.name for each in path.parent.glob(f"{escape(path.stem)}.*.toml"))
+            what = f"give {' or '.join(others)}" if others else f"coarsen bench init {path} writes it"
+            raise InvalidInputError(f"{path}: there is no {description.name} beside it; {what}")
         path = description
     return path.resolve() if path.suffix == ".toml" else word
 

@@ -92,7 +92,7 @@ Synthetic = Annotated[
         "--synthetic",
         metavar="COUNT",
         min=1,
-        help="So many synthetic kernels, from synthetic-0-0 on; a KERNEL may be one of them, too.",
+        help="Also measure COUNT synthetic kernels, from synthetic-0-0 on; a KERNEL may be one of them, too.",
     ),
 ]
 SyntheticSeed = Annotated[

@@ -35,7 +35,7 @@ _EVERYDAY = MappingProxyType(
     {
         "tune": "Find the fastest variant of a kernel, and remember it.",
         "run": "Run a PyOpenCL program as it is, with its kernels coarsened.",
-        "apply": "Write a kernel coarsened, or explain what that does to it.",
+        "apply": "Coarsen a kernel, or explain the effect of coarsening it.",
         "predict": "Predict the best coarsening factor of a kernel on a device.",
         "explore": "Plot stored measurements, or list the best configurations.",
         "doctor": "Show what coarsen uses, and how to mend what is missing.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from coarsen.bug_report import TRACEBACKS
@@ -83,7 +83,8 @@ def note(message: str) -> None:
 
 def say(kind: str, message: str = "") -> None:
     """Print a line on standard error that no option silences: `coarsen: error: message`."""
-    sys.stderr.write(": ".join(part for part in ("coarsen", kind, printable(message)) if part) + "\n")
+    with suppress(BrokenPipeError):  # `2>&1 | head` no longer listens, and the exit code still counts
+        sys.stderr.write(": ".join(part for part in ("coarsen", kind, printable(message)) if part) + "\n")
 
 
 def say_interrupted(measured: int, location: str) -> None:

@@ -52,7 +52,8 @@ def print_measured(
 def print_variants(kernel: MeasuredKernel, target: Target, measured: MeasuredVariants) -> None:
     """Print what was measured, and what is chosen."""
     best = measured.best
-    print_line(f"kernel {kernel.name} on {target}: {launch_text(best.variant, measured.own)}, the best measured")
+    why = ", the best measured" if measured.doubtful is None else ""
+    print_line(f"kernel {kernel.name} on {target}: {launch_text(best.variant, measured.own)}{why}")
     for sentence in _verdict(kernel, measured):
         print_line(sentence)
     print_line()

@@ -230,7 +230,7 @@ def _print(trained: TrainedModel, paths: Sequence[Path]) -> None:
     print_table(["kernel", "best", *chosen], rows, numbers=["best", *chosen])
     seeds = len({outcome.seed for outcome in evaluation.on(device)["cascade"]})
     if any(len(counts) > 1 for counts in chosen["cascade"].values()):
-        print_line(f"4 (15/{seeds}): 15 of {seeds} trainings, from other first weights each, predict factor 4")
+        print_line(f"4 (15/{seeds}): 15 of {seeds} trainings, each from other initial weights, predict factor 4")
     print_line()
     _print_scores(trained)
     print_line()

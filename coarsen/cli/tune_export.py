@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line, write_result
 from coarsen.cli.tune_show import TunedPath
 from coarsen.errors import InvalidInputError
@@ -39,6 +40,9 @@ def export(file: TunedPath, c: CFolder, source: Source = None) -> None:
     c.mkdir(parents=True, exist_ok=True)
     for name, text in made:
         write_result(text, c / name)
+    if tuned.build_options:
+        options = " ".join(tuned.build_options)
+        note(f"compiled with the tuned file's build options, which the sources name: {options}")
     print_line(f"wrote {c / made[0][0]} and {counted(len(made) - 1, 'version')} beside it")
 
 

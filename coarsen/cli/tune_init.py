@@ -27,4 +27,4 @@ def init(
     for path in write_descriptions(
         kernel_file, kernel, output, force, define, include, cl_std, build_option, over_inputs=True
     ):
-        print_line(f"wrote {path}; see to what is marked CHECK, then run: coarsen tune {path}")
+        print_line(f"wrote {path}; complete the lines marked CHECK, then run: coarsen tune {path}")

@@ -150,7 +150,8 @@ def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
         inputs: how many there are.
 
     Raises:
-        InvalidInputError: one is there that was tuned over more inputs, over other ones, or with layouts.
+        InvalidInputError: one is there that was tuned over more inputs, over other ones, or with layouts, or that
+            doesn't say.
     """
     # Imported late: they load NumPy.
     from coarsen.dispatch.tuned_file import TunedFile
@@ -162,6 +163,8 @@ def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
     there = TunedFile.read(path)
     if is_of_one_size(there):
         raise InvalidInputError(f"{path} was tuned with layouts: say by -o where a file over inputs is to go")
+    if not there.evidence:
+        raise InvalidInputError(f"{path} doesn't say what it was tuned over: say by -o where a new one is to go")
     kept = evidence_of(there)
     known = len(kept.times.inputs)
     if known > inputs or kept.description != origin:

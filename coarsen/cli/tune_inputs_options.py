@@ -23,7 +23,7 @@ Inputs = Annotated[
         "--inputs",
         metavar="NUMBER",
         min=1,
-        help="Tune over the first so many of the inputs of the file, or of adaptive-NAME.  [default: all]",
+        help="Use only the first NUMBER inputs of the file, or of adaptive-NAME.  [default: all]",
     ),
 ]
 InputsFrom = Annotated[

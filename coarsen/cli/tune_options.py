@@ -53,7 +53,7 @@ NoWideAccesses = Annotated[
     bool, typer.Option("--no-wide-accesses", help="Merge no accesses to consecutive addresses.")
 ]
 NoDistinct = Annotated[
-    bool, typer.Option("--no-distinct", help="Never take it that arguments lead to distinct memory.")
+    bool, typer.Option("--no-distinct", help="Never assume that pointer arguments do not overlap.")
 ]
 
 

@@ -146,12 +146,17 @@ def test_the_factor_is_predicted_for_a_device(
     assert factor > 1
     outcome = run("apply", scale, "--device", "PoCL")
     assert (outcome.code, outcome.out) == (0, coarsen(scale, factor=factor).opencl_c)
-    assert outcome.err == f"coarsen: note: predicted factor {factor} along dimension 0 for PoCL\n"
+    assert outcome.err == (
+        f"coarsen: note: predicted factor {factor} along dimension 0 for PoCL, by the default model; "
+        "`coarsen predict` asks the launch model, which answers with a whole launch\n"
+    )
     # A device of the publication is answered by its cascade, here as by `coarsen predict`.
     predicted = run("predict", scale, "--device", "tahiti", "-f", "json")
     factor = json.loads(predicted.out)["factor"]
     outcome = run("apply", scale, "--device", "tahiti")
-    assert outcome.err == f"coarsen: note: predicted factor {factor} along dimension 0 for tahiti\n"
+    assert outcome.err == (
+        f"coarsen: note: predicted factor {factor} along dimension 0 for tahiti, by its cascade\n"
+    )
 
 
 def test_what_runs_alone_reads_like_the_source(run: Run) -> None:

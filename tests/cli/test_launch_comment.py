@@ -92,4 +92,7 @@ def test_what_a_launch_has_to_keep_to_is_there(tmp_path: Path, run: Run) -> None
     assert run("apply", file, "--factor", 2, "--distinct", "--any-size", "-o", tmp_path / "out.cl").code == 0
     lines = head(tmp_path / "out.cl")
     assert "// Note: the memory passed for r must not overlap that for w." in lines
-    assert any("pass for the added argument global_size_x: the uncoarsened launch's" in line for line in lines)
+    said = "global_size_x: the uncoarsened launch's global size along dimension 0, a ulong"
+    assert [line for line in lines if "global_size_x" in line] == [f"// {said}"]
+    assert run("apply", file, "--factor", 2, "--any-size", "--emit", "ll", "-o", tmp_path / "out.ll").code == 0
+    assert f"; Note: pass for the added argument {said}." in (tmp_path / "out.ll").read_text().splitlines()

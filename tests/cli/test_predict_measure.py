@@ -239,7 +239,7 @@ def test_a_variant_that_wins_with_the_smaller_number_is_explained(
     power: Path, models: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("predict", power, "-d", "intel", "--measure", 3, "--models", models, "--store", "rows")
-    answered(monkeypatch, measured(2, Speedup(1.2, 1.1, 1.3)), measured(4, Speedup(1.21, 1.15, 1.25)))
+    answered(monkeypatch, measured(2, Speedup(1.2, 1.15, 1.25)), measured(4, Speedup(1.21, 1.17, 1.25)))
     lines = run(*words).out.splitlines()
     assert lines[0].endswith(": factor 2 along dimension 0, the best measured")
     four, two = (f"factor {factor} along dimension 0" for factor in (4, 2))
@@ -248,5 +248,9 @@ def test_a_variant_that_wins_with_the_smaller_number_is_explained(
     lines = run(*words).out.splitlines()
     assert "None of the measured variants is faster than the launch as it is" in lines
     assert any(line.startswith("The clock can't tell factor 2") for line in lines)
-    answered(monkeypatch, measured(2, Speedup(1.2, 1.1, 1.3)), measured(4, Speedup(1.1, 1.0, 1.2)))
+    answered(monkeypatch, measured(2, Speedup(1.2, 1.18, 1.22)), measured(4, Speedup(1.1, 1.08, 1.12)))
     assert "The clock" not in run(*words).out
+    # Nor is the launch as it is the best measured where the machine was too busy to tell.
+    answered(monkeypatch, measured(2, Speedup(3.0, 1.5, 6.0)))
+    lines = run(*words).out.splitlines()
+    assert lines[0].endswith(": the launch as it is") and lines[1].startswith("As it is: the machine is busy")

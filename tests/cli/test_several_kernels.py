@@ -38,6 +38,13 @@ def test_apply_writes_one_file_for_each(run: Run, file: Path) -> None:
         assert list_kernels(file.with_name(f"made.{name}.cl")) == [name]
 
 
+@pytest.mark.parametrize("place", [".", "..", "/dev/null"])
+def test_apply_needs_a_name_for_the_files(run: Run, file: Path, place: str) -> None:
+    outcome = run("apply", str(file), "--factor", "2", "-o", place)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.error.startswith(f"{place}: several kernels go into files of their own")
+
+
 def test_apply_prints_them_in_their_order(run: Run, file: Path) -> None:
     outcome = run("apply", str(file), "--factor", "2")
     assert (outcome.code, outcome.out.count("kernel void")) == (3, 2)
@@ -87,3 +94,7 @@ def test_each_gets_a_description(run: Run, file: Path, command: str) -> None:
     assert (outcome.code, outcome.out.count("wrote ")) == (0, 3)
     for name in ("first", "second", "third"):
         assert read_table(file.with_name(f"pairs.{name}.toml")).text("kernel") == name
+    # Whoever names the source is told of them, and not to write one that `init` never writes.
+    outcome = run("predict", str(file), "-d", "intel", "--measure")
+    listed = "pairs.first.toml or pairs.second.toml or pairs.third.toml"
+    assert (outcome.code, outcome.error) == (2, f"{file}: there is no pairs.toml beside it; give {listed}")

@@ -33,7 +33,7 @@ def test_a_shipped_model_is_rebuilt_bit_for_bit(tmp_path: Path, run: Run) -> Non
     kernels = [line.split()[0] for line in lines[3:20]]
     assert kernels == sorted(SUITE, key=str.casefold)
     assert all(len(line.replace(" (", "(").split()) == 6 for line in lines[3:20])
-    assert lines[20].startswith("4 (15/20): 15 of 20 trainings, from other first weights each")
+    assert lines[20].startswith("4 (15/20): 15 of 20 trainings, each from other initial weights")
     row = next(line for line in lines if line.startswith("never  "))
     assert "5 of 17" in row, "as table 5 has it"
     assert lines[-4].startswith("Verdict: for kernels left out of its training it finds the best factor of 3 of ")

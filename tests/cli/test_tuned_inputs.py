@@ -118,6 +118,16 @@ def test_export_writes_versions_and_the_header(run: Run, tuned: Path) -> None:
     assert all("kernel void scale(" in text for text in texts)
 
 
+def test_export_says_with_which_options_it_compiles(run: Run, tuned: Path) -> None:
+    """They are the file's, and may define any macro."""
+    replace(TunedFile.read(tuned), build_options=("-cl-std=CL1.2", "-DEXTRA=1\x1b[2J")).write(tuned)
+    exported = run("tune", "export", tuned, "--c", tuned.parent / "generated")
+    assert exported.code == 0
+    assert (
+        r"the tuned file's build options, which the sources name: -cl-std=CL1.2 -DEXTRA=1\x1b[2J" in exported.err
+    )
+
+
 def test_export_refuses_another_source(run: Run, tuned: Path) -> None:
     (tuned.parent / "scale.cl").write_text(KERNEL.replace("factor;", "factor + 1;"))
     refused = run("tune", "export", tuned, "--c", tuned.parent / "generated")
@@ -171,6 +181,9 @@ def test_a_file_tuned_over_other_inputs_is_not_lost(run: Run, tuned: Path, descr
     replace(file, evidence={**file.evidence, "description": "scale.recorded.toml"}).write(tuned)
     refused = run("tune", described, "--device", "no such device")
     assert refused.code == 2 and "was tuned over 12 inputs of scale.recorded.toml: say by -o" in refused.err
+    replace(file, evidence={}).write(tuned)
+    refused = run("tune", described, "--device", "no such device")
+    assert refused.code == 2 and f"{tuned} doesn't say what it was tuned over: say by -o" in refused.err
 
 
 def test_a_file_without_evidence_is_shown(run: Run, tuned: Path) -> None:

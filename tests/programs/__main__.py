@@ -2,10 +2,10 @@
 
     python -m tests.programs FOLDER [--device NAME]... [--limit SECONDS]
 
-Each `.cl` file below the folder is coarsened in several ways: it is refused with a reason, or the device builds
-what comes out. Each `.py` file runs by PyOpenCL alone, by `coarsen run --tune`, and by `coarsen run` with what was
-remembered: both have to end as the program does by itself. Prints a table, files × devices, and on standard error
-what went wrong; ends with 1 if anything did.
+Each `.cl` file below the folder that the device builds unchanged is coarsened in several ways: its kernels are
+refused with a reason, or the device builds what comes out. Each `.py` file runs by PyOpenCL alone, by `coarsen
+run --tune`, and by `coarsen run` with what was remembered; both have to end as the program does alone. Prints a
+table, files × devices, and on standard error what went wrong; ends with 1 if anything did.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.variant.transforms import device_kind_of
 from tests.working_devices import devices_that_work, short_name
 
 COARSEN = (sys.executable, "-m", "coarsen")
@@ -35,8 +36,9 @@ BUILD = """
 import sys, warnings, pyopencl
 from coarsen.devices.discovery import discover_devices, open_device
 warnings.simplefilter("ignore")
-device = open_device(next(found for found in discover_devices() if found.index == sys.argv[1]))
-pyopencl.Program(pyopencl.Context([device]), open(sys.argv[2]).read()).build()
+context = pyopencl.Context([open_device(next(d for d in discover_devices() if d.index == sys.argv[1]))])
+for file in sys.argv[2:]:
+    pyopencl.Program(context, open(file).read()).build()
 """
 
 
@@ -69,15 +71,19 @@ class Run:
 
 
 def wrong_texts(file: Path, run: Run, folder: Path) -> Iterator[str]:
-    """Yield what is wrong with a kernel file coarsened in each way."""
-    text = folder / "coarsened.cl"
-    for way in WAYS:
-        text.unlink(missing_ok=True)
-        code, said = run.ends([*COARSEN, "apply", file, "--device", run.device.index, *way, "-o", text], folder)
-        if code == 0:
-            code, said = run.ends([sys.executable, "-c", BUILD, run.device.index, text], folder)
-        elif code == REFUSED:
-            continue
+    """Yield what is wrong with a kernel file coarsened in each way; nothing if the device doesn't build it."""
+    build = sys.executable, "-c", BUILD, run.device.index
+    if run.ends([*build, file], file.parent)[0] != 0:
+        return
+    kind = device_kind_of(run.device.device_types)
+    for number, way in enumerate(WAYS):
+        texts = folder / str(number)
+        texts.mkdir()
+        words = "apply", file, "--device-kind", kind.value, *way, "-o", texts / "coarsened.cl"
+        code, said = run.ends([*COARSEN, *words], folder)
+        if code in (0, REFUSED):
+            # Of several kernels each has a file, but for those that are refused.
+            code, said = run.ends([*build, *texts.iterdir()], folder)
         if code != 0:
             yield f"{' '.join(way)}: exit code {code}: {last_line(said)}"
 

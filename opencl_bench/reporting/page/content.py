@@ -248,6 +248,11 @@ class Report:
         return tuple(sorted(found, key=lambda entry: -entry[1].speedup.ratio if entry[1].speedup else 0.0))
 
     @property
+    def certain_gains(self) -> tuple[tuple[KernelSection, Best], ...]:
+        """Return those of the gains that there are lines to paste for: their intervals say something."""
+        return tuple((kernel, best) for kernel, best in self.gains if best.paste)
+
+    @property
     def is_replication_alone(self) -> bool:
         """Return True if no best configuration has more than replication, by the words of its configuration."""
         (words,) = transform_words(REPLICATION_ALONE)

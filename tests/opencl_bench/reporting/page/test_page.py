@@ -136,6 +136,19 @@ def test_a_kernel_that_is_best_left_as_it_is() -> None:
     assert "coarsen.Program" not in text and "geometric mean of" not in text
 
 
+def test_a_gain_that_a_busy_machine_measured_is_shown_and_not_pasted() -> None:
+    wide = {"nanoseconds": (200_000, 400_000, 500_000, 600_000, 900_000)}
+    busy = (compared(1, 100), compared(2, 50, **wide))
+    report = report_of(Results(busy, "here"))
+    assert len(report.gains) == 1 and report.certain_gains == ()
+    text = page_of(report)
+    assert "No speed-up is certain: their intervals are wider than a tenth" in text
+    assert "coarsen.Program(context" not in text
+    quiet = (compared(1, 100, benchmark="nbody"), compared(4, 50, benchmark="nbody"))
+    text = page_of(report_of(Results((*busy, *quiet), "here")))
+    assert text.count("coarsen.Program(context") >= 1 and "No speed-up is certain" not in text
+
+
 def test_what_looked_faster_than_the_best_is_hollow() -> None:
     again = compared(4, 60, role=Role.CONFIRMATION)
     rows = (compared(1, 100), compared(2, 50), compared(4, 45), again)
