@@ -128,8 +128,8 @@ class _Stores:
             return None
         start, stride = place
         defined = tuple(start + each for each in range(size) if each not in undefined)
-        shifted = (tuple(start + each for each in places) for places in (undefined, between))
-        return _Store(defined, *shifted, stride)
+        left_open, copied = (tuple(start + each for each in places) for places in (undefined, between))
+        return _Store(defined, left_open, copied, stride)
 
     def _place_of(self, address: Value) -> tuple[int, int] | None:
         """Return an address as a number of bytes behind the argument, and a number that divides all else."""
