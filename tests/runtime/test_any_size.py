@@ -210,11 +210,10 @@ def test_local_memory_of_merged_groups_has_a_limit(
     assert kernel.divided(queue.device, (4,), (4,)).coarsenings == () and caplog.messages == []
     for _ in range(2):
         kernel(queue, (64,), (4,), result, np.int32(5), cl.LocalMemory(available // 4))
-    kernel.set_args(result, np.int32(5), cl.LocalMemory(available // 4))
     decided = kernel.divided(queue.device, (64,), (4,))
     assert decided.coarsenings[0].factor == 4 and (decided.global_size, decided.local_size) == ((16,), (4,))
     assert len(caplog.messages) == 1 and "bytes of local memory" in caplog.messages[0]
-    kernel.set_args(result, np.int32(5), cl.LocalMemory(64))
+    kernel(queue, (64,), (4,), result, np.int32(5), cl.LocalMemory(64))
     assert kernel.divided(queue.device, (64,), (4,)).coarsenings[0].factor == 8
 
 
