@@ -275,8 +275,11 @@ def test_a_name_or_a_file_without_an_end(write: Write, tmp_path: Path) -> None:
         read_benchmark(write(('kernel = "blend"', f'kernel = "{"x" * 10**5}"')))
     assert len(str(caught.value)) < 300
     (tmp_path / "zero.toml").symlink_to("/dev/zero")
-    with pytest.raises(InvalidInputError, match="it has more than 1 MiB"):
+    with pytest.raises(InvalidInputError, match="not a regular file"):
         read_benchmark(tmp_path / "zero.toml")
+    (tmp_path / "long.toml").write_text("#" * (2 << 20))
+    with pytest.raises(InvalidInputError, match="it has more than 1 MiB"):
+        read_benchmark(tmp_path / "long.toml")
 
 
 @pytest.mark.parametrize("line", ['#include "/etc/passwd"', '#embed "/etc/passwd"', '#include "../secret.h"'])
