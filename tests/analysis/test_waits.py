@@ -266,6 +266,20 @@ def test_not_alone(condition: str) -> None:
     assert refused_at(body, Level.ITEM) == 1
 
 
+@pytest.mark.parametrize(("count", "line"), [(2, None), (60, 1)])
+def test_a_loop_that_is_too_long_to_judge_is_taken_to_wait(count: int, line: int | None) -> None:
+    steps = " ".join(
+        f"if (x{k % 7} > {k}) {{ x{(k + 1) % 7} += x{k % 5}; if (x{k % 3} & 1) atomic_inc(&flags[x{k % 7}]); }} "
+        f"else x{(k + 3) % 7} ^= atomic_or(&flags[{k}], 0);"
+        for k in range(count)
+    )
+    variables = ", ".join(f"x{k} = i + {k}" for k in range(7))
+    assert (
+        refused_at(f"int {variables}; while (x0 < n && *lock != x3) {{ x3++; {steps} }} *lock = 3;", Level.ITEM)
+        == line
+    )
+
+
 def test_one_at_a_time_is_not_alone() -> None:
     body = "for (int k = 0; k < n; ++k) if (l == k) { while (flags[k] == 0); flags[k + 1] = 1; }"
     assert refused_at(body, Level.ITEM) == 1

@@ -34,6 +34,8 @@ _COUNTING = frozenset({"inc", "dec", "add", "sub", "xor", "fadd", "fsub"})
 _TRUE_OF_EQUALS = frozenset({"eq", "oeq", "ueq", "sge", "sle", "uge", "ule", "oge", "ole"})
 _RESIZING = frozenset({"sext", "zext", "trunc", "freeze"})
 _ROUND = frozenset({"urem", "srem", "and", "xor"})
+# Beyond so many answers, which takes a second, all values are taken to be steady.
+_MOST_ANSWERS = 3000
 _GATHERING = frozenset({"add", "sub", "or", "fadd", "fsub"})
 _ORDERING = frozenset({"call", "fence", "atomicrmw", "cmpxchg"})
 
@@ -221,7 +223,8 @@ class _Progress:
     def _is_steady(self, value: Value, asked: _Asked) -> bool:
         """Return True if a value, of the loop or from elsewhere, may be the same in each iteration."""
         instruction = self._definition(value)
-        if instruction is None or instruction.name in asked.kept or asked.depth > DEPTH:
+        is_too_much = asked.depth > DEPTH or len(self._steady) > _MOST_ANSWERS
+        if instruction is None or instruction.name in asked.kept or is_too_much:
             return True
         if instruction.name in asked.changing:
             return instruction.name == asked.next

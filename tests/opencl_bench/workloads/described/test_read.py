@@ -277,6 +277,9 @@ def test_a_name_or_a_file_without_an_end(write: Write, tmp_path: Path) -> None:
     (tmp_path / "zero.toml").symlink_to("/dev/zero")
     with pytest.raises(InvalidInputError, match="not a regular file"):
         read_benchmark(tmp_path / "zero.toml")
+    (tmp_path / "long.toml").write_text("#" * (2 << 20))
+    with pytest.raises(InvalidInputError, match="it has more than 1 MiB"):
+        read_benchmark(tmp_path / "long.toml")
 
 
 @pytest.mark.parametrize("line", ['#include "/etc/passwd"', '#embed "/etc/passwd"', '#include "../secret.h"'])

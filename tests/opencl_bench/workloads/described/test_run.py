@@ -18,7 +18,8 @@ def test_results_are_those_of_the_inputs(queue: cl.CommandQueue, write: Write) -
     workload = read.workload("test", seed=2)
     result = run_workload(queue, workload, kernels_of(build_program(queue.context, read)))
     shift = np.resize(workload.buffers["shift"], 1000)
-    wanted = 2 * workload.buffers["input"][:, 1] * np.float32(0.5) + shift + (7 - 1000 % 3)
+    weight, factor = 2, 0.5
+    wanted = weight * workload.buffers["input"][:, 1] * np.float32(factor) + shift + (7 - 1000 % 3)
     assert result.guards_intact
     np.testing.assert_allclose(result.outputs["output"], wanted, rtol=1e-6, atol=1e-6)
 
