@@ -248,7 +248,8 @@ class _Progress:
         if self._observes(instruction):
             if self._moves_on(instruction):
                 return False
-            is_taken = bool(self._writers(instruction.arguments[0]))
+            pointer = self._memory.reads(instruction)
+            is_taken = pointer is not None and bool(self._writers(pointer))
             inner = replace(inner, indices=_Indices.TAKEN if is_taken else _Indices.READ)
         elif instruction.opcode == "load" and (writers := self._writers(instruction.operands[0])):
             root = self._memory.root(instruction.operands[0])

@@ -13,7 +13,7 @@ Where it isn't known where a store goes, it may give any byte a value.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -128,8 +128,7 @@ class _Stores:
             return None
         start, stride = place
         defined = tuple(start + each for each in range(size) if each not in undefined)
-        left_open, copied = (tuple(start + each for each in places) for places in (undefined, between))
-        return _Store(defined, left_open, copied, stride)
+        return _Store(defined, _shifted(undefined, start), _shifted(between, start), stride)
 
     def _place_of(self, address: Value) -> tuple[int, int] | None:
         """Return an address as a number of bytes behind the argument, and a number that divides all else."""
@@ -201,6 +200,10 @@ class _Stores:
         arguments = (each for each in self._kernel.arguments if each.name == source.text)
         argument = next(arguments, None) if source.is_local else None
         return None if argument is None else structure_of(self._kernel, argument)
+
+
+def _shifted(places: Collection[int], start: int) -> tuple[int, ...]:
+    return tuple(start + each for each in places)
 
 
 def _is_copy_from(instruction: Instruction, pointers: set[str]) -> bool:
