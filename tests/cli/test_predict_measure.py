@@ -85,7 +85,8 @@ def test_the_best_of_the_measured_variants(power: Path, models: Path, run: Run) 
     again = run(*words, "--store", "rows.sqlite")
     assert again.code == 0
     lines = again.out.splitlines()
-    assert lines[0].endswith(f": {found['choice_text']}, the best measured")
+    # On a busy machine nothing is called the best.
+    assert lines[0].removesuffix(", the best measured").endswith(f": {found['choice_text']}")
     assert any(line.startswith("the launch as it is ") for line in lines)
     for each in measured:
         assert any(f"{each['speedup']['ratio']:.2f} ({each['speedup']['low']:.2f} to" in line for line in lines)
