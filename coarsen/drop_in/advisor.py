@@ -254,7 +254,7 @@ class TuningAdvisor:
             self._say(f"what was found can't be remembered: {kept.reason}")
 
     def _seconds(self, key: RememberedKey) -> float:
-        """What a search may take: less where it begins with what was found at other sizes."""
+        """Return what a search may take: less where it begins with what was found at other sizes."""
         share = 1.0 if self._found_at_other_sizes(key) is None else _OTHER_SIZES_SHARE
         return share * self._mode.settings.seconds
 

@@ -45,7 +45,7 @@ def guard_branches(divergence: Divergence, region: Region, transforms: Transform
     check_barriers(divergence, region, [head])
     if (
         transforms.device_kind is not DeviceKind.GPU
-        and has_loop(divergence, region)
+        and (has_loop(divergence, region) or transforms.wide_accesses)
         and is_behind_barrier(divergence, head)
     ):
         raise NotTogether("behind-barrier", "PoCL would send all work-items of a group the way of the first one")

@@ -79,7 +79,7 @@ def test_each_size_is_another_launch(kind: ArgumentKind, context: cl.Context, qu
         assert (found.reshape(8, 8) == values.reshape(8, 8)[:, ::-1]).all()
 
 
-@pytest.mark.parametrize("kind", [ArgumentKind.LOCAL, ArgumentKind.OTHER, ArgumentKind.BUFFER])
+@pytest.mark.parametrize("kind", [ArgumentKind.LOCAL, ArgumentKind.OTHER])
 def test_too_much_runs_the_default(kind: ArgumentKind, context: cl.Context, queue: cl.CommandQueue) -> None:
     """A launch that is decided with little local memory isn't taken for one with more than there is."""
     kernel = turning(context, kind, Variant((16,)))

@@ -1,4 +1,6 @@
-"""Work-items that leave behind a barrier which groups may skip: PoCL gets slow paths with a loop wrong there."""
+"""Work-items that leave behind a barrier which groups may skip: PoCL gets wrong there slow paths with a loop,
+and vector accesses of those who stay.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,14 @@ def case(name: str, count: int) -> Case:
 @pytest.mark.parametrize("count", [47, 100, 140])
 @pytest.mark.parametrize("kind", [DeviceKind.ANY, DeviceKind.CPU])
 @pytest.mark.parametrize("use", [Use.AUTO, Use.ALWAYS])
+@pytest.mark.parametrize("is_wide", [False, True])
 @pytest.mark.parametrize("name", ["tail_behind_barrier", "store_behind_barrier"])
-def test_only_who_stays_stores(name: str, use: Use, kind: DeviceKind, count: int, queue: cl.CommandQueue) -> None:
+def test_only_who_stays_stores(
+    name: str, is_wide: bool, use: Use, kind: DeviceKind, count: int, queue: cl.CommandQueue
+) -> None:
     """Compares buffers with guard zones around them."""
     launched, chosen = case(name, count), configuration_of(4)
-    kernel = coarsened(launched, chosen, Transforms(use, use, device_kind=kind))
+    kernel = coarsened(launched, chosen, Transforms(use, use, is_wide, device_kind=kind))
     original = original_outcome(queue.context, launched)
     assert_same(original, coarsened_outcome(queue, kernel, "opencl_c", launched, chosen), 0.0)
 
