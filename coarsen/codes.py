@@ -77,7 +77,7 @@ REGION_REASONS: Mapping[str, str] = MappingProxyType(
     {
         "agreement-unknown": "Nothing says that the merged work-items mostly take the same way.",
         "barrier-inside": "Work-items of one group could part where a barrier waits for all of them.",
-        "behind-barrier": "PoCL gets a slow path with a loop, or wide accesses, wrong behind a barrier under a condition.",
+        "behind-barrier": "PoCL gets slow loops and wide accesses wrong behind a barrier under a condition.",
         "effect-before-exit": "An iteration may have done something that can't be repeated when the loop is left.",
         "for-one-alone": "At most one of the merged work-items goes into the region: no others to run it with.",
         "mostly-copied": "Most of the region would be copied even where the merged work-items agree.",
