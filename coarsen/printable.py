@@ -17,7 +17,7 @@ GAP = 2
 """The blanks between columns."""
 _KEPT = "\n\t"
 _LONGEST_LINE = 1000
-"""Of a message, in letters: what is quoted may have any length, and says no more at its end."""
+"""The longest line of a message, in letters: quoted text may have any length."""
 
 
 def printable(text: str) -> str:

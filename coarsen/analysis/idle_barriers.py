@@ -23,7 +23,7 @@ from coarsen.ir.opencl.builtins import is_barrier, is_group_copy
 
 @dataclass(frozen=True, slots=True)
 class _Accesses:
-    """What is done to memory that work-items share on one side of a barrier.
+    """The accesses to shared memory on one side of a barrier.
 
     Attributes:
         reads: where it is read.

@@ -1,4 +1,4 @@
-"""What instructions see of other work-items, and what they change for them."""
+"""Accesses to shared memory: which instructions read what other work-items write, and the other way round."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEPTH = 100
 
 
 class SharedMemory:
-    """What a kernel's instructions do to memory that work-items share.
+    """The accesses of a kernel's instructions to memory that work-items share.
 
     Args:
         kernel: in normal form.

@@ -15,7 +15,7 @@ _LEVELS = (Level.ITEM, Level.GROUP)
 
 @dataclass(frozen=True, slots=True)
 class TuningProgress:
-    """How far a tuning has come.
+    """The progress of a tuning.
 
     Attributes:
         kernel: its name.

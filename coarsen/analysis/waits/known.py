@@ -1,4 +1,4 @@
-"""What is known of integers: their numbers for some numbers of phis, and what a way that was taken says of them.
+"""Facts about integers on a path through a loop: values that follow from those of phis, and from branches taken.
 
 if (seen == 2) break;           where the loop goes on, `seen` isn't 2, and so
 at = seen == 2 ? at : seen;     `at` becomes `seen`

@@ -111,7 +111,7 @@ class _Asked:
 
 
 class _Progress:
-    """Whether one loop ends by itself."""
+    """Judges whether one loop ends by itself."""
 
     def __init__(self, flow: ControlFlow, memory: SharedMemory, loop: Loop, inside: list[Instruction]) -> None:
         self._kernel: Kernel = flow.kernel

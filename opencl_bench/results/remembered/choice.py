@@ -51,7 +51,7 @@ class RememberedKey:
 
 @dataclass(frozen=True, slots=True)
 class RememberedChoice:
-    """What tuning found; or that it found nothing out, since its time was over.
+    """The result of a tuning, or the fact that its time was over before it had one.
 
     Attributes:
         key: what it is for.

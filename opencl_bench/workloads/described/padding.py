@@ -72,7 +72,7 @@ class _Store:
 
 
 class _Stores:
-    """What a kernel writes through one of its arguments."""
+    """The stores of a kernel through one of its arguments."""
 
     def __init__(self, kernel: Kernel, argument: Argument) -> None:
         self._kernel = kernel

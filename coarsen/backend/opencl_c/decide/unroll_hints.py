@@ -1,4 +1,4 @@
-"""How far the source asks compilers to unroll each loop, which clang says at the branch back to its header.
+"""Unroll hints of loops, which clang attaches to the branch back to a loop's header.
 
 br label %header, !llvm.loop !{…, !{!"llvm.loop.unroll.count", i32 4}}   →   opencl_unroll_hint(4)
 """
