@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +15,6 @@ from typing import TYPE_CHECKING
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.predict_cascade import held_out_text
-from coarsen.cli.training_progress import training_progress
 from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
@@ -19,6 +22,7 @@ from coarsen.models.cascade.settings import PUBLISHED as PUBLISHED_CASCADE
 from coarsen.models.cascade.settings import CascadeSettings
 from coarsen.models.model_files import model_name
 from coarsen.near_names import did_you_mean
+from coarsen.printable import NOTE
 
 if TYPE_CHECKING:
     from coarsen.models.cascade.network_training import Progress
@@ -36,6 +40,7 @@ _METHODS = {
 _LIBRARIES = {"torch": "PyTorch", "sklearn": "scikit-learn"}
 # All folds at all seeds together: what seventeen kernels need at twenty seeds. More would take long.
 _MOST_FITS = 400
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 @dataclass(frozen=True)
@@ -272,3 +277,35 @@ def _print_scores(trained: TrainedModel) -> None:
             row += [f"{gain.geometric_mean:.3f}", f"{gain.worst:.2f}"] if gain else ["", ""]
         rows.append([*row, _METHODS.get(method, "")])
     print_table([*headings, ""], rows, numbers=headings[1:])
+
+
+@contextmanager
+def training_progress() -> Iterator[Callable[[int, int], None]]:
+    """Give what is to be told the iterations that are done and their total, while the context lasts."""
+    if not logging.getLogger("coarsen").isEnabledFor(NOTE) or not sys.stderr.isatty():
+        yield plain_lines()
+        return
+    # Imported late: only a terminal needs it.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("training"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task("training", total=None)
+        yield lambda done, total: drawn.update(task, completed=done, total=total)
+
+
+def plain_lines(clock: Callable[[], float] = time.monotonic) -> Callable[[int, int], None]:
+    """Return what notes how much of a training is done, every ten seconds; `clock` gives seconds."""
+    said: float | None = None
+
+    def progress(done: int, total: int) -> None:
+        nonlocal said
+        now = clock()
+        if said is None:
+            said = now
+        elif now - said >= _SECONDS_BETWEEN_LINES and done < total:
+            said = now
+            note(f"training: {done / total:.0%} done")
+
+    return progress

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.cli.train_cascade import CascadeTraining
-from coarsen.cli.training_progress import plain_lines
+from coarsen.cli.train_cascade import CascadeTraining, plain_lines
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -214,7 +213,7 @@ def test_refusals(words: tuple[str, ...], code: int, message: str, run: Run) -> 
 
 def test_a_long_training_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr("coarsen.cli.training_progress.note", said.append)
+    monkeypatch.setattr("coarsen.cli.train_cascade.note", said.append)
     seconds = iter([100.0, 105.0, 110.0, 112.0, 125.0, 140.0])
     progress = plain_lines(lambda: next(seconds))
     for done in (1, 2, 5, 6, 8, 10):
