@@ -65,7 +65,6 @@ ON_ONE_DEVICE = (
     "opencl_bench/sweep",
     "opencl_bench/tuning",
     "opencl_bench/workloads/described",
-    "opencl_bench/workloads/synthetic",
     "runtime",
 )
 

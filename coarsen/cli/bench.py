@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,10 @@ from coarsen.cli.bench_options import (
     AgainOption,
     CodeForm,
     ColdCache,
-    DesignOption,
     Devices,
     Export,
     FormOption,
-    FreeLaunch,
+    Grid,
     Kernels,
     NoConfirmation,
     PresetName,
@@ -30,8 +29,6 @@ from coarsen.cli.bench_options import (
     Scheduler,
     Seed,
     Suite,
-    Synthetic,
-    SyntheticSeed,
     TimeoutMultiple,
     TlsCaFile,
     TlsCertificate,
@@ -117,10 +114,7 @@ class Job:
 def bench(
     kernels: Kernels = None,
     suite: Suite = None,
-    synthetic: Synthetic = None,
-    synthetic_seed: SyntheticSeed = None,
-    free_launch: FreeLaunch = None,
-    design: DesignOption = None,
+    grid: Grid = False,
     device: Devices = None,
     preset: PresetName = "cpu",
     seed: Seed = 0,
@@ -185,20 +179,21 @@ def bench(
     _check_packages(scheduler)
     _check_store(scheduler, store)
     checked_export(output)
-    from coarsen.cli.bench_design import Parts, method_for
     from coarsen.cli.bench_inputs import (
         PlannedDevice,
         benchmarks_of,
+        method_for,
         places_of,
         plans_of,
         refuse_misspelt_subcommand,
+        spaces,
     )
     from coarsen.cli.main import SUBCOMMANDS
     from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.opencl_bench.sweep.several import planned_rows
 
-    searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler, design)
-    method = method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design)
+    searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler, grid)
+    method = method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), grid)
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size, distinct)
     wanted = SpaceOptions.parsed(
         factors,
@@ -215,14 +210,14 @@ def bench(
         all_single,
         ArrayOptions.given(layout, order, array_place, array_pad, array_shape),
     )
-    parts = Parts(preset, wanted, design)
+    space_of = spaces(preset, wanted, grid)
     refuse_misspelt_subcommand("bench", kernels, SUBCOMMANDS["bench"])
-    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
+    benchmarks = benchmarks_of(kernels, suite)
     places = places_of(device, form.value, scheduler is not None)
 
-    def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> Iterator[SweepPlan]:
-        for size, space in parts.of(benchmark, place.kind, place.limits):
-            yield SweepPlan(name, place.name, size, seed, space, method, form.value, not no_confirmation)
+    def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> SweepPlan:
+        space = space_of(benchmark, place.kind, place.limits)
+        return SweepPlan(name, place.name, preset, seed, space, method, form.value, not no_confirmation)
 
     rows_of = planned_rows if searching is None else searching.rows_of
     expected = dict(plans_of(benchmarks, places, plan_of, rows_of))

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 
 from coarsen.cli.bench_options import SuiteName
 from coarsen.cli.messages import note
+from coarsen.cli.space_options import SpaceOptions
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import similar_names
-from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.opencl_bench.records.measurement import Method
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
-from coarsen.opencl_bench.workloads.free_launch import free_launch_names
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
-from coarsen.opencl_bench.workloads.synthetic import synthetic_names
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 
+# What makes the space of a benchmark on a kind of device with some limits.
+SpaceOf = Callable[[Benchmark, DeviceKind, DeviceLimits], Space]
+# Seconds that a compilation of one of a grid's many rows may take.
+GRID_COMPILE_SECONDS = 20.0
 # Limits of a device on a worker, which are not known here: everything is taken to fit.
 _UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
 
@@ -39,39 +42,20 @@ class PlannedDevice:
 
 def benchmarks_of(
     words: Sequence[str] | None,
-    synthetic: int | None = None,
-    synthetic_seed: int | None = None,
     suite: SuiteName | None = None,
-    free_launch: str | None = None,
 ) -> list[tuple[Benchmark, str | Path]]:
     """Return the benchmarks that are asked for, each with what a plan calls it; the seventeen where none are.
 
     Args:
         words: names and files.
-        synthetic: the number of synthetic kernels beside them, from the first on.
-        synthetic_seed: what these, and kernels of free launch, are drawn from; 0 if None.
         suite: all of whose kernels are asked for; None for none.
-        free_launch: numbers of kernels of free launch, `FIRST-LAST`; None for none.
 
     Raises:
-        InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's;
-            a seed without a number of kernels.
+        InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's.
     """
-    if synthetic is None and free_launch is None and synthetic_seed is not None:
-        raise InvalidInputError("--synthetic-seed needs --synthetic or --free-launch: which kernels to draw")
-    drawn = synthetic_names(synthetic_seed or 0, synthetic or 0)
-    if free_launch is not None:
-        drawn += free_launch_names(synthetic_seed or 0, _range(free_launch))
     whole = _kernels_of(suite) if suite is not None else ()
-    names = dict.fromkeys((*map(described_name, words or ()), *whole, *drawn)) or SUITE
+    names = dict.fromkeys((*map(described_name, words or ()), *whole)) or SUITE
     return [(_checked(name), name) for name in names]
-
-
-def _range(text: str) -> range:
-    match = re.fullmatch(r"([0-9]{1,8})-([0-9]{1,8})", text)
-    if match is None or int(match[1]) > int(match[2]):
-        raise InvalidInputError(f"--free-launch takes the first and the last number, 0-99, not '{text}'")
-    return range(int(match[1]), int(match[2]) + 1)
 
 
 def _kernels_of(suite: SuiteName) -> Iterable[str]:
@@ -134,15 +118,15 @@ def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[
 def plans_of(
     benchmarks: Iterable[tuple[Benchmark, str | Path]],
     places: Sequence[PlannedDevice],
-    plan_of: Callable[[Benchmark, str | Path, PlannedDevice], Iterable[SweepPlan]],
+    plan_of: Callable[[Benchmark, str | Path, PlannedDevice], SweepPlan],
     rows_of: Callable[[Benchmark, SweepPlan, DeviceLimits], int] = planned_rows,
 ) -> Iterator[tuple[SweepPlan, int]]:
-    """Yield the plans of every benchmark on every device, with the number of their rows.
+    """Yield the plan of every benchmark on every device, with the number of its rows.
 
     Args:
         benchmarks: with what a plan calls each.
         places: the devices.
-        plan_of: makes the plans of a benchmark, its name and a device.
+        plan_of: makes the plan of a benchmark, its name and a device.
         rows_of: returns how many rows a plan will have.
 
     Raises:
@@ -150,8 +134,36 @@ def plans_of(
     """
     for benchmark, name in benchmarks:
         for place in places:
-            for plan in plan_of(benchmark, name, place):
-                yield plan, rows_of(benchmark, plan, place.limits)
+            plan = plan_of(benchmark, name, place)
+            yield plan, rows_of(benchmark, plan, place.limits)
+
+
+def spaces(preset: str, wanted: SpaceOptions, grid: bool) -> SpaceOf:
+    """Return what says which space of a benchmark is measured on a device.
+
+    Args:
+        preset: of the sizes.
+        wanted: the space that the options describe.
+        grid: of `--grid`: the launches that `coarsen predict` considers are measured instead.
+
+    Raises:
+        InvalidInputError: options of a space beside `--grid`.
+    """
+    if not grid:
+        return lambda benchmark, _kind, _limits: wanted.of(benchmark, preset)
+    if wanted != SpaceOptions.default():
+        raise InvalidInputError("--grid says what is measured: leave out the options of a space")
+    # Imported late: it loads the launch model, which a space does without.
+    from coarsen.opencl_bench.sweep.grid_design import GridDesign
+
+    design = GridDesign()
+    return lambda benchmark, kind, limits: design.space(benchmark, preset, kind, limits)
+
+
+def method_for(method: Method, grid: bool) -> Method:
+    """Return the method of a grid's rows: none of so many is worth minutes of a compiler's time."""
+    seconds = min(method.compile_seconds, GRID_COMPILE_SECONDS)
+    return replace(method, compile_seconds=seconds) if grid else method
 
 
 def described_name(word: str) -> str | Path:

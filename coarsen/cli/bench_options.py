@@ -39,18 +39,11 @@ class SuiteName(enum.StrEnum):
     RECORDS = "records"
 
 
-class DesignName(enum.StrEnum):
-    """A choice of the rows that are measured."""
-
-    SPARSE = "sparse"
-    GRID = "grid"
-
-
 Kernels = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KERNEL",
-        help="Names of the suite, synthetic-SEED-NUMBER, launch-SEED-NUMBER, judge-NAME, records-NAME, or "
+        help="Names of the suite, launch-SEED-NUMBER (a kernel that is drawn), judge-NAME, records-NAME, or "
         "files: KERNEL.toml, or KERNEL.cl beside it.  [default: the seventeen of the paper]",
         show_default=False,
     ),
@@ -86,39 +79,9 @@ Repetitions = Annotated[
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Few runs, wide intervals: a first look.")]
-Synthetic = Annotated[
-    int | None,
-    typer.Option(
-        "--synthetic",
-        metavar="COUNT",
-        min=1,
-        help="Also measure COUNT synthetic kernels, from synthetic-0-0 on; a KERNEL may be one of them, too.",
-    ),
-]
-SyntheticSeed = Annotated[
-    int | None,
-    typer.Option(
-        "--synthetic-seed",
-        metavar="NUMBER",
-        min=0,
-        help="Seed that the synthetic kernels are drawn from.  [default: 0]",
-    ),
-]
-FreeLaunch = Annotated[
-    str | None,
-    typer.Option(
-        "--free-launch",
-        metavar="FIRST-LAST",
-        help="Kernels of free launch, launch-SEED-NUMBER, of these numbers: 0-99. --synthetic-seed is their seed.",
-    ),
-]
-DesignOption = Annotated[
-    DesignName | None,
-    typer.Option(
-        "--design",
-        help="Measure the rows of a design instead of a space: sparse draws rows and sizes of kernels of free "
-        "launch; grid has every launch that predict --model launch considers, at --preset.",
-    ),
+Grid = Annotated[
+    bool,
+    typer.Option("--grid", help="Measure every launch that predict considers, at --preset, instead of a space."),
 ]
 NoConfirmation = Annotated[
     bool,

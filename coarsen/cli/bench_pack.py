@@ -11,16 +11,13 @@ import typer
 
 from coarsen.cli.bench_options import (
     ColdCache,
-    DesignOption,
-    FreeLaunch,
+    Grid,
     Kernels,
     PresetName,
     Quick,
     Repetitions,
     Seed,
     Suite,
-    Synthetic,
-    SyntheticSeed,
     TimeoutMultiple,
     method_of,
 )
@@ -84,9 +81,7 @@ WorkGroupSize = Annotated[
         "--max-work-group-size", metavar="NUMBER", min=1, help="Most work-items of a work-group on the device."
     ),
 ]
-Kind = Annotated[
-    DeviceKind, typer.Option("--device-kind", help="What the pack is to run on; of a design the sizes, too.")
-]
+Kind = Annotated[DeviceKind, typer.Option("--device-kind", help="What the pack is to run on.")]
 LocalMemory = Annotated[
     int, typer.Option("--local-memory", metavar="KIB", min=1, help="Local memory of the device, in KiB.")
 ]
@@ -96,10 +91,7 @@ def pack(
     output: Folder,
     kernels: Kernels = None,
     suite: Suite = None,
-    synthetic: Synthetic = None,
-    synthetic_seed: SyntheticSeed = None,
-    free_launch: FreeLaunch = None,
-    design: DesignOption = None,
+    grid: Grid = False,
     preset: PresetName = "gpu",
     seed: Seed = 0,
     factors: Factors = None,
@@ -141,8 +133,7 @@ def pack(
 
     Example: coarsen bench pack sgemm mt --form opencl_c --form ptx -o for_the_gpu
     """
-    from coarsen.cli.bench_design import Parts, method_for
-    from coarsen.cli.bench_inputs import benchmarks_of
+    from coarsen.cli.bench_inputs import benchmarks_of, method_for, spaces
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size, distinct)
@@ -161,18 +152,16 @@ def pack(
         all_single,
         ArrayOptions.given(layout, order, array_place, array_pad, array_shape),
     )
-    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
-    parts = Parts(preset, wanted, design)
+    benchmarks = benchmarks_of(kernels, suite)
+    space_of = spaces(preset, wanted, grid)
     limits = replace(USUAL_LIMITS, max_work_group_size=max_work_group_size, local_memory=local_memory * KIBIBYTE)
     request = PackRequest(
         parts=tuple(
-            PackPart(name, size, space)
-            for benchmark, name in benchmarks
-            for size, space in parts.of(benchmark, device_kind, limits)
+            PackPart(name, preset, space_of(benchmark, device_kind, limits)) for benchmark, name in benchmarks
         ),
         forms=tuple(chosen.value for chosen in form or [PackForm.OPENCL_C]),
         seed=seed,
-        method=method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design),
+        method=method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), grid),
         limits=limits,
         device_kind=device_kind,
     )

@@ -71,7 +71,7 @@ class SearchOptions:
     prior: PriorChoice | None
 
     def checked(
-        self, inputs_seed: int, sample: int | None, scheduler: str | None, design: str | None = None
+        self, inputs_seed: int, sample: int | None, scheduler: str | None, grid: bool = False
     ) -> BenchSearch | None:
         """Return the search that they ask for; None where the whole space is measured.
 
@@ -79,7 +79,7 @@ class SearchOptions:
             inputs_seed: of `--seed`.
             sample: of `--sample`.
             scheduler: of `--scheduler`.
-            design: of `--design`.
+            grid: of `--grid`.
 
         Raises:
             InvalidInputError: an unknown searcher, a budget that is none, options that do not go together.
@@ -91,8 +91,8 @@ class SearchOptions:
             raise InvalidInputError(
                 "--sample does not go with --search, which draws by itself: give it a --budget"
             )
-        if design is not None:
-            raise InvalidInputError("--design does not go with --search, which chooses by itself: leave it out")
+        if grid:
+            raise InvalidInputError("--grid does not go with --search, which chooses by itself: leave it out")
         if scheduler is not None:
             raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
         return self._search(inputs_seed if self.seed is None else self.seed)

@@ -20,16 +20,18 @@ from coarsen.features import (
 )
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.models.examples import Example, LaunchedWork
+from coarsen.models.examples import Example, LaunchedWork, family_of
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.example_work import work_by_factor
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.kernel_source import find_measured, measured_family
+from coarsen.opencl_bench.workloads.kernel_source import find_measured
 from coarsen.processes import mapped
 
 # The dimension that is coarsened, and the local size of the uncoarsened launch, None where unknown.
 Launch = tuple[int, LocalSize | None]
 Tables = tuple[FeatureTable, MechanismTable, FeatureTable, Mapping[int, LaunchedWork]]
+# A kernel's family, and the tables of each launch, or in one sentence why it can't be coarsened.
+Known = tuple[str, Mapping[Launch, Tables | str]]
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,12 @@ def examples_of(
     asked = [KernelLaunches(name, kernels, tuple(launches), counts_work) for name, launches in wanted.items()]
     known = dict(zip(wanted, mapped(_tables, asked, processes), strict=True))
     examples = [
-        _example(curve, tables)
+        _example(curve, family, tables)
         for curve in curves
-        if not isinstance(tables := known[curve.kernel][_launch(curve)], str)
+        for family, by_launch in (known[curve.kernel],)
+        if not isinstance(tables := by_launch[_launch(curve)], str)
     ]
-    refusals = (text for tables in known.values() for text in tables.values() if isinstance(text, str))
+    refusals = (text for _, by_launch in known.values() for text in by_launch.values() if isinstance(text, str))
     return Examples(tuple(examples), tuple(dict.fromkeys(refusals)))
 
 
@@ -86,10 +89,10 @@ def _launch(curve: Curve) -> Launch:
     return curve.dimension, curve.local_size
 
 
-def _example(curve: Curve, tables: Tables) -> Example:
+def _example(curve: Curve, family: str, tables: Tables) -> Example:
     return Example(
         kernel=curve.kernel,
-        family=measured_family(curve.kernel),
+        family=family,
         device=curve.device,
         dimension=curve.dimension,
         local_size=curve.local_size,
@@ -102,14 +105,14 @@ def _example(curve: Curve, tables: Tables) -> Example:
     )
 
 
-def _tables(asked: KernelLaunches) -> Mapping[Launch, Tables | str]:
-    """The tables of each launch, or in one sentence why it can't be coarsened."""
+def _tables(asked: KernelLaunches) -> Known:
     benchmark = find_measured(asked.name, asked.folder)
+    family = benchmark.family or family_of(asked.name)
     try:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
     except RefusalError as refusal:
-        return dict.fromkeys(asked.launches, f"{asked.name} can't be coarsened: {refusal}")
-    return {launch: _tables_of_launch(asked, kernel, launch) for launch in asked.launches}
+        return family, dict.fromkeys(asked.launches, f"{asked.name} can't be coarsened: {refusal}")
+    return family, {launch: _tables_of_launch(asked, kernel, launch) for launch in asked.launches}
 
 
 def _tables_of_launch(asked: KernelLaunches, kernel: Kernel, launch: Launch) -> Tables | str:

@@ -19,6 +19,7 @@ from coarsen.features.identity import kernel_identity
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.examples import family_of
 from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
@@ -27,8 +28,7 @@ from coarsen.opencl_bench.results.launch_rows import MeasuredLaunches, measured_
 from coarsen.opencl_bench.results.learnable import check_learnable
 from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, ScalarArgument
-from coarsen.opencl_bench.workloads.kernel_source import find_measured, measured_family
-from coarsen.opencl_bench.workloads.mechanisms import mechanisms_of
+from coarsen.opencl_bench.workloads.kernel_source import find_measured
 from coarsen.processes import mapped
 from coarsen.variant.variant import Variant
 
@@ -130,8 +130,8 @@ def _case(
     return LaunchCase(
         kernel=measured.kernel,
         identity=kernel_identity(kernel),
-        family=measured_family(measured.kernel),
-        mechanisms=mechanisms_of(measured.kernel),
+        family=benchmark.family or family_of(measured.kernel),
+        mechanisms=benchmark.mechanisms,
         device=measured.device,
         size=measured.preset,
         inputs=inputs,

@@ -34,8 +34,6 @@ class Space:
         sample_seed: what they are drawn from.
         all_single: whether, beside what is drawn, every variant with a single coarsening of work-items is tried,
             each transform at its first value.
-        stratified: whether the sample meets every axis evenly (see `stratified`), instead of every variant with
-            the same probability.
         arrays: how arrays of the kernel's arguments may lie, beside as written; as the benchmark says where None.
         variants: exactly these, the uncoarsened ones first; nothing above has a say then. None for combinations.
     """
@@ -52,7 +50,6 @@ class Space:
     sample: int | None = None
     sample_seed: int = 0
     all_single: bool = False
-    stratified: bool = False
     arrays: tuple[ArrayChoices, ...] | None = None
     variants: tuple[Variant, ...] | None = None
 

@@ -160,6 +160,10 @@ class Benchmark:
     are compared with. Both need `make_launches`.
 
     `arrays` says how arrays of the kernel's arguments may lie, beside as written.
+
+    `family` is shared by kernels that are variations of each other, and `mechanisms` says why coarsening helps or
+    harms a kernel: whoever judges what was learned holds out whole families, or mechanisms. Kernels that nobody
+    drew have neither.
     """
 
     name: str
@@ -183,6 +187,8 @@ class Benchmark:
     buffers_fit_any_local_size: bool = False
     local_size_of: Callable[[Definitions], LocalSize] | None = None
     arrays: tuple[ArrayChoices, ...] = ()
+    family: str = ""
+    mechanisms: frozenset[str] = frozenset()
 
     @property
     def kernel(self) -> str:

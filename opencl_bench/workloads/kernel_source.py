@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.examples import family_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.free_launch import free_launch_kernel, is_free_launch
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.opencl_bench.workloads.synthetic import synthetic_family
+from coarsen.opencl_bench.workloads.synthetic import synthetic_kernels
 
 
 def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
-    """The suite's or the generator's kernel of this name, or one that a folder describes.
+    """Return the suite's kernel of this name, one that was drawn, or one that a folder describes.
 
     Args:
         name: as it stands in the table or the row.
@@ -28,6 +26,8 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
     described = kernels / f"{name}.toml" if kernels is not None else None
     if described is not None and described.is_file():
         return find_benchmark(described)
+    if name.startswith("synthetic-") and name in synthetic_kernels():
+        return synthetic_kernels()[name]
     try:
         return find_benchmark(name)
     except InvalidInputError:
@@ -41,15 +41,3 @@ def known_kernel(name: str, kernels: Path | None = None) -> Benchmark | None:
         return find_measured(name, kernels)
     except InvalidInputError:
         return None
-
-
-def measured_family(name: str) -> str:
-    """The name that related kernels share: versions of one algorithm, synthetic kernels of one structure."""
-    if is_free_launch(name):
-        return free_launch_kernel(name).family
-    return synthetic_family(name) if name.startswith("synthetic-") else family_of(name)
-
-
-def measured_mechanism(name: str) -> str | None:
-    """The mechanism of a kernel of free launch, all kernels of which are held out together; None for others."""
-    return free_launch_kernel(name).mechanism.value if is_free_launch(name) else None

@@ -1,4 +1,4 @@
-"""Benchmarks by name or path: the suite (drivers in the folder `suite`), those that adapt, on records, synthetic,
+"""Benchmarks by name or path: the suite (drivers in the folder `suite`), those that adapt, on records, drawn,
 judging and described ones."""
 
 from __future__ import annotations
@@ -102,23 +102,19 @@ def _named(name: str, known: Mapping[str, _Kernel]) -> _Kernel:
 
 
 def find_benchmark(name_or_path: str | Path) -> Benchmark:
-    """The benchmark of this name: of the suite, synthetic, adaptive, on records, the judge's; or of a TOML file.
+    """Return the benchmark of this name, or of a TOML file.
 
     Args:
-        name_or_path: a name of the suite, `synthetic-<seed>-<index>`, `launch-<seed>-<index>`,
-            `adaptive-<kernel>`, `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`,
+        name_or_path: a name of the suite, `launch-<seed>-<index>`, `adaptive-<kernel>`, `records-<kernel>` or
+            `judge-<kernel>`; a path, or a text that ends with `.toml`,
             is that of a file.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
     """
     if isinstance(name_or_path, str) and not name_or_path.endswith(".toml"):
-        if name_or_path.startswith("synthetic-"):
-            from coarsen.opencl_bench.workloads.synthetic.benchmark import benchmark_of_name
-
-            return benchmark_of_name(name_or_path)
         if name_or_path.startswith("launch-"):
-            from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
+            from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 
             return free_launch_benchmark(name_or_path)
         if name_or_path.startswith(ADAPTIVE_PREFIX):

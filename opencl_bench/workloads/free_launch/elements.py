@@ -1,11 +1,88 @@
-"""Elements of kernels of free launch, and what is computed with one."""
+"""What kernels of free launch are drawn of: seeded draws, lines of OpenCL C, elements and their arithmetic."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from coarsen.opencl_bench.workloads.free_launch.draws import Draws
-from coarsen.opencl_bench.workloads.synthetic.text import block, indented
+import numpy as np
+
+T = TypeVar("T")
+
+INDENTATION = "    "
+BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"
+SIGNATURE_WIDTH = 110
+
+# Beside seed and index, so that these streams are not those of other generators.
+STREAM = 15
+
+
+class Draws:
+    """A stream of draws.
+
+    Args:
+        numbers: what the stream is drawn from, the seed first.
+    """
+
+    def __init__(self, *numbers: int) -> None:
+        self._generator = np.random.default_rng([*numbers, STREAM])
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """Return one of several values, each with the same probability."""
+        return choices[int(self._generator.integers(len(choices)))]
+
+    def some(self, choices: Sequence[T], count: int) -> tuple[T, ...]:
+        """Return several different ones of some values, in a drawn order."""
+        order = self._generator.permutation(len(choices))
+        return tuple(choices[int(place)] for place in order[:count])
+
+    def chance(self, probability: float) -> bool:
+        """Return True with a probability."""
+        return bool(self._generator.random() < probability)
+
+    def log_uniform(self, least: int, most: int) -> int:
+        """Return a whole number between two, its logarithm uniform."""
+        exponent = self._generator.uniform(math.log(least), math.log(most + 1))
+        return min(most, int(math.exp(exponent)))
+
+    def whole(self, least: int, most: int) -> int:
+        """Return a whole number between two, both included."""
+        return int(self._generator.integers(least, most + 1))
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Lines one level further in; empty ones stay empty."""
+    return [INDENTATION + line if line else line for line in lines]
+
+
+def block(head: str, lines: list[str]) -> list[str]:
+    """A statement with a body, in braces where that has several lines."""
+    if len(lines) == 1 and not lines[0].startswith("barrier"):
+        return [head, *indented(lines)]
+    return [f"{head} {{", *indented(lines), "}"]
+
+
+def signature_lines(kernel: str, declarations: Iterable[str]) -> list[str]:
+    """Return the lines of a kernel's signature, up to its closing parenthesis.
+
+    Args:
+        kernel: its name.
+        declarations: those of its parameters.
+    """
+    start = f"kernel void {kernel}("
+    lines = [start]
+    for number, declaration in enumerate(declarations):
+        separator = "" if number == 0 else ", "
+        if len(lines[-1]) + len(separator) + len(declaration) > SIGNATURE_WIDTH:
+            lines[-1] += separator.rstrip()
+            lines.append(" " * len(start) + declaration)
+        else:
+            lines[-1] += separator + declaration
+    lines[-1] += ")"
+    return lines
+
 
 FLOATS = ("float", "float", "float2", "float4")
 WHOLE = ("uint", "int", "uint4")

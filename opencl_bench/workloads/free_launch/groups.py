@@ -1,4 +1,4 @@
-"""Mechanisms of work-groups: local memory, barriers, results of a whole group.
+"""Mechanisms of work-groups: local memory, barriers, results of a whole group; and atomic operations.
 
 The local size is free: tiles are as large as it asks for, or as any could ask for.
 """
@@ -8,22 +8,33 @@ from __future__ import annotations
 import math
 
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.free_launch.draws import Draws
-from coarsen.opencl_bench.workloads.free_launch.elements import Element, draw_element, element_of, loop
-from coarsen.opencl_bench.workloads.free_launch.frame import Frame, count_of, draw_trips, output
+from coarsen.opencl_bench.workloads.free_launch.elements import (
+    BARRIER,
+    Draws,
+    Element,
+    block,
+    draw_element,
+    element_of,
+    loop,
+)
 from coarsen.opencl_bench.workloads.free_launch.parts import (
     LEAST_ITEMS,
     MOST_ITEMS,
     Buffer,
     Contents,
     Extents,
+    Frame,
     Scratch,
     Sketch,
     Trips,
+    by_trips,
+    count_of,
+    draw_trips,
+    fixed,
+    output,
 )
-from coarsen.opencl_bench.workloads.synthetic.text import BARRIER, block
 
-LOAD, LOCAL, STORE, LEVEL = 2.0, 1.5, 2.0, 40.0
+LOAD, LOCAL, STORE, LEVEL, ATOMIC = 2.0, 1.5, 2.0, 40.0, 60.0
 FEW = ("float", "float", "uint", "float4")
 
 
@@ -237,6 +248,45 @@ def tiled_stencil(draws: Draws, frame: Frame) -> Sketch:
     cost = 30 + STORE + (2 * radius + 1) * (e.cost + LOCAL * e.components)
     scratch = (Scratch("scratch", e.type, staged, draws.chance(0.5)),)
     return Sketch("stencil", lines, buffers, e.function, cost, Trips(1, False), scratch, guards_itself=True)
+
+
+def atomic(draws: Draws, frame: Frame) -> Sketch:
+    """Counts or extremes of whole numbers: the order of the items makes no difference."""
+    kind, bins = draws.pick(("global", "local", "extreme")), draws.pick((16, 64, 256, 1024))
+    trips = draw_trips(draws, 64, 16)
+    index = f"keys[trip * {frame.count} + position] % {bins}"
+    if kind == "local":
+        return _local_counts(draws, frame, index, bins, trips)
+    operation = "atomic_inc(&bins[bin]);"
+    if kind == "extreme":
+        operation = (
+            f"{draws.pick(('atomic_max', 'atomic_or', 'atomic_xor', 'atomic_add'))}(&bins[bin], bin + x % 37);"
+        )
+    lines = loop(trips.text, [f"uint bin = {index};", operation])
+    cost = trips.count * ATOMIC
+    return Sketch(kind, lines, (_bins(bins), _keys()), [], cost, trips)
+
+
+def _local_counts(draws: Draws, frame: Frame, index: str, bins: int, trips: Trips) -> Sketch:
+    each = f"for (uint at = {frame.lane}; at < {bins}; at += {frame.group_size})"
+    lines = [
+        *block(each, ["scratch[at] = 0;"]),
+        BARRIER,
+        *frame.within(loop(trips.text, [f"atomic_inc(&scratch[{index}]);"])),
+        BARRIER,
+        *block(each, ["atomic_add(&bins[at], scratch[at]);"]),
+    ]
+    scratch = (Scratch("scratch", "uint", lambda _size: bins, draws.chance(0.5)),)
+    cost = trips.count * ATOMIC / 3 + bins * ATOMIC / 64
+    return Sketch("local", lines, (_bins(bins), _keys()), [], cost, trips, scratch, guards_itself=True)
+
+
+def _bins(count: int) -> Buffer:
+    return output("uint", "bins", Contents.ZEROS, fixed(count))
+
+
+def _keys() -> Buffer:
+    return Buffer("keys", "uint", by_trips, Contents.KEYS, fixed(1024))
 
 
 def _staged(frame: Frame, count: str, statement: str) -> list[str]:

@@ -1,21 +1,32 @@
-"""Mechanisms of loops that all items run alike: what neighbours read again, and what each computes."""
+"""Mechanisms of loops that all items run alike: what neighbours read again, what each computes; neighbourhoods."""
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.workloads.free_launch.draws import Draws
-from coarsen.opencl_bench.workloads.free_launch.elements import FLOATS, draw_element, element_of, loop
-from coarsen.opencl_bench.workloads.free_launch.frame import (
+from coarsen.opencl_bench.workloads.free_launch.elements import (
+    FLOATS,
+    Draws,
+    block,
+    draw_element,
+    element_of,
+    loop,
+)
+from coarsen.opencl_bench.workloads.free_launch.parts import (
+    Buffer,
+    Contents,
+    Elements,
+    Extents,
     Frame,
+    Sketch,
     by_trips,
     count_of,
     draw_trips,
     output,
 )
-from coarsen.opencl_bench.workloads.free_launch.parts import Buffer, Contents, Elements, Extents, Sketch
 
 # Components that surely fit a device's constant memory, guard zones and all.
 LARGEST_CONSTANT = 4096
-LOAD, SHARED_LOAD, ROW_LOAD, STORE = 2.0, 1.0, 3.2, 2.0
+EDGES = ("padded", "interior", "clamped")
+LOAD, SHARED_LOAD, ROW_LOAD, NEIGHBOUR_LOAD, STORE = 2.0, 1.0, 3.2, 1.4, 2.0
 
 
 def broadcast(draws: Draws, _frame: Frame) -> Sketch:
@@ -161,6 +172,52 @@ def special(draws: Draws, _frame: Frame) -> Sketch:
     ]
     buffers = (output(e.type), Buffer("input", e.type, count_of))
     return Sketch("repeated", lines, buffers, e.function, LOAD + STORE + trips.count * e.cost, trips)
+
+
+def stencil(draws: Draws, frame: Frame) -> Sketch:
+    """The weighted neighbours of each element; at the edges padding, a guard, or the nearest element."""
+    e, radius, edge = draw_element(draws), draws.pick((1, 1, 2, 3)), draws.pick(EDGES)
+    reads = [_neighbour(frame, edge, radius, 0, 0)]
+    for dimension in range(frame.dimensions):
+        for step in range(1, radius + 1):
+            reads += [_neighbour(frame, edge, radius, dimension, sign * step) for sign in (-1, 1)]
+    lines = [f"{e.type} result = {e.work(reads[0])};", *(e.combined(read) for read in reads[1:])]
+    lines += ["output[position] = result;"]
+    if edge == "interior":
+        where = " && ".join(f"{at} >= {radius} && {at} + {radius} < {end}" for at, end in frame.axes)
+        lines = block(f"if ({where})", lines)
+    pad = 2 * radius if edge == "padded" else 0
+    dimensions = frame.dimensions
+
+    def elements(x: Extents) -> int:
+        sides = (x.width, x.height, x.depth)[:dimensions]
+        product = 1
+        for side in sides:
+            product *= side + pad
+        return product
+
+    contents = Contents.NUMBERS if edge == "interior" else Contents.UNWRITTEN
+    buffers = (output(e.type, contents=contents), Buffer("input", e.type, elements))
+    cost = STORE + e.cost + len(reads) * NEIGHBOUR_LOAD * e.components
+    return Sketch(edge, lines, buffers, e.function, cost)
+
+
+def _neighbour(frame: Frame, edge: str, radius: int, dimension: int, step: int) -> str:
+    """The expression that reads a neighbour so many steps away along a dimension."""
+    places = []
+    for number, (at, end) in enumerate(frame.axes):
+        moved = step if number == dimension else 0
+        if edge == "padded":
+            places.append((f"({at} + {radius + moved})", f"({end} + {2 * radius})"))
+        elif edge == "clamped" and moved:
+            places.append((f"(uint)clamp((int){at} + {moved}, 0, (int){end} - 1)", end))
+        else:
+            sign = "-" if moved < 0 else "+"
+            places.append((f"({at} {sign} {abs(moved)})" if moved else at, end))
+    index = places[-1][0]
+    for at, end in reversed(places[:-1]):
+        index = f"({index} * {end} + {at})"
+    return f"input[{index}]"
 
 
 def _line(extent: str) -> Elements:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.workloads.free_launch.draws import Draws
-from coarsen.opencl_bench.workloads.free_launch.elements import draw_element, loop
-from coarsen.opencl_bench.workloads.free_launch.frame import Frame, by_trips, count_of, draw_trips, output, times
-from coarsen.opencl_bench.workloads.free_launch.parts import Buffer, Contents, Sketch, Trips
-from coarsen.opencl_bench.workloads.synthetic.text import block, indented
+from coarsen.opencl_bench.workloads.free_launch.elements import Draws, block, draw_element, indented, loop
+from coarsen.opencl_bench.workloads.free_launch.parts import (
+    Buffer,
+    Contents,
+    Frame,
+    Sketch,
+    Trips,
+    by_trips,
+    count_of,
+    draw_trips,
+    output,
+    times,
+)
 
 LOAD, FAR_LOAD, STORE = 2.0, 6.0, 2.0
 

@@ -12,7 +12,6 @@ from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.results.learnable import check_learnable, judge_hashes, normal_form_hash
 from coarsen.opencl_bench.workloads.lookup import SUITE, judge
-from coarsen.opencl_bench.workloads.synthetic import synthetic_names
 from tests.test_architecture import MODULES, imported_modules
 
 DESCRIPTION = """\
@@ -53,7 +52,7 @@ def test_a_copy_under_another_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_other_kernels_may_be_learned_from() -> None:
-    check_learnable([*SUITE, *synthetic_names(0, 5), "of_nobody_knows_where"])
+    check_learnable([*SUITE, "synthetic-0-5", "launch-0-5", "of_nobody_knows_where"])
 
 
 def test_no_kernel_of_the_suite_is_one_of_the_judge() -> None:

@@ -1,4 +1,4 @@
-"""The committed sweeps of synthetic kernels are of the kernels drawn now, and are as their README says."""
+"""The committed sweeps of synthetic kernels are of the kernels that are kept, and are as their README says."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from coarsen.opencl_bench.results.curves import CurveData
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.measured_curves import curves_of_results
 from coarsen.opencl_bench.sweep.compile_service import original_code
-from coarsen.opencl_bench.workloads.kernel_source import measured_family
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.opencl_bench.workloads.synthetic import synthetic_names
+from coarsen.opencl_bench.workloads.synthetic import synthetic_kernels
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.results.test_data import DATA, README, table_below
 
@@ -26,7 +24,7 @@ DEVICES = ("intel", "pocl", "h200")
 NAMES = ("Intel", "PoCL", "H200")
 PRESETS = {"intel": "cpu", "pocl": "cpu", "h200": "gpu"}
 FACTORS = (2, 4, 8, 16, 32)
-KERNELS = synthetic_names(0, 300)
+KERNELS = synthetic_kernels()
 SECTION = README[README.index("## Synthetic kernels") : README.index("## How far the intervals")]
 every_sweep = pytest.mark.parametrize("sweep", DEVICES)
 every_line = pytest.mark.parametrize(("line", "sweep"), list(enumerate(DEVICES)))
@@ -70,9 +68,9 @@ def test_no_result_was_wrong_and_every_kernel_was_timed(sweep: str) -> None:
 
 
 @every_sweep
-def test_the_rows_are_of_the_kernels_that_are_drawn_now(sweep: str) -> None:
+def test_the_rows_are_of_the_kernels_that_are_kept(sweep: str) -> None:
     for row in rows_of(sweep):
-        benchmark, subject = find_benchmark(row.subject.benchmark), row.subject
+        benchmark, subject = KERNELS[row.subject.benchmark], row.subject
         preset = benchmark.preset(PRESETS[sweep])
         assert (subject.kernel, subject.build_options) == (benchmark.kernel, benchmark.build_options)
         assert (subject.preset, dict(subject.size), subject.seed) == (PRESETS[sweep], preset.size, 0)
@@ -113,7 +111,7 @@ def test_the_readme_says_with_which_drivers(line: int, sweep: str) -> None:
 def test_the_readme_says_what_coarsening_does_to_them(line: int, sweep: str) -> None:
     curves, gains = curves_of(sweep).curves, np.array(gains_of(sweep))
     assert f"{len(KERNELS)} kernels, {len(curves)} curves" in SECTION
-    assert f"{len({measured_family(kernel) for kernel in KERNELS})} families" in SECTION
+    assert f"{len({kernel.family for kernel in KERNELS.values()})} families" in SECTION
     above = np.mean([curve.best_factor > 1 for curve in curves])
     assert table_below("**What coarsening does to them.**")[line] == [
         *(NAMES[line], f"{above:.0%}".replace("%", " %"), f"{np.mean(gains > 1.05):.0%}".replace("%", " %")),

@@ -74,7 +74,7 @@ def along_0(factor: int) -> Variant:
 
 def test_benchmarks_share_a_process(pool: CompilePool, started: list[str]) -> None:
     hashes = set()
-    for name in ("mt", "synthetic-0-3", "reduce"):
+    for name in ("mt", "launch-0-4", "reduce"):
         with compiling(pool, name) as one:
             hashes.add(one.ir_hash(()))
             assert one.compiled(along_0(2)).code is not None

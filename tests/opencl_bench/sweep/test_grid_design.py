@@ -20,7 +20,7 @@ from coarsen.opencl_bench.sweep.grid_design import GridDesign
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import DeviceLimits, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, Size, Workload
-from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
+from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant

@@ -123,7 +123,7 @@ def test_all_local_sizes_unless_asked_otherwise(described: Path, monkeypatch: py
         ([], "test", "there is no kernel to measure"),
         (["mt", "nothing"], "test", "no benchmark 'nothing'; there are"),
         (["mt", Path("nothing.toml")], "test", "nothing.toml"),
-        (["mt", "synthetic-0-0"], "paper", "synthetic-0-0: no preset 'paper'; there are"),
+        (["mt", "launch-0-0"], "paper", "launch-0-0: no preset 'paper'; there are"),
     ],
 )
 def test_a_mistake_shows_before_anything_is_measured(

@@ -17,7 +17,7 @@ from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
 from coarsen.opencl_bench.sweep.engine import machine_to_json
 from coarsen.opencl_bench.sweep.measuring_process import SERVICE, Limits, MeasuringProcess, Ready
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalArgument
-from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
+from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import LocalSize, Variant
 

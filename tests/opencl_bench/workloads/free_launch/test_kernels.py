@@ -10,26 +10,26 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument
-from coarsen.opencl_bench.workloads.free_launch import (
+from coarsen.opencl_bench.workloads.free_launch.kernel import Mechanism
+from coarsen.opencl_bench.workloads.free_launch.workload import (
+    BYTES,
+    byte_count,
+    extents_of,
     free_launch_benchmark,
     free_launch_kernel,
-    free_launch_names,
-    is_free_launch,
 )
-from coarsen.opencl_bench.workloads.free_launch.mechanisms import Mechanism
-from coarsen.opencl_bench.workloads.free_launch.sizes import BYTES, byte_count, extents_of
-from coarsen.opencl_bench.workloads.kernel_source import measured_family, measured_mechanism
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
-MANY = free_launch_names(0, range(280))
+MANY = [f"launch-0-{number}" for number in range(280)]
 # Each mechanism once.
-ROUND = free_launch_names(0, range(len(Mechanism)))
+ROUND = MANY[: len(Mechanism)]
 
 
 @pytest.mark.parametrize("name", MANY[::13])
 def test_every_local_size_divides_every_size_alike(name: str) -> None:
     kernel, benchmark = free_launch_kernel(name), free_launch_benchmark(name)
-    assert len(benchmark.local_sizes) >= 4 and set(benchmark.presets) == {"test", *BYTES}
+    assert len(benchmark.local_sizes) >= 4 and set(benchmark.presets) == {"test", *BYTES, "cpu", "gpu"}
+    assert benchmark.presets["cpu"] == benchmark.presets["memory"] != benchmark.presets["gpu"]
     for preset in benchmark.presets:
         sizes = set()
         for local_size in benchmark.local_sizes:
@@ -56,10 +56,16 @@ def test_compiles_and_every_parameter_is_named(name: str) -> None:
 
 
 def test_all_mechanisms_come_before_any_comes_again() -> None:
-    assert {measured_mechanism(name) for name in ROUND} == {mechanism.value for mechanism in Mechanism}
-    assert set(Counter(map(measured_mechanism, MANY)).values()) == {10}
-    assert measured_family(ROUND[3]).startswith(f"launch-{measured_mechanism(ROUND[3])}-")
-    assert measured_mechanism("synthetic-0-0") is None
+    found = [free_launch_kernel(name).mechanism for name in MANY]
+    assert set(found[: len(ROUND)]) == set(Mechanism)
+    assert set(Counter(found).values()) == {10}
+
+
+def test_a_benchmark_has_its_mechanism_and_a_family_within_it() -> None:
+    for name in ROUND:
+        benchmark, mechanism = free_launch_benchmark(name), free_launch_kernel(name).mechanism
+        assert benchmark.mechanisms == {mechanism.value}
+        assert benchmark.family.startswith(f"launch-{mechanism.value}-")
 
 
 def test_sizes_and_trips_are_spread() -> None:
@@ -76,7 +82,7 @@ def test_sizes_and_trips_are_spread() -> None:
             assert byte_count(kernel, extents_of(presets[name].size)) <= max(most, 2 << 20) * 1.5
 
 
-def test_names() -> None:
-    assert is_free_launch("launch-0-12") and not is_free_launch("launch-0-012") and not is_free_launch("mt")
+@pytest.mark.parametrize("name", ["launch-0", "launch-0-012", "launch-x-1"])
+def test_names(name: str) -> None:
     with pytest.raises(InvalidInputError, match="a kernel of free launch is called launch-SEED-NUMBER"):
-        find_benchmark("launch-0")
+        find_benchmark(name)

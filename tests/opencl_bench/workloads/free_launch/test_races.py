@@ -8,16 +8,16 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.building import build_uncached
-from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark, free_launch_names
-from coarsen.opencl_bench.workloads.free_launch.mechanisms import Mechanism
-from coarsen.opencl_bench.workloads.synthetic.text import BARRIER
+from coarsen.opencl_bench.workloads.free_launch.elements import BARRIER
+from coarsen.opencl_bench.workloads.free_launch.kernel import Mechanism
+from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 from tests.opencl_bench.workloads.free_launch.running import run_bare
 from tests.opencl_bench.workloads.watched import log, runs_on, watched
 
 __all__ = ["log", "runs_on", "watched"]
 
 # Each mechanism once.
-ROUND = free_launch_names(0, range(len(Mechanism)))
+ROUND = [f"launch-0-{number}" for number in range(len(Mechanism))]
 LEVELS = "launch-0-9"
 
 
