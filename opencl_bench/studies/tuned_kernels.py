@@ -28,9 +28,8 @@ from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.results.store.place import STORE_VARIABLE
 from coarsen.opencl_bench.studies.best_known import KnownBest, known_best, merged, shipped_best
 from coarsen.opencl_bench.studies.start_up import starts_of
-from coarsen.opencl_bench.studies.tuned_csv import write_table
 from coarsen.opencl_bench.studies.tuned_rows import KNOWN, LOCAL_SIZE, Row, problem_of, read_rows, write_rows
-from coarsen.opencl_bench.studies.tuned_tables import left_out, summary, table
+from coarsen.opencl_bench.studies.tuned_tables import left_out, summary, table, write_csv
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
 from coarsen.opencl_bench.workloads.further import names_of
 
@@ -137,7 +136,7 @@ def main() -> int:
     try:
         rows = measure(words)
         if words.csv:
-            write_table(rows, words.csv)
+            write_csv(rows, words.csv)
     except CoarsenError as error:
         print(f"tuned_kernels: error: {error}", file=sys.stderr)
         return 2

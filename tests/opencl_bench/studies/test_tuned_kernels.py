@@ -18,7 +18,6 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Ro
 from coarsen.opencl_bench.studies import tuned_kernels
 from coarsen.opencl_bench.studies.best_known import known_best, known_of, merged
 from coarsen.opencl_bench.studies.start_up import starts_of, summarised
-from coarsen.opencl_bench.studies.tuned_csv import table_of, write_table
 from coarsen.opencl_bench.studies.tuned_kernel import measured
 from coarsen.opencl_bench.studies.tuned_rows import (
     AS_IT_IS,
@@ -32,7 +31,7 @@ from coarsen.opencl_bench.studies.tuned_rows import (
     read_rows,
     write_rows,
 )
-from coarsen.opencl_bench.studies.tuned_tables import left_out, summary, table
+from coarsen.opencl_bench.studies.tuned_tables import csv_of, left_out, summary, table, write_csv
 from coarsen.opencl_bench.workloads.further import FURTHER, names_of
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening
@@ -251,7 +250,7 @@ def test_a_table_in_csv_has_the_rows_that_count_sorted() -> None:
         row("blur", again=[again(own=1.0, chosen=1.0, known_1=0.5, known_2=0.9)]),
         row("wrong", tuned={"failed": "killed"}),
     ]
-    blur, heat = csv.DictReader(io.StringIO(table_of(rows)))
+    blur, heat = csv.DictReader(io.StringIO(csv_of(rows)))
     assert (blur["kernel"], blur["of_best_known"], blur["over_local_size"]) == ("blur", "0.500", "")
     assert (heat["over_own"], heat["over_own_least"], heat["over_own_most"]) == ("2.500", "2.000", "3.000")
     assert (heat["seconds"], heat["start_plain_seconds"], heat["local_size"]) == ("19.0", "0.225", "64")
@@ -259,4 +258,4 @@ def test_a_table_in_csv_has_the_rows_that_count_sorted() -> None:
 
 def test_a_table_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="missing"):
-        write_table([row()], tmp_path / "missing" / "tuned.csv")
+        write_csv([row()], tmp_path / "missing" / "tuned.csv")
