@@ -15,13 +15,18 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.distribution import __version__
 from coarsen.errors import DeviceError
 from coarsen.models.analytic.machine import DeviceProfile, Source
-from coarsen.opencl_bench.calibration.bandwidth import bandwidth_curve
 from coarsen.opencl_bench.calibration.device import ProbedDevice, Settings, source_of
 from coarsen.opencl_bench.calibration.fitting import at_least, levels_of
 from coarsen.opencl_bench.calibration.issue import issue_rates
-from coarsen.opencl_bench.calibration.latency import latency_curve
 from coarsen.opencl_bench.calibration.launches import launch_costs
-from coarsen.opencl_bench.calibration.strides import TILE_WORDS, cached_stride_cost, local_memory, stride_cost
+from coarsen.opencl_bench.calibration.memory import (
+    TILE_WORDS,
+    bandwidth_curve,
+    cached_stride_cost,
+    latency_curve,
+    local_memory,
+    stride_cost,
+)
 
 # Told what is measured next.
 Progress = Callable[[str], None]

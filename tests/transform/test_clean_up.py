@@ -7,7 +7,6 @@ import pytest
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.frontend.lower import lower
 from coarsen.frontend.parsing import parsed
-from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
@@ -16,6 +15,7 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.clean_up import clean_up
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
+from tests.ir.graph.check import check_function
 
 DECLARATIONS = """
 declare void @_Z7barrierj(i32) #1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from coarsen.frontend.lower import lower
-from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.origin import Role
@@ -13,6 +12,7 @@ from coarsen.transform.coarsen import analyse, coarsened_module
 from coarsen.transform.plan_regions import plan_regions
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import REPLICATION_ALONE, DeviceKind, Transforms, Use
+from tests.ir.graph.check import check_function
 
 ALWAYS = Transforms(Use.ALWAYS, Use.ALWAYS, device_kind=DeviceKind.GPU)
 IF = "if (x < n) { float s = 0; for (int i = 0; i < n; ++i) s += in[i] * x; out[x] = s; }"

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from coarsen.errors import InternalError
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.module import Module
@@ -20,6 +19,7 @@ from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import function_lines, module_text
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import FloatType, IntegerType, PointerType, VectorType
+from tests.ir.graph.check import check_function
 
 I32, FLOAT = IntegerType(32), FloatType("float")
 INTEGER_OPCODES = sorted(opcode for opcode in BINARY if not opcode.startswith("f"))

@@ -9,7 +9,6 @@ import pytest
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph import locations
-from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.former import FormerModule, Lines
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
@@ -20,6 +19,7 @@ from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
+from tests.ir.graph.check import check_function
 
 GIVEN = """\
 @v = internal addrspace(3) global i32 undef, align 4

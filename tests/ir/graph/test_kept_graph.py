@@ -13,7 +13,6 @@ import pytest
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph import module_parser
-from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.former import FormerModule
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Callee, Variable
@@ -27,6 +26,7 @@ from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_plan import array_plans
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
+from tests.ir.graph.check import check_function
 
 SOURCE = """
 constant float table[2] = {1.0f, 2.0f};

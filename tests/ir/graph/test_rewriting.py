@@ -9,7 +9,6 @@ import pytest
 
 from coarsen.errors import InternalError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.function import Function
@@ -24,6 +23,7 @@ from coarsen.ir.graph.rewriting import ValueMap, copy_blocks, for_replica, split
 from coarsen.ir.graph.stored import stored
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import IntegerType, PointerType
+from tests.ir.graph.check import check_function
 
 LOOP = """\
 @tile = internal addrspace(3) global [64 x i32] undef, align 4

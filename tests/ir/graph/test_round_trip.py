@@ -12,7 +12,6 @@ from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import compile_source
 from coarsen.frontend.normal_form import normal_form, normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
-from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.origin import Origin, Role
@@ -24,6 +23,7 @@ from coarsen.ir.modules import assembly_module
 from coarsen.ir.reader import read_module
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
+from tests.ir.graph.check import check_function
 
 ROOT = Path(__file__).parents[3]
 _HINTS = ("@llvm.lifetime.", "@llvm.experimental.noalias.scope.decl")

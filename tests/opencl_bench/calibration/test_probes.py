@@ -14,7 +14,7 @@ from coarsen.models.analytic.profile_json import profile_from_json, profile_to_j
 from coarsen.opencl_bench.calibration.calibrate import calibrate
 from coarsen.opencl_bench.calibration.device import Settings, footprints
 from coarsen.opencl_bench.calibration.issue import CHAINED, chain_kernel
-from coarsen.opencl_bench.calibration.latency import chain_of_places
+from coarsen.opencl_bench.calibration.memory import chain_of_places
 
 TINY = Settings(
     smallest_footprint=1 << 14,

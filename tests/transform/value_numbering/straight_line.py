@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.ir.graph.builder import Builder
-from coarsen.ir.graph.check import check_function
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.module_parser import parse_module
@@ -13,6 +12,7 @@ from coarsen.ir.graph.operands import Argument
 from coarsen.ir.graph.origin import UNKNOWN
 from coarsen.ir.types import IntegerType, PointerType, Type
 from coarsen.transform.value_numbering.shared_values import share_values
+from tests.ir.graph.check import check_function
 
 NARROW, WIDE = IntegerType(32), IntegerType(64)
 ARGUMENTS: dict[str, Type] = {"a": NARROW, "b": NARROW, "c": NARROW, "n": WIDE, "m": WIDE, "p": PointerType(1)}
