@@ -10,9 +10,12 @@ MYPY := ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../mypy
 .DELETE_ON_ERROR:
 .PHONY: demo test lint docs docs-serve benchmark clean
 
-# Coarsens a kernel for a GPU that isn't there and runs it, checked and timed, on a device that is.
+# Explains a kernel, predicts for a GPU that isn't there, rewrites the kernel, runs it verified and timed on a device that is.
 demo: $(VENV)/.demo-installed
-	$(BIN)/python -m coarsen.opencl_bench.demo
+	$(BIN)/coarsen apply opencl_bench/kernels/sgemm.cl --factor 4 --report
+	$(BIN)/coarsen predict opencl_bench/kernels/sgemm.cl --device tahiti --model cascade
+	$(BIN)/coarsen apply opencl_bench/kernels/sgemm.cl --factor 4
+	$(BIN)/coarsen bench sgemm --factors 1,2,4,8 --strides 1 --quick --no-confirmation
 
 # Lint, types and all tests on every OpenCL device found; see tests/conftest.py for the devices that must be there.
 # The tests start hundreds of processes, each of which would compile the whole package where bytecode isn't kept.

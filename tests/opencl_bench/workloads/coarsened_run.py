@@ -13,15 +13,17 @@ from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.opencl_bench.measure.run import (
+    KernelChoice,
     LaunchableKernel,
     RunResult,
     build_program,
     kernels_of,
     run_workload,
 )
-from coarsen.opencl_bench.workloads.benchmark import Launch, LocalArgument, Workload
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, Workload
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import coarsen_kernel
+from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening
 from tests.fuzz import launches
 
@@ -75,3 +77,15 @@ def _value(argument: AddedArgument, launch: Launch) -> Any:  # noqa: ANN401
     like = launch.arguments[argument.like]
     assert isinstance(like, LocalArgument)
     return cl.LocalMemory(like.byte_count)
+
+
+def coarsened_kernels(context: cl.Context, chosen: Benchmark, factor: int, dimension: int) -> KernelChoice:
+    """Return a benchmark's kernel, built for a context and coarsened; factor 1 is the original."""
+    program = Program(context, chosen.source, factor=factor, dim=dimension)
+    program.build(list(chosen.build_options))
+    kernel: LaunchableKernel = getattr(program, chosen.kernel)
+
+    def choose(_launch: Launch) -> LaunchableKernel:
+        return kernel
+
+    return choose

@@ -81,14 +81,14 @@ def test_a_second_run_measures_nothing_again(small_pack: Path, tmp_path: Path) -
 
 
 def test_a_drawn_kernel_whose_best_is_not_confirmed(tmp_path: Path) -> None:
-    make_pack(tmp_path / "pack", "launch-0-246", space=Space((1, 2), (1,)))
+    make_pack(tmp_path / "pack", "launch-0-1", space=Space((1, 2), (1,), local_sizes=((64,),)))
     output = tmp_path / "results.jsonl"
     finished = run(tmp_path / "pack", output, "--no-confirmation")
     assert finished.returncode == 0, finished.stderr
     rows = read_lines(output)
     assert [row.role for row in rows] == [Role.SELECTION, Role.COMPARISON, Role.COMPARISON]
     assert {row.invalidity for row in rows} == {Invalidity.CORRECT}
-    assert {row.subject.benchmark for row in rows} == {"launch-0-246"}
+    assert {row.subject.benchmark for row in rows} == {"launch-0-1"}
     assert [row.oracle for row in rows if row.candidate.coarsenings] == [CheckedAgainst.UNCOARSENED]
     assert run(tmp_path / "pack", output).returncode == 0
     # Factor 2 and the kernel as it is, in each of three processes.

@@ -9,13 +9,13 @@ import pyopencl as cl
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.demo import coarsened_kernels
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.cuda_launch import cuda_launch
 from coarsen.opencl_bench.measure.machine import LaunchError
 from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument, NullArgument
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
 
 KERNEL = """\
 kernel void scale(global int *now, global int *before, global const int *bias)

@@ -10,12 +10,12 @@ import pytest
 from coarsen.cli.bench_init import init
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.demo import coarsened_kernels
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import run_workload
 from coarsen.opencl_bench.workloads.benchmark import Workload
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.described.roundings import rounding_steps, rounds_to_integers
+from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
 from tests.opencl_bench.workloads.described.conftest import Write
 
 SIGNATURE = "kernel void k(global float *o, global const float *a, int m) { int i = get_global_id(0); "

@@ -6,10 +6,10 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.opencl_bench.demo import coarsened_kernels
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
 from tests.opencl_bench.workloads.described.conftest import Write
 
 
