@@ -7,7 +7,6 @@ from pathlib import Path
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.opencl_bench.workloads.synthetic import synthetic_kernels
 
 
 def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
@@ -26,8 +25,12 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
     described = kernels / f"{name}.toml" if kernels is not None else None
     if described is not None and described.is_file():
         return find_benchmark(described)
-    if name.startswith("synthetic-") and name in synthetic_kernels():
-        return synthetic_kernels()[name]
+    if name.startswith("synthetic-"):
+        # Imported late: a launch that is tuned needs none of them.
+        from coarsen.opencl_bench.workloads.synthetic import synthetic_kernels
+
+        if name in synthetic_kernels():
+            return synthetic_kernels()[name]
     try:
         return find_benchmark(name)
     except InvalidInputError:
