@@ -1,11 +1,13 @@
-"""The grid design: the launches of a benchmark that the launch model considers, to be measured one and all.
+"""The grid of a benchmark: the launches that the launch model considers, to be measured one and all.
+
+The launch model learns from such rows, and is judged on them.
 
 kernel, lowered ─▶ grid of launches at the preset's sizes ─▶ those that the plan of the transforms allows ─▶ Space
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.errors import InvalidInputError, RefusalError
@@ -23,19 +25,12 @@ from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A kernel as it was lowered, and its launch at a preset."""
-
-    kernel: Kernel
-    launch: AskedLaunch
-
-
 class GridDesign:
     """The grids of benchmarks, each of which is lowered, and its inputs made, once for all devices."""
 
     def __init__(self) -> None:
-        self._asked: dict[tuple[str, str, str], _Asked] = {}
+        # A kernel as it was lowered, and its launch at a preset.
+        self._asked: dict[tuple[str, str, str], tuple[Kernel, AskedLaunch]] = {}
 
     def space(self, benchmark: Benchmark, preset: str, kind: DeviceKind, limits: DeviceLimits) -> Space:
         """Return a space of the launches that a prediction for a benchmark considers, the own one first.
@@ -60,24 +55,24 @@ class GridDesign:
         key = (benchmark.name, benchmark.source, preset)
         if key not in self._asked:
             self._asked[key] = _asked(benchmark, preset)
-        variants = _variants(self._asked[key], _device(kind, limits))
+        variants = _variants(*self._asked[key], _device(kind, limits))
         return Space(variants=tuple(replace(each, definitions=benchmark.own_definitions) for each in variants))
 
 
-def _asked(benchmark: Benchmark, preset: str) -> _Asked:
+def _asked(benchmark: Benchmark, preset: str) -> tuple[Kernel, AskedLaunch]:
     local_size = benchmark.preset(preset).local_size
     if not local_size:
         raise InvalidInputError(f"{benchmark.name}: its local size is left open, so there is no grid around it")
     kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
     sizes, arguments = sizes_of_launch(benchmark, kernel, preset, local_size)
-    return _Asked(kernel, AskedLaunch(local_size, sizes.global_size[: len(local_size)], arguments))
+    return kernel, AskedLaunch(local_size, sizes.global_size[: len(local_size)], arguments)
 
 
-def _variants(asked: _Asked, device: LaunchDevice) -> list[Variant]:
+def _variants(kernel: Kernel, launch: AskedLaunch, device: LaunchDevice) -> list[Variant]:
     """The launches that are planned; of a kernel that can't be coarsened the uncoarsened ones."""
-    own = own_launch(asked.kernel, asked.launch)
+    own = own_launch(kernel, launch)
     try:
-        (planned,) = planned_launches(KernelPlanner(PlannedKernel(asked.kernel)), own, device, asked.launch)
+        (planned,) = planned_launches(KernelPlanner(PlannedKernel(kernel)), own, device, launch)
     except RefusalError:
         launches = (candidate.variant for candidate in launch_grid(own, device))
         return [variant for variant in launches if not variant.is_coarsened]
