@@ -6,34 +6,24 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from coarsen.cli.apply_options import (
-    AnySize,
-    CleanUp,
+    ArgumentSizes,
     Device,
-    Dimensions,
-    Distinct,
     Emit,
     Explain,
-    Factors,
-    FastPath,
+    Features,
     Form,
+    GlobalSize,
     Kind,
-    Layouts,
-    Levels,
     LocalSize,
-    LockStep,
-    Orders,
     Output,
-    Pads,
-    Places,
     PrintAfter,
     Report,
     ReportFormat,
-    Shapes,
-    Strides,
     TimePasses,
-    WideAccesses,
+    TunedVersions,
 )
 from coarsen.cli.apply_report import write_reports
 from coarsen.cli.apply_request import Request
@@ -51,7 +41,8 @@ from coarsen.cli.options import (
     Standard,
     build_options,
 )
-from coarsen.cli.output import Format, write_result
+from coarsen.cli.output import Format, counted, print_line, write_result
+from coarsen.cli.variant_options import ARRAYS, EVERY, variant_options
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import described_arguments
@@ -59,11 +50,13 @@ from coarsen.pipeline import Observer
 from coarsen.printable import printable
 from coarsen.variant.coarsening import Level, configuration_of
 from coarsen.variant.data_plan import array_plans
-from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS
+from coarsen.variant.transforms import DeviceKind, Transforms
 
 # The number of merged work-items has no effect on which lines are divergent.
 _ANY_FACTOR = 2
 
+_FEATURES = ("paper", "mechanism", "work")
 # The version that every implementation builds a program for if none is named.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 
@@ -82,32 +75,23 @@ _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxy
 )
 
 
+@variant_options(*EVERY)
 def apply(
     file: KernelFile,
+    chosen: Mapping[str, Any],
     kernel: KernelName = None,
-    factor: Factors = None,
-    dim: Dimensions = None,
-    stride: Strides = None,
-    level: Levels = None,
     device: Device = None,
-    any_size: AnySize = False,
-    fast_path: FastPath = Use.AUTO,
-    lock_step: LockStep = Use.AUTO,
-    wide_accesses: WideAccesses = False,
-    clean_up: CleanUp = True,
-    distinct: Distinct = False,
     device_kind: Kind = None,
-    layout: Layouts = None,
-    order: Orders = None,
-    shape: Shapes = None,
-    place: Places = None,
-    pad: Pads = None,
     emit: Emit = None,
     output: Output = None,
     explain: Explain = False,
     report: Report = False,
+    features: Features = None,
+    tuned: TunedVersions = None,
     report_format: ReportFormat = None,
     local_size: LocalSize = None,
+    global_size: GlobalSize = None,
+    size: ArgumentSizes = None,
     define: Definitions = None,
     include: IncludeFolders = None,
     cl_std: Standard = None,
@@ -118,17 +102,35 @@ def apply(
     """Coarsen a kernel, or explain the effect of coarsening it.
 
     The launch of a coarsened kernel divides its global and local size by the factor, along the dimension; where
-    work-groups are merged, its global size alone. Of a file with several kernels all are taken, unless -k names
-    one: with -o FILE.cl each goes into a file of its own, FILE.KERNEL.cl.
+    work-groups are merged, its global size alone. Repeat --factor and --dim to coarsen along several dimensions.
+    Of a file with several kernels all are taken, unless -k names one: with -o FILE.cl each goes into a file of its
+    own, FILE.KERNEL.cl.
 
     Example: coarsen apply sgemm.cl --factor 4 --dim 1 -o sgemm_4.cl
+
+    Example: coarsen apply sgemm.cl --features work --global-size 512x512 --factor 4
+
+    Example: coarsen apply mv.cl --tuned mv.tuned.json -o generated
     """
-    _check_wanted(explain, report, report_format, emit)
-    if local_size is not None and not report:
-        raise InvalidInputError("--local-size goes with --report")
+    _check_wanted(
+        {"--explain": explain, "--report": report, "--features": features, "--tuned": tuned, "--emit": emit}
+    )
+    if report_format is not None and not report and features is None:
+        raise InvalidInputError("--format goes with --report and --features")
+    if local_size is not None and not report and features is None:
+        raise InvalidInputError("--local-size goes with --report and --features")
+    if features is None and (global_size is not None or size):
+        raise InvalidInputError(f"{'--size' if size else '--global-size'} goes with --features work")
+    if tuned is not None:
+        _write_versions(file, tuned, output)
+        return
+    if features is not None:
+        build = {"define": define, "include": include, "cl_std": cl_std, "build_option": build_option}
+        launch = {"local_size": local_size, "global_size": global_size, "size": size}
+        _show_features(features, chosen, report_format, file=file, kernel=kernel, **build, **launch)
+        return
     options = build_options(define, include, cl_std, build_option)
-    dimensions, levels = dim or [0], level or [Level.ITEM]
-    arrays = array_plans(layout or (), order or (), shape or (), place or (), pad or ())
+    arrays = array_plans(*(chosen[name] or () for name in ARRAYS))
     if explain and arrays:
         raise InvalidInputError(
             "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
@@ -137,13 +139,13 @@ def apply(
         file,
         kernel,
         options,
-        factor or [],
+        chosen["factor"] or [],
         device,
-        dimensions,
-        stride or [1],
-        levels,
-        any_size,
-        Transforms(fast_path, lock_step, wide_accesses, clean_up, distinct=distinct),
+        chosen["dimension"] or [0],
+        chosen["stride"] or [1],
+        chosen["level"] or [Level.ITEM],
+        chosen["any_size"],
+        Transforms(**{name: chosen[name] for name in TRANSFORM_OPTIONS if name != "any_size"}),
         device_kind,
         launch_place(parsed_local_size(local_size)),
         arrays,
@@ -166,13 +168,62 @@ def apply(
         raise refusals[-1]
 
 
-def _check_wanted(explain: bool, report: bool, report_format: Format | None, emit: Form | None) -> None:
-    if explain and report:
-        raise InvalidInputError("give --explain or --report, but not both")
-    if report_format is not None and not report:
-        raise InvalidInputError("--format goes with --report")
-    if emit is not None and (explain or report):
-        raise InvalidInputError("--emit writes the kernel: give it without --explain and --report")
+def _check_wanted(given: Mapping[str, object]) -> None:
+    """Raise InvalidInputError where several of the options are given that say what is written."""
+    wanted = [name for name, value in given.items() if value]
+    if len(wanted) > 1:
+        raise InvalidInputError(f"give one of {' and '.join(wanted)}: each writes something else")
+
+
+def _show_features(
+    kinds: str,
+    chosen: Mapping[str, Any],
+    output_format: Format | None,
+    **given: Any,  # noqa: ANN401 (the kernel and its launch, as they were given)
+) -> None:
+    """Show the features of a kernel. Raises InvalidInputError for a kind that is none."""
+    # Imported late: they load the models.
+    from coarsen.cli.features import features
+
+    words = [word.strip() for word in kinds.split(",")]
+    chips = [word.partition(":")[2] for word in words if word.startswith("registers:")]
+    unknown = [word for word in words if word not in _FEATURES and not word.startswith("registers:")]
+    if unknown or len(chips) > 1 or "" in chips:
+        raise InvalidInputError(f"--features takes {', '.join(_FEATURES)} and registers:CHIP, not '{kinds}'")
+    several = [name for name in COARSENING_OPTIONS if len(chosen[name] or ()) > 1]
+    if several:
+        raise InvalidInputError(f"--features takes --{COARSENING_OPTIONS[several[0]].name} once")
+    one = {name: (chosen[name] or [COARSENING_OPTIONS[name].default])[0] for name in COARSENING_OPTIONS}
+    planned = ("stride", "level", "any_size", "fast_path", "lock_step", "wide_accesses")
+    features(
+        **given,
+        dim=one["dimension"],
+        mechanism="mechanism" in words,
+        registers=chips[0] if chips else None,
+        work="work" in words,
+        factor=one["factor"],
+        **{name: one.get(name, chosen.get(name)) for name in planned},
+        output_format=output_format or Format.TABLE,
+    )
+
+
+def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:
+    """Write the versions of a tuned file as sources, with a C header that chooses between them."""
+    # Imported late: they load NumPy and clang.
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.opencl_bench.inputs.exported import exported_files
+
+    if folder is None:
+        raise InvalidInputError("--tuned writes several files: name their folder with -o")
+    found = TunedFile.read(tuned)
+    made = [*exported_files(found, file)]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in made:
+        write_result(text, folder / name)
+    if found.build_options:
+        options = " ".join(found.build_options)
+        note(f"compiled with the tuned file's build options, which the sources name: {options}")
+    print_line(f"wrote {folder / made[0][0]} and {counted(len(made) - 1, 'version')} beside it")
 
 
 def _explain(requests: Sequence[Request], observer: Observer, output: Path | None) -> list[RefusalError]:

@@ -1,106 +1,69 @@
-"""`coarsen bench`: measures and verifies benchmarks over factors, strides and local sizes."""
+"""`coarsen bench`: measures and verifies kernels over a space of configurations, or writes a pack that does."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from coarsen.cli.bench_options import (
     AgainChoice,
     AgainOption,
+    BenchPreset,
+    Caches,
+    CachesOption,
     CodeForm,
-    ColdCache,
-    DesignOption,
     Devices,
     Export,
     FormOption,
-    FreeLaunch,
     Kernels,
     NoConfirmation,
-    PresetName,
+    PackFolder,
+    PackKind,
     Quick,
     Repetitions,
     Scheduler,
+    SearchBudget,
+    SearchName,
     Seed,
-    Suite,
-    Synthetic,
-    SyntheticSeed,
-    TimeoutMultiple,
-    TlsCaFile,
-    TlsCertificate,
-    TlsKey,
-    TrustNetwork,
+    TlsFolder,
     checked_export,
     method_of,
 )
-from coarsen.cli.bench_search import (
-    BenchSearch,
-    SearchBudget,
-    SearchName,
-    SearchOptions,
-    SearchPrior,
-    SearchSeed,
-)
 from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
 from coarsen.cli.options import OutputFormat, StoreUrl
-from coarsen.cli.output import Format, counted
-from coarsen.cli.space_options import (
-    AllSingle,
-    AnySize,
-    ArrayLayouts,
-    ArrayOptions,
-    ArrayOrders,
-    ArrayPads,
-    ArrayPlaces,
-    ArrayShapes,
-    AtOnce,
-    CleanUp,
-    Dimensions,
-    Distinct,
-    Factors,
-    FastPath,
-    Levels,
-    LocalSizes,
-    LockStep,
-    MostMerged,
-    Sample,
-    SampleSeed,
-    SpaceOptions,
-    Strides,
-    TransformOptions,
-    Tried,
-    Values,
-    WideAccesses,
-)
+from coarsen.cli.output import Format, counted, print_line
+from coarsen.cli.search_options import BenchSearch, bench_search
+from coarsen.cli.variant_options import ARRAYS, MacroValues, SpaceOptions, SpaceWords, variant_options
 from coarsen.errors import InvalidInputError, VerificationError
-from coarsen.variant.coarsening import MOST_MERGED
+from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.cli.bench_progress import Tally
+    from coarsen.opencl_bench.records.measurement import Method
     from coarsen.opencl_bench.results.store.database import Store
+    from coarsen.opencl_bench.sweep.pack.writing import PackSummary
     from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.opencl_bench.sweep.several import SweepResult
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 NAMED_WRONG_RESULTS = 5
+GRID_COMPILE_SECONDS = 20.0
+USUAL_PRESET, PACKED_PRESET = "cpu", "gpu"
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Options that describe a Dask scheduler; see `cluster_connection.Scheduler`, which needs Dask."""
+    """A Dask scheduler, and the folder of the certificates that its TLS needs; see `cluster_connection`."""
 
     address: str
-    ca_file: Path | None
-    certificate: Path | None
-    key: Path | None
-    trusts_network: bool
+    tls: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,122 +77,159 @@ class Job:
     search: BenchSearch | None = None
 
 
+@variant_options(*ARRAYS)
 def bench(
+    chosen: Mapping[str, Any],
     kernels: Kernels = None,
-    suite: Suite = None,
-    synthetic: Synthetic = None,
-    synthetic_seed: SyntheticSeed = None,
-    free_launch: FreeLaunch = None,
-    design: DesignOption = None,
     device: Devices = None,
-    preset: PresetName = "cpu",
+    preset: BenchPreset = None,
     seed: Seed = 0,
-    factors: Factors = None,
-    strides: Strides = None,
-    dims: Dimensions = None,
-    local_sizes: LocalSizes = None,
-    define: Values = None,
-    levels: Levels = "item",
-    at_once: AtOnce = 1,
-    most_merged: MostMerged = MOST_MERGED,
-    wide_accesses: WideAccesses = Tried.NO,
-    fast_path: FastPath = "auto",
-    lock_step: LockStep = "auto",
-    clean_up: CleanUp = Tried.YES,
-    any_size: AnySize = Tried.NO,
-    layout: ArrayLayouts = None,
-    order: ArrayOrders = None,
-    array_place: ArrayPlaces = None,
-    array_pad: ArrayPads = None,
-    array_shape: ArrayShapes = None,
-    distinct: Distinct = Tried.NO,
-    sample: Sample = None,
-    sample_seed: SampleSeed = 0,
-    all_single: AllSingle = False,
+    space: SpaceWords = None,
+    define: MacroValues = None,
     search: SearchName = None,
     budget: SearchBudget = None,
-    search_seed: SearchSeed = None,
-    prior: SearchPrior = None,
-    form: FormOption = CodeForm.OPENCL_C,
+    form: FormOption = None,
     repetitions: Repetitions = None,
     quick: Quick = False,
     no_confirmation: NoConfirmation = False,
-    cold_cache: ColdCache = False,
-    timeout_multiple: TimeoutMultiple = None,
+    caches: CachesOption = Caches.WARM,
     store: StoreUrl = None,
     again: AgainOption = AgainChoice.NOTHING,
     scheduler: Scheduler = None,
-    tls_ca_file: TlsCaFile = None,
-    tls_cert: TlsCertificate = None,
-    tls_key: TlsKey = None,
-    trust_network: TrustNetwork = False,
+    tls: TlsFolder = None,
+    pack: PackFolder = None,
+    device_kind: PackKind = None,
     output: Export = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
-    """Measure kernels on devices: every configuration of a space, verified, against the best uncoarsened one.
+    """Measure kernels coarsened in every way, and verify them.
 
-    With --search, the configurations that a search asks for instead of every one.
+    Every configuration of the space is compared with the best uncoarsened one, and becomes a row of the store,
+    however it ends. Rows that are there already are not measured again: the same command goes on where it was
+    interrupted. With --search, the configurations that a search asks for instead of every one. Several values
+    of --layout, --place and the like are tried beside the array as written. Exit code 5 if any result was wrong.
 
-    Every configuration becomes a row of the store, however it ends. Rows that are there already are not
-    measured again: the same command goes on where it was interrupted. Exit code 5 if any result was wrong.
-
-    `coarsen bench init KERNEL.cl` writes KERNEL.toml, which describes a kernel of your own to this command;
-    `coarsen bench pack` writes a folder to be measured on another machine. Both have a --help.
+    With --pack nothing is measured: the folder holds the code of every configuration; inputs are made there. That
+    machine needs Python, NumPy, PyOpenCL (or cuda-bindings, for --form ptx) and coarsen, whose run_pack writes
+    a file for `coarsen results import`.
 
     Example: coarsen bench sgemm mt -d pocl -d intel --quick
 
-    Example: coarsen bench sgemm --levels item,group --at-once 2 --wide-accesses both --sample 200
+    Example: coarsen bench sgemm --space level=item,group --space wide-accesses=no,yes --space sample=200
 
-    Example: coarsen bench sgemm --levels item,group --at-once 2 --search guided --budget 60
+    Example: coarsen bench sgemm --space level=item,group --space at-once=2 --search guided --budget 60
+
+    Example: coarsen bench sgemm mt --form opencl_c --form ptx --pack for_the_gpu
     """
+    wanted = SpaceOptions.read(space, define, chosen)
+    method, forms = method_of(quick, repetitions, caches), tuple(form or [CodeForm.OPENCL_C])
+    if wanted.is_grid:
+        # None of so many rows is worth minutes of a compiler's time.
+        method = replace(method, compile_seconds=min(method.compile_seconds, GRID_COMPILE_SECONDS))
+    if pack is not None:
+        given = {"--device": device, "--search": search, "--store": store, "--scheduler": scheduler}
+        _refuse({**given, "--output": output}, "--pack measures nothing: leave out")
+        _write_pack(kernels, preset or PACKED_PRESET, wanted, method, forms, device_kind, seed, pack)
+        return
+    _refuse({"--device-kind": device_kind}, "only --pack needs")
+    if len(forms) > 1 or CodeForm.PTX in forms:
+        raise InvalidInputError("--form is opencl_c or spirv, once; ptx and several are for --pack")
     _check_packages(scheduler)
     _check_store(scheduler, store)
     checked_export(output)
-    from coarsen.cli.bench_design import Parts, method_for
-    from coarsen.cli.bench_inputs import (
-        PlannedDevice,
-        benchmarks_of,
-        places_of,
-        plans_of,
-        refuse_misspelt_subcommand,
-    )
-    from coarsen.cli.main import SUBCOMMANDS
+    searching = bench_search(search, budget, seed, scheduler, is_sample="sample" in wanted.values)
+    cluster = Cluster(scheduler, _checked_tls(scheduler, tls)) if scheduler else None
     from coarsen.opencl_bench.sweep.plan import SweepPlan
-    from coarsen.opencl_bench.sweep.several import planned_rows
 
-    searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler, design)
-    method = method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design)
-    transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size, distinct)
-    wanted = SpaceOptions.parsed(
-        factors,
-        strides,
-        dims,
-        local_sizes,
-        define,
-        levels,
-        at_once,
-        most_merged,
-        transforms,
-        sample,
-        sample_seed,
-        all_single,
-        ArrayOptions.given(layout, order, array_place, array_pad, array_shape),
-    )
-    parts = Parts(preset, wanted, design)
-    refuse_misspelt_subcommand("bench", kernels, SUBCOMMANDS["bench"])
-    benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
-    places = places_of(device, form.value, scheduler is not None)
-
-    def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> Iterator[SweepPlan]:
-        for size, space in parts.of(benchmark, place.kind, place.limits):
-            yield SweepPlan(name, place.name, size, seed, space, method, form.value, not no_confirmation)
-
-    rows_of = planned_rows if searching is None else searching.rows_of
-    expected = dict(plans_of(benchmarks, places, plan_of, rows_of))
-    cluster = Cluster(scheduler, tls_ca_file, tls_cert, tls_key, trust_network) if scheduler else None
+    usual = SweepPlan("", "", preset or USUAL_PRESET, seed, method=method, form=forms[0].value)
+    usual = replace(usual, confirms=not no_confirmation)
+    expected = _planned(kernels, device, usual, wanted, searching, cluster)
     results = _measure(Job(expected, store, again, cluster, searching), output_format)
     _export(results, output)
     _end(results)
+
+
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise InvalidInputError(f"{why} {' and '.join(given)}")
+
+
+def _checked_tls(address: str, folder: Path | None) -> Path | None:
+    """Return the folder of certificates. Raises InvalidInputError where one is missing, or none is needed."""
+    if folder is None:
+        return None
+    if not address.startswith(("tls://", "wss://")):
+        raise InvalidInputError(f"--tls is for tls://, not {address}")
+    for name in _CERTIFICATES.values():
+        if not (folder / name).is_file():
+            raise InvalidInputError(f"--tls {folder}: there is no {name} in it")
+    return folder
+
+
+_CERTIFICATES = {"ca_file": "ca.pem", "certificate": "cert.pem", "key": "key.pem"}
+
+
+def _planned(
+    kernels: Sequence[str] | None,
+    device: Sequence[str] | None,
+    usual: SweepPlan,
+    wanted: SpaceOptions,
+    searching: BenchSearch | None,
+    cluster: Cluster | None,
+) -> dict[SweepPlan, int]:
+    """Plan a sweep of each kernel on each device, alike in all but these and their spaces, and count its rows."""
+    from coarsen.cli.bench_inputs import PlannedDevice, benchmarks_of, places_of, plans_of
+    from coarsen.opencl_bench.sweep.several import planned_rows
+
+    def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> SweepPlan:
+        space = wanted.of(benchmark, usual.preset, place.kind, place.limits)
+        return replace(usual, benchmark=name, device=place.name, space=space)
+
+    benchmarks = benchmarks_of(kernels)
+    places = places_of(device, usual.form, cluster is not None)
+    rows_of = planned_rows if searching is None else searching.rows_of
+    return dict(plans_of(benchmarks, places, plan_of, rows_of))
+
+
+def _write_pack(
+    kernels: Sequence[str] | None,
+    preset: str,
+    wanted: SpaceOptions,
+    method: Method,
+    forms: Sequence[CodeForm],
+    device_kind: DeviceKind | None,
+    seed: int,
+    folder: Path,
+) -> None:
+    """Write a folder that measures kernels on a machine without coarsen's compilers."""
+    from coarsen.cli.bench_inputs import benchmarks_of
+    from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
+
+    kind = device_kind or DeviceKind.ANY
+    request = PackRequest(
+        parts=tuple(
+            PackPart(name, preset, wanted.of(benchmark, preset, kind, USUAL_LIMITS))
+            for benchmark, name in benchmarks_of(kernels)
+        ),
+        forms=tuple(each.value for each in forms),
+        seed=seed,
+        method=method,
+        device_kind=kind,
+    )
+    _say_packed(write_pack(request, folder, lambda line: note(f"compiling {line}")), folder)
+
+
+def _say_packed(summary: PackSummary, folder: Path) -> None:
+    for reason in summary.left_out:
+        note(f"left out: {reason}")
+    candidates = [candidate for sweep in summary.sweeps for candidate in sweep.candidates]
+    failed = sum(bool(candidate.failure) for candidate in candidates)
+    print_line(
+        f"{folder}: {counted(len(summary.sweeps), 'sweep')}, {counted(len(candidates), 'configuration')} "
+        f"({failed} of them not to be run), {counted(summary.codes, 'kernel')}, {summary.byte_count / 1e6:.1f} MB"
+    )
+    print_line(f"Run it there: python -m coarsen.opencl_bench.run_pack {folder.name}")
 
 
 def _check_store(scheduler: str | None, store_url: str | None) -> None:
@@ -255,8 +255,8 @@ def _check_packages(scheduler: str | None) -> None:
 
 def _measure(job: Job, output_format: Format) -> list[SweepResult]:
     """Do the sweeps and print the report."""
+    from coarsen.cli.bench_progress import watching
     from coarsen.cli.bench_report import print_report, print_report_as_json
-    from coarsen.cli.bench_watch import watching
     from coarsen.opencl_bench.results.store.database import open_store
 
     start = time.perf_counter()
@@ -285,7 +285,9 @@ def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
     from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster
     from coarsen.opencl_bench.sweep.cluster_connection import Scheduler as DaskScheduler
 
-    scheduler = DaskScheduler(**asdict(job.cluster))
+    folder = job.cluster.tls
+    files = {} if folder is None else {name: folder / file for name, file in _CERTIFICATES.items()}
+    scheduler = DaskScheduler(job.cluster.address, **files)
     return sweep_on_cluster(list(job.expected), store, job.store_url, scheduler, tally, again)
 
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
+from types import MappingProxyType
 
-from coarsen.cli.bench_options import SuiteName
 from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import similar_names
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
-from coarsen.opencl_bench.workloads.free_launch import free_launch_names
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
-from coarsen.opencl_bench.workloads.synthetic import synthetic_names
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 
 # Limits of a device on a worker, which are not known here: everything is taken to fit.
@@ -37,69 +33,26 @@ class PlannedDevice:
     kind: DeviceKind = DeviceKind.ANY
 
 
-def benchmarks_of(
-    words: Sequence[str] | None,
-    synthetic: int | None = None,
-    synthetic_seed: int | None = None,
-    suite: SuiteName | None = None,
-    free_launch: str | None = None,
-) -> list[tuple[Benchmark, str | Path]]:
+def benchmarks_of(words: Sequence[str] | None) -> list[tuple[Benchmark, str | Path]]:
     """Return the benchmarks that are asked for, each with what a plan calls it; the seventeen where none are.
 
     Args:
-        words: names and files.
-        synthetic: the number of synthetic kernels beside them, from the first on.
-        synthetic_seed: what these, and kernels of free launch, are drawn from; 0 if None.
-        suite: all of whose kernels are asked for; None for none.
-        free_launch: numbers of kernels of free launch, `FIRST-LAST`; None for none.
+        words: names, of a benchmark or a suite, and files.
 
     Raises:
-        InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's;
-            a seed without a number of kernels.
+        InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's.
     """
-    if synthetic is None and free_launch is None and synthetic_seed is not None:
-        raise InvalidInputError("--synthetic-seed needs --synthetic or --free-launch: which kernels to draw")
-    drawn = synthetic_names(synthetic_seed or 0, synthetic or 0)
-    if free_launch is not None:
-        drawn += free_launch_names(synthetic_seed or 0, _range(free_launch))
-    whole = _kernels_of(suite) if suite is not None else ()
-    names = dict.fromkeys((*map(described_name, words or ()), *whole, *drawn)) or SUITE
+    names: dict[str | Path, None] = {}
+    for word in words or (SEVENTEEN,):
+        suite = _SUITES.get(word)
+        names |= dict.fromkeys([described_name(word)] if suite is None else suite())
     return [(_checked(name), name) for name in names]
 
 
-def _range(text: str) -> range:
-    match = re.fullmatch(r"([0-9]{1,8})-([0-9]{1,8})", text)
-    if match is None or int(match[1]) > int(match[2]):
-        raise InvalidInputError(f"--free-launch takes the first and the last number, 0-99, not '{text}'")
-    return range(int(match[1]), int(match[2]) + 1)
-
-
-def _kernels_of(suite: SuiteName) -> Iterable[str]:
-    match suite:
-        case SuiteName.SEVENTEEN:
-            return SUITE
-        case SuiteName.JUDGE:
-            return judge()
-        case SuiteName.RECORDS:
-            return records()
-
-
-def refuse_misspelt_subcommand(command: str, words: Sequence[str] | None, subcommands: Iterable[str]) -> None:
-    """Refuse a first word that is no benchmark, nor like one, but almost a subcommand of a command.
-
-    Args:
-        command: the command's name.
-        words: names and files, as `benchmarks_of` takes them.
-        subcommands: the subcommands' names, `init` for one.
-
-    Raises:
-        InvalidInputError: the first word is almost a subcommand.
-    """
-    if not words or Path(words[0]).suffix or similar_names(words[0], SUITE):
-        return
-    near = [f"'coarsen {command} {each}'" for each in similar_names(words[0], subcommands)]
-    if near:
-        raise InvalidInputError(f"no benchmark {words[0]!r} (did you mean {' or '.join(near)}?)")
+SEVENTEEN = "seventeen"
+_SUITES: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
+    {SEVENTEEN: lambda: SUITE, "judge": judge, "records": records}
+)
 
 
 def _checked(name: str | Path) -> Benchmark:
@@ -134,15 +87,15 @@ def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[
 def plans_of(
     benchmarks: Iterable[tuple[Benchmark, str | Path]],
     places: Sequence[PlannedDevice],
-    plan_of: Callable[[Benchmark, str | Path, PlannedDevice], Iterable[SweepPlan]],
+    plan_of: Callable[[Benchmark, str | Path, PlannedDevice], SweepPlan],
     rows_of: Callable[[Benchmark, SweepPlan, DeviceLimits], int] = planned_rows,
 ) -> Iterator[tuple[SweepPlan, int]]:
-    """Yield the plans of every benchmark on every device, with the number of their rows.
+    """Yield the plan of every benchmark on every device, with the number of its rows.
 
     Args:
         benchmarks: with what a plan calls each.
         places: the devices.
-        plan_of: makes the plans of a benchmark, its name and a device.
+        plan_of: makes the plan of a benchmark, its name and a device.
         rows_of: returns how many rows a plan will have.
 
     Raises:
@@ -150,8 +103,8 @@ def plans_of(
     """
     for benchmark, name in benchmarks:
         for place in places:
-            for plan in plan_of(benchmark, name, place):
-                yield plan, rows_of(benchmark, plan, place.limits)
+            plan = plan_of(benchmark, name, place)
+            yield plan, rows_of(benchmark, plan, place.limits)
 
 
 def described_name(word: str) -> str | Path:
@@ -166,7 +119,7 @@ def described_name(word: str) -> str | Path:
         if not description.is_file():
             # Of several kernels each has a description of its own.
             others = sorted(each.name for each in path.parent.glob(f"{escape(path.stem)}.*.toml"))
-            what = f"give {' or '.join(others)}" if others else f"coarsen bench init {path} writes it"
+            what = f"give {' or '.join(others)}" if others else f"coarsen describe {path} writes it"
             raise InvalidInputError(f"{path}: there is no {description.name} beside it; {what}")
         path = description
     return path.resolve() if path.suffix == ".toml" else word

@@ -10,16 +10,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coarsen.errors import InvalidInputError
+from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.records.measurement import Method
 
 
 class CodeForm(enum.StrEnum):
-    """What the device is given."""
+    """What the device is given; PTX is for packs."""
 
     OPENCL_C = "opencl_c"
     SPIRV = "spirv"
+    PTX = "ptx"
+
+
+class Caches(enum.StrEnum):
+    """The state of the caches before a timed run: as the runs before left them, flushed, or both in turn."""
+
+    WARM = "warm"
+    COLD = "cold"
+    BOTH = "both"
 
 
 class AgainChoice(enum.StrEnum):
@@ -31,36 +41,12 @@ class AgainChoice(enum.StrEnum):
     EVERYTHING = "everything"
 
 
-class SuiteName(enum.StrEnum):
-    """A set of kernels that belong together."""
-
-    SEVENTEEN = "seventeen"
-    JUDGE = "judge"
-    RECORDS = "records"
-
-
-class DesignName(enum.StrEnum):
-    """A choice of the rows that are measured."""
-
-    SPARSE = "sparse"
-    GRID = "grid"
-
-
 Kernels = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="KERNEL",
-        help="Names of the suite, synthetic-SEED-NUMBER, launch-SEED-NUMBER, judge-NAME, records-NAME, or "
-        "files: KERNEL.toml, or KERNEL.cl beside it.  [default: the seventeen of the paper]",
-        show_default=False,
-    ),
-]
-Suite = Annotated[
-    SuiteName | None,
-    typer.Option(
-        "--suite",
-        help="All kernels of a suite: the seventeen of the paper, those whose arrays hold records, or the second "
-        "judge's thirty, which nothing may learn from.  [default: the seventeen, without any KERNEL]",
+        help="Names of the suite, or files: KERNEL.toml, or KERNEL.cl beside it; seventeen (the paper's), records "
+        "or judge for all of a suite.  [default: seventeen]",
         show_default=False,
     ),
 ]
@@ -74,8 +60,64 @@ Devices = Annotated[
     ),
 ]
 PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.")]
+BenchPreset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.  [default: cpu, for --pack gpu]"
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the inputs, and of a search.")]
-FormOption = Annotated[CodeForm, typer.Option("--form", help="What the device is given.")]
+FormOption = Annotated[
+    list[CodeForm] | None,
+    typer.Option("--form", help="What a device is given; several and ptx for --pack.  [default: opencl_c]"),
+]
+CachesOption = Annotated[
+    Caches,
+    typer.Option(
+        "--caches",
+        help="cold flushes the caches before every timed run. Over inputs, both times what was found with cold "
+        "caches too, and says where another version is the fastest then.",
+    ),
+]
+SearchName = Annotated[
+    str | None,
+    typer.Option(
+        "--search",
+        metavar="NAME",
+        help="Search the space instead of measuring it all: additive, additive-paper, guided, "
+        "staircase, random, exhaustive.",
+    ),
+]
+SearchBudget = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="NUMBER|SHARE%|SECONDSs",
+        help="With --search: how many configurations it may try, failures too, which share of the space, or for "
+        "how long.  [default: until it ends by itself]",
+    ),
+]
+PackFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--pack",
+        metavar="FOLDER",
+        help="Measure nothing: write a folder that a machine without coarsen's compilers measures, by "
+        "python -m coarsen.opencl_bench.run_pack FOLDER.",
+    ),
+]
+PackKind = Annotated[
+    DeviceKind | None, typer.Option("--device-kind", help="With --pack: what it is to run on.  [default: any]")
+]
+TlsFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls",
+        metavar="FOLDER",
+        help="For tls://: the folder with ca.pem (who vouches for scheduler and workers), cert.pem and key.pem "
+        "(of this machine).  [default: what Dask's own configuration names]",
+    ),
+]
 Repetitions = Annotated[
     int | None,
     typer.Option(
@@ -86,52 +128,9 @@ Repetitions = Annotated[
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Few runs, wide intervals: a first look.")]
-Synthetic = Annotated[
-    int | None,
-    typer.Option(
-        "--synthetic",
-        metavar="COUNT",
-        min=1,
-        help="Also measure COUNT synthetic kernels, from synthetic-0-0 on; a KERNEL may be one of them, too.",
-    ),
-]
-SyntheticSeed = Annotated[
-    int | None,
-    typer.Option(
-        "--synthetic-seed",
-        metavar="NUMBER",
-        min=0,
-        help="Seed that the synthetic kernels are drawn from.  [default: 0]",
-    ),
-]
-FreeLaunch = Annotated[
-    str | None,
-    typer.Option(
-        "--free-launch",
-        metavar="FIRST-LAST",
-        help="Kernels of free launch, launch-SEED-NUMBER, of these numbers: 0-99. --synthetic-seed is their seed.",
-    ),
-]
-DesignOption = Annotated[
-    DesignName | None,
-    typer.Option(
-        "--design",
-        help="Measure the rows of a design instead of a space: sparse draws rows and sizes of kernels of free "
-        "launch; grid has every launch that predict --model launch considers, at --preset.",
-    ),
-]
 NoConfirmation = Annotated[
     bool,
     typer.Option("--no-confirmation", help="Don't time the best configurations once more in new processes."),
-]
-ColdCache = Annotated[bool, typer.Option("--cold-cache", help="Flush the caches before every timed run.")]
-TimeoutMultiple = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout-multiple",
-        metavar="NUMBER",
-        help="Give up what takes so many times the best time so far.  [default: 10]",
-    ),
 ]
 AgainOption = Annotated[AgainChoice, typer.Option("--again", help="Which stored rows to measure once more.")]
 Scheduler = Annotated[
@@ -139,28 +138,8 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Sweep on the workers of this Dask scheduler, tcp://127.0.0.1:PORT or tls://HOST:PORT. They all use "
-        "one store: with tls:// one in PostgreSQL, whose password each has in its own COARSEN_STORE or "
-        "PGPASSFILE; on this machine an SQLite file does, too. They offer "
-        "devices by the names given to --device, in small letters: "
-        "dask worker ADDRESS --host 127.0.0.1 --resources 'pocl=1'",
-    ),
-]
-TlsCaFile = Annotated[
-    Path | None,
-    typer.Option("--tls-ca-file", metavar="FILE", help="For tls://: who vouches for scheduler and workers (PEM)."),
-]
-TlsCertificate = Annotated[
-    Path | None, typer.Option("--tls-cert", metavar="FILE", help="For tls://: this machine's certificate (PEM).")
-]
-TlsKey = Annotated[
-    Path | None, typer.Option("--tls-key", metavar="FILE", help="For tls://: the key of that certificate (PEM).")
-]
-TrustNetwork = Annotated[
-    bool,
-    typer.Option(
-        "--trust-network",
-        help="Take a tcp:// scheduler on another machine: whoever reaches its port can run code on all workers.",
+        help="Measure on the workers of this Dask scheduler, tcp://127.0.0.1:PORT or tls://HOST:PORT. They share "
+        "one store, with tls:// a PostgreSQL database, and offer devices by the names given to --device.",
     ),
 ]
 Export = Annotated[
@@ -169,18 +148,16 @@ Export = Annotated[
 ]
 
 
-def method_of(quick: bool, repetitions: int | None, cold_cache: bool, timeout_multiple: float | None) -> Method:
-    """Return the method that the options ask for. Raises InvalidInputError for a multiple that isn't above 1."""
+def method_of(quick: bool, repetitions: int | None, caches: Caches) -> Method:
+    """Return the method that the options ask for. Raises InvalidInputError for caches in both states."""
     from coarsen.opencl_bench.records.measurement import QUICK, Method
 
-    method = replace(QUICK if quick else Method(), cold_cache=cold_cache)
+    if caches is Caches.BOTH:
+        raise InvalidInputError("--caches both is for coarsen tune over inputs: take warm or cold")
+    method = replace(QUICK if quick else Method(), cold_cache=caches is Caches.COLD)
     if repetitions is not None:
         fewest = min(method.minimum_repetitions, repetitions)
         method = replace(method, repetitions=repetitions, minimum_repetitions=fewest)
-    if timeout_multiple is not None:
-        if not 1 < timeout_multiple < float("inf"):
-            raise InvalidInputError(f"--timeout-multiple must be above 1, not {timeout_multiple:g}")
-        method = replace(method, timeout_multiple=timeout_multiple)
     return method
 
 

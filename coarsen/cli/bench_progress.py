@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
@@ -12,6 +15,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.best import BestRow, best_row
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
+from coarsen.printable import NOTE
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.records.measurement import Measurement
@@ -198,3 +202,19 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+@contextmanager
+def watching(expected: Mapping[SweepPlan, int]) -> Iterator[Tally]:
+    """Show the progress of sweeps with so many rows each on standard error while the context lasts."""
+    quiet = not logging.getLogger("coarsen").isEnabledFor(NOTE)
+    if quiet:
+        yield Tally(expected)
+    elif not sys.stderr.isatty():
+        yield PlainLines(expected)
+    else:
+        # Imported late: only a terminal needs it.
+        from coarsen.cli.bench_bar import bar
+
+        with bar(expected) as tally:
+            yield tally

@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Any
 
 from coarsen.cli.bench_progress import duration
-from coarsen.cli.bench_search_report import search_as_data, search_lines
 from coarsen.cli.best_row_json import best_row_as_data
 from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
 from coarsen.cli.source_file import source_file
@@ -23,7 +22,9 @@ from coarsen.opencl_bench.results.best import (
     launch_words,
 )
 from coarsen.opencl_bench.results.paste import Paste, paste_of
+from coarsen.opencl_bench.sweep.search_request import Searched
 from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.variant.variant_json import variant_to_json
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 LISTED_FAILURES = 20
@@ -161,7 +162,7 @@ def _paste(result: SweepResult, best: BestRow) -> Paste:
 def _print_searches(results: Iterable[SweepResult]) -> None:
     """Say of each search how it went."""
     for result in results:
-        for sentence in search_lines(result.searched) if result.searched is not None else ():
+        for sentence in _search_lines(result.searched) if result.searched is not None else ():
             print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
 
 
@@ -215,7 +216,7 @@ def _as_data(result: SweepResult) -> dict[str, Any]:
         "measured": len(result.measured),
         "seconds": result.seconds,
         "problem": result.problem,
-        **({} if result.searched is None else {"search": search_as_data(result.searched)}),
+        **({} if result.searched is None else {"search": _search_as_data(result.searched)}),
         "best": None if best is None else _best_as_data(best, _paste(result, best)),
     }
 
@@ -266,3 +267,34 @@ def _pace_line(run: Pace) -> str:
         f"{run.rows_per_hour:.0f} rows per hour, {run.measuring_share:.0%} of the time measuring "
         f"({run.timed_share:.0%} in timed runs)"
     )
+
+
+def _search_lines(searched: Searched) -> Iterator[str]:
+    """Enumerate what is to be said of a search: what was tried, its ending, its best, its notes."""
+    share = f" of {searched.choices} ({searched.share:.1%})" if searched.choices and searched.share else ""
+    tried = f"{counted(searched.tried, 'configuration')}{share}"
+    failed = f"{searched.failed} failed" if searched.failed else "none failed"
+    yield f"{searched.searcher} search tried {tried}, {failed}; {searched.found.ending}"
+    trial = searched.found.best
+    if trial is None or trial.time is None:
+        yield "nothing that it tried ran"
+    else:
+        yield f"the best that it met, before confirmation: {searched.best}, {1 / trial.time:.2f}"
+    yield from searched.found.notes
+
+
+def _search_as_data(searched: Searched) -> dict[str, Any]:
+    """Return a search as JSON takes it."""
+    trial, verdict = searched.found.best, searched.found.additivity
+    return {
+        "searcher": searched.searcher,
+        "tried": searched.tried,
+        "failed": searched.failed,
+        "choices": searched.choices,
+        "share": searched.share,
+        "ending": searched.found.ending,
+        "best": None if searched.best is None else variant_to_json(searched.best),
+        "best_time": None if trial is None else trial.time,
+        "additivity": None if verdict is None else str(verdict),
+        "notes": list(searched.found.notes),
+    }

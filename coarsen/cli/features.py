@@ -1,16 +1,11 @@
-"""`coarsen features`: the static features of a kernel at each factor."""
+"""`coarsen apply --features`: the static features of a kernel at each factor."""
 
 from __future__ import annotations
 
-import re
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
 
-import typer
-
-from coarsen.cli.apply_options import AnySize, FastPath, LockStep, WideAccesses
 from coarsen.cli.features_mechanism import (
-    LocalSizeBefore,
-    Mechanism,
     given_local_size,
     mechanism_as_data,
     mechanism_of,
@@ -18,95 +13,56 @@ from coarsen.cli.features_mechanism import (
 )
 from coarsen.cli.features_planned import (
     Asked,
-    PlannedFactor,
-    PlannedLevel,
-    PlannedStride,
     check_planned_options,
     planned_as_data,
     planned_work,
     print_planned,
 )
-from coarsen.cli.features_registers import RegistersOn, print_registers, registers_as_data, registers_by_factor
+from coarsen.cli.features_registers import print_registers, registers_as_data, registers_by_factor
 from coarsen.cli.features_work import (
-    ArgumentSizes,
-    GlobalSize,
-    Work,
     check_work_options,
     print_work,
     work_as_data,
     work_of,
 )
 from coarsen.cli.kernel_input import lower_file, naming_file
-from coarsen.cli.options import (
-    BuildOptions,
-    Definitions,
-    Dimension,
-    IncludeFolders,
-    KernelFile,
-    KernelName,
-    OutputFormat,
-    Standard,
-    build_options,
-    checked_dimension,
-)
+from coarsen.cli.options import build_options, checked_dimension
 from coarsen.cli.output import Format, print_json, print_line, print_table
-from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURE_SETS, FEATURES, FeatureTable, feature_table
+from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES, FeatureTable, feature_table
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import Use
 
-_ALL_FACTORS = ",".join(map(str, FACTORS))
-
-FeatureSet = Annotated[
-    int,
-    typer.Option(
-        "--feature-set",
-        metavar="VERSION",
-        min=min(FEATURE_SETS),
-        max=max(FEATURE_SETS),
-        help="The version of the 17 features: 1, or 2 as the paper and its authors define them.",
-    ),
-]
-Factors = Annotated[str, typer.Option("--factors", metavar="FACTOR,...", help="The factors, separated by commas.")]
-
 
 def features(
-    file: KernelFile,
-    kernel: KernelName = None,
-    dim: Dimension = 0,
-    factors: Factors = _ALL_FACTORS,
-    mechanism: Mechanism = False,
-    local_size: LocalSizeBefore = None,
-    registers: RegistersOn = None,
-    feature_set: FeatureSet = FEATURE_SET_VERSION,
-    work: Work = False,
-    global_size: GlobalSize = None,
-    size: ArgumentSizes = None,
-    factor: PlannedFactor = None,
-    stride: PlannedStride = 1,
-    level: PlannedLevel = Level.ITEM,
-    any_size: AnySize = False,
-    fast_path: FastPath = Use.AUTO,
-    lock_step: LockStep = Use.AUTO,
-    wide_accesses: WideAccesses = False,
-    define: Definitions = None,
-    include: IncludeFolders = None,
-    cl_std: Standard = None,
-    build_option: BuildOptions = None,
-    output_format: OutputFormat = Format.TABLE,
+    file: Path,
+    kernel: str | None,
+    dim: int,
+    *,
+    mechanism: bool,
+    local_size: str | None,
+    registers: str | None,
+    work: bool,
+    global_size: str | None,
+    size: Sequence[str] | None,
+    factor: int | None,
+    stride: int,
+    level: Level,
+    any_size: bool,
+    fast_path: Use,
+    lock_step: Use,
+    wide_accesses: bool,
+    define: list[str] | None,
+    include: list[str] | None,
+    cl_std: str | None,
+    build_option: list[str] | None,
+    output_format: Format,
 ) -> None:
-    """Show the static features of a kernel at each factor.
+    """Show the 17 static features of a kernel at each factor, as the paper and its authors define them.
 
-    They are computed from the kernel's divergence, without coarsening it. The default model takes version 1 of the
-    17 features, the published cascade version 2.
-
-    Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
-
-    Example: coarsen features sgemm.cl --work --global-size 512x512 --size inner_size=1024
-
-    Example: coarsen features sgemm.cl --work --global-size 512x512 --factor 4 --wide-accesses
+    They are computed from the kernel's divergence, without coarsening it. The arguments are options of
+    `coarsen apply`; `mechanism`, `registers` of a chip and `work` are shown besides where they are asked for.
     """
-    wanted = _parse_factors(factors)
+    wanted, feature_set = FACTORS, FEATURE_SET_VERSION
     local = given_local_size(local_size, is_used=mechanism or work)
     check_work_options(work, global_size, size)
     dimension, options = checked_dimension(dim), build_options(define, include, cl_std, build_option)
@@ -135,13 +91,6 @@ def features(
         print_work(functions)
     if planned:
         print_planned(planned)
-
-
-def _parse_factors(text: str) -> tuple[int, ...]:
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]+", word) and int(word) >= 1 for word in words):
-        raise InvalidInputError(f"--factors needs whole numbers of at least 1 between commas, not '{text}'")
-    return tuple(sorted({int(word) for word in words}))
 
 
 def _as_data(table: FeatureTable) -> dict[str, object]:

@@ -1,11 +1,8 @@
-"""The mechanism features in what `coarsen features` shows."""
+"""The mechanism features in what `coarsen apply --features` shows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
-
-import typer
 
 from coarsen.cli.local_size import parsed_local_size
 from coarsen.cli.output import print_line, print_table
@@ -13,28 +10,15 @@ from coarsen.errors import InvalidInputError
 from coarsen.features import MECHANISM_FEATURES, MechanismTable, mechanism_table
 from coarsen.ir.kernel import Kernel
 
-Mechanism = Annotated[
-    bool, typer.Option("--mechanism", help="Also divergence, strides, growth, registers, the launch.")
-]
-LocalSizeBefore = Annotated[
-    str | None,
-    typer.Option(
-        "--local-size",
-        metavar="SIZE",
-        help="The launch's local size before coarsening, 64 or 16x16; for --mechanism and --work.  "
-        "[default: what the kernel requires, else 256, 16x16 or 8x8x4]",
-    ),
-]
-
 
 def given_local_size(text: str | None, *, is_used: bool) -> tuple[int, ...] | None:
     """Return the local size that was given, None where it wasn't.
 
     Raises:
-        InvalidInputError: it is no size, or neither `--mechanism` nor `--work`, which alone need it, is given.
+        InvalidInputError: it is no size, or neither `mechanism` nor `work`, which alone need it, is given.
     """
     if text is not None and not is_used:
-        raise InvalidInputError("--local-size is for --mechanism and --work")
+        raise InvalidInputError("--local-size goes with --features mechanism and work")
     return parsed_local_size(text)
 
 

@@ -1,4 +1,4 @@
-"""How `coarsen remembered` prints choices."""
+"""How `coarsen results` prints remembered choices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from coarsen.cli.output import counted, print_line, print_table
-from coarsen.cli.remembered_selection import KEY_DIGITS
+from coarsen.cli.results_text import KEY_DIGITS
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json

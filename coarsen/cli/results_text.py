@@ -1,21 +1,25 @@
-"""How `coarsen results` prints summaries and rows."""
+"""How `coarsen results` prints summaries, rows, and the best configuration of each kernel."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coarsen.cli.best_row_json import best_row_as_data
-from coarsen.cli.output import counted, print_line, print_table
+from coarsen.cli.output import counted, print_json, print_line, print_table
 from coarsen.cli.source_file import source_file
-from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
 from coarsen.opencl_bench.results.best import Case, best_words, verified_against
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.results.summaries import Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12
@@ -179,3 +183,60 @@ def _pairs(values: Mapping[str, object]) -> str:
 def _minute(time: str) -> str:
     """A time in ISO 8601 up to its minutes."""
     return time[:16].replace("T", " ")
+
+
+HEADINGS = (
+    *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),
+    *("measured", "failed"),
+)
+
+
+def print_best(table: pd.DataFrame) -> None:
+    """Print the best configurations and the geometric means.
+
+    Args:
+        table: from `Results.best`.
+    """
+    from coarsen.opencl_bench.results.best_table import geometric_means
+
+    print_table(HEADINGS, _best_lines(table), numbers=("measured", "failed"))
+    print_line()
+    for row in geometric_means(table).itertuples():
+        mean = "" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}; "
+        kernels = f"{row.measured} of {counted(row.kernels, 'kernel')} measured"
+        others = f", arrays that lie otherwise {row.laid_out} more" if row.laid_out else ""
+        print_line(f"{row.label}: {mean}{kernels}; coarsening helps {row.helped}{others}")
+
+
+def print_best_as_json(table: pd.DataFrame) -> None:
+    """Print what `print_best` prints as JSON."""
+    from coarsen.opencl_bench.results.best_table import geometric_means
+
+    print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
+
+
+def records(rows: pd.DataFrame) -> list[dict[str, object]]:
+    """Return the rows as JSON has them, null where there is no number."""
+    plain = rows.rename(columns={"label": "device"}).astype(object)
+    return [
+        {
+            str(name): None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in row.items()
+        }
+        for row in plain.to_dict("records")
+    ]
+
+
+def _best_lines(table: pd.DataFrame) -> Iterator[list[str]]:
+    for row in table.itertuples():
+        speedup = "none" if math.isnan(row.speedup) else best_words(Speedup(row.speedup, row.low, row.high))
+        yield [
+            row.benchmark,
+            row.label,
+            row.baseline,
+            row.configuration or "none",
+            speedup,
+            verified_against(row.oracle, coarsened=row.factor > 1 or bool(row.arrays)),
+            f"{row.measured} of {row.configurations}",
+            str(row.failed),
+        ]

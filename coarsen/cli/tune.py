@@ -2,160 +2,203 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from coarsen.cli.bench_options import PresetName
+import typer
+
+from coarsen.cli.bench_options import Caches, CachesOption, PresetName, Seed
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format
-from coarsen.cli.space_options import ArrayLayouts, ArrayOrders
 from coarsen.cli.stores import check_packages
-from coarsen.cli.tune_inputs_options import (
-    ColdCheck,
-    ColdInputs,
-    Inputs,
-    InputsBudget,
-    InputsFrom,
-    InputsRequest,
-    InputsSearch,
-    MostVersions,
-    SampledVersions,
-    TunedOutput,
-)
-from coarsen.cli.tune_layouts import AllLayouts, LayoutRequest, Runs
-from coarsen.cli.tune_options import (
-    DEFAULT_LEVELS,
-    DEFAULT_PRESET,
-    DEFAULT_SECONDS,
-    KernelToTune,
-    NoDistinct,
-    NoWideAccesses,
-    Seconds,
-    SizeRequest,
-    Trials,
-    TunedDevice,
-    TuneLevels,
-    TuneSeed,
-)
+from coarsen.cli.variant_options import space_values, variant_options
 from coarsen.errors import InvalidInputError
+from coarsen.variant.coarsening import Level
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
+    from coarsen.opencl_bench.tuning.settings import Tune
+
+DEFAULT_PRESET = "cpu"
+DEFAULT_SECONDS = 20.0
+# What a person may leave out of the search, by the names of `--space`.
+_SPACE = ("level", "wide-accesses", "distinct")
+
+KernelToTune = Annotated[
+    str,
+    typer.Argument(
+        metavar="KERNEL",
+        help="KERNEL.toml, or KERNEL.cl beside it: described (coarsen describe) or captured; or a name.",
+        show_default=False,
+    ),
+]
+TunedDevice = Annotated[
+    str | None,
+    typer.Option(
+        "-d",
+        "--device",
+        metavar="NAME",
+        help="An index (0:1) or any part of the name.  [default: the first that works]",
+    ),
+]
+Seconds = Annotated[
+    float, typer.Option("--seconds", metavar="SECONDS", help="The time for all, timing the best again included.")
+]
+Trials = Annotated[
+    str | None,
+    typer.Option(
+        "--trials",
+        metavar="NUMBER|SHARE%",
+        help="The most variants that are tried; over inputs, on each of eight of them, or which share of all.  "
+        "[default: no limit; over inputs 30%, or all of 40 or fewer]",
+    ),
+]
+SearchedSpace = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--space",
+        metavar="NAME=VALUE,...",
+        help="Leave out of the search: level=item or level=group, wide-accesses=no, distinct=no. May be repeated.",
+    ),
+]
+Inputs = Annotated[
+    int | None,
+    typer.Option(
+        "--inputs", metavar="NUMBER", min=1, help="Use only the first NUMBER inputs of the file.  [default: all]"
+    ),
+]
+InputsFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--inputs-from",
+        metavar="FOLDER",
+        help="Tune over the launches that a program made, as coarsen run --record FOLDER wrote them: as many as "
+        "--inputs says (24), which differ as much as they can.",
+        show_default=False,
+    ),
+]
+Runs = Annotated[
+    int | None,
+    typer.Option(
+        "--runs",
+        metavar="NUMBER",
+        min=1,
+        help="With layouts: charge the conversion to NUMBER runs on the same data.",
+        show_default=False,
+    ),
+]
+TunedOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE.tuned.json",
+        help="Where the tuned file of inputs or layouts goes.  [default: beside the description]",
+    ),
+]
 
 
+@variant_options("layout", "order")
 def tune(
-    kernels: KernelToTune,
+    kernel: KernelToTune,
+    chosen: Mapping[str, Any],
     device: TunedDevice = None,
     preset: PresetName = DEFAULT_PRESET,
     seconds: Seconds = DEFAULT_SECONDS,
     trials: Trials = None,
-    seed: TuneSeed = 0,
-    levels: TuneLevels = DEFAULT_LEVELS,
-    no_wide_accesses: NoWideAccesses = False,
-    no_distinct: NoDistinct = False,
+    seed: Seed = 0,
+    space: SearchedSpace = None,
     inputs: Inputs = None,
     inputs_from: InputsFrom = None,
-    versions: SampledVersions = None,
-    most: MostVersions = None,
-    search: InputsSearch = None,
-    budget: InputsBudget = None,
-    cold_cache: ColdInputs = False,
-    cold_check: ColdCheck = False,
-    layouts: AllLayouts = False,
-    layout: ArrayLayouts = None,
-    order: ArrayOrders = None,
+    caches: CachesOption = Caches.WARM,
     runs: Runs = None,
     output: TunedOutput = None,
     store: StoreUrl = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
-    """Search the best variant of a kernel on a device for some seconds, and remember it.
+    """Find the fastest variant of a kernel, and remember it.
 
-    Every variant is verified against the kernel as it is, and the best are timed again in new processes. Programs
-    made with coarsen.Program use what is remembered for launches of such sizes.
+    Variants are searched for some seconds; each is verified against the kernel as it is, and the best are timed
+    again in new processes. Programs made with coarsen.Program use what is remembered for launches of such sizes.
 
-    A file that declares inputs is tuned over these: for each launch a tree then chooses one of several versions by
-    its arguments. What is found is a tuned file, for coarsen.Program(..., tuned=FILE) and for `coarsen tune show`
-    and `coarsen tune export`; `coarsen tune init` writes a description to begin with, and
-    --inputs-from takes the launches of a recorded program for its inputs. --search and --budget say how versions
-    are searched, --cold-check looks at what is found with cold caches. adaptive-NAME, a kernel of the package, has
-    inputs and versions of its own, of which --inputs and --versions say how many are measured.
+    A file that declares inputs (coarsen describe --inputs), or --inputs-from, is tuned over these: for each launch
+    a tree then chooses one of several versions by its arguments. What is found is a tuned file, for
+    coarsen.Program(..., tuned=FILE), coarsen results show FILE and coarsen apply --tuned FILE.
 
-    With --layouts, --layout or --order, arrays may lie otherwise, too: the best of that is told beside the best
-    without, with what converting the arrays took the host and after how many runs it pays. Both go into a tuned
-    file: coarsen.LaidOutProgram(..., tuned=FILE) takes the one, every other program the other.
+    With --layout or --order, it reports the best with and without other layouts, the conversion time, and after
+    how many runs it pays off; --layout all tries all layouts that may do. Both go into a tuned file:
+    coarsen.LaidOutProgram(..., tuned=FILE) takes the one, every other program the other.
 
     Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
     """
     check_packages()
     # Imported late: they load the store's packages and the suite.
-    from coarsen.cli.tune_inputs import tune_adaptive_kernel, tune_inputs
+    from coarsen.cli.tune_inputs import InputsRequest, check_output, described_over_inputs, tune_inputs
+    from coarsen.cli.tune_layouts import LayoutRequest
     from coarsen.cli.tune_one_size import tune_one_size
 
-    kernel, distinct = _the_only(kernels), not no_distinct
-    laid_out = LayoutRequest(layouts, tuple(layout or ()), tuple(order or ()), runs)
-    over_inputs = InputsRequest(
-        inputs,
-        most,
-        output,
-        seed,
-        store,
-        inputs_from,
-        distinct=distinct,
-        search=search,
-        budget=budget,
-        is_cold=cold_cache,
-        cold_check=cold_check,
-        versions=versions,
+    allowed = space_values(space or (), _SPACE)
+    layouts = LayoutRequest.of(chosen["layout"] or (), chosen["order"] or (), runs)
+    is_distinct = True in allowed.get("distinct", (True,))
+    request = InputsRequest(
+        inputs, output, seed, store, inputs_from, distinct=is_distinct, budget=_budget(trials), caches=caches
     )
-    at_one_size = SizeRequest(preset, seconds, trials, levels, no_wide_accesses, seed, distinct, store)
-    subject = _subject_over_inputs(kernel, over_inputs, laid_out, preset != DEFAULT_PRESET)
-    device_to_use = partial(_device, device)
-    if subject is None:
-        tune_one_size(kernel, device_to_use, at_one_size, laid_out, output, output_format)
+    find = partial(_device, device)
+    description = None if layouts.is_asked_for else described_over_inputs(kernel, request)
+    if description is not None:
+        if (preset, seconds) != (DEFAULT_PRESET, DEFAULT_SECONDS) or set(allowed) - {"distinct"}:
+            raise InvalidInputError(
+                "--preset, --seconds, and level and wide-accesses of --space are for tuning at one size, not over "
+                "inputs"
+            )
+        tune_inputs(description, find, request, output_format)
         return
-    at_one_size.refuse_over_inputs()
-    if isinstance(subject, Path):
-        tune_inputs(subject, device_to_use, over_inputs, output_format)
-    else:
-        tune_adaptive_kernel(subject, device_to_use, over_inputs, output_format)
+    if layouts.is_asked_for:
+        if request.is_asked_for:
+            raise InvalidInputError(
+                "layouts are tuned at one size: leave out --inputs, --inputs-from and --caches"
+            )
+        check_output(output)
+    settings = _settings(seconds, trials, seed, allowed, is_distinct, store)
+    tune_one_size(kernel, find, preset, settings, layouts, output, output_format)
 
 
-def _the_only(kernels: list[str]) -> str:
-    """Return the kernel that is named. Raises InvalidInputError for several, or for a misspelt subcommand."""
-    # Imported late, as in `tune`.
-    from coarsen.cli.bench_inputs import refuse_misspelt_subcommand
-    from coarsen.cli.main import SUBCOMMANDS
+def _budget(trials: str | None) -> str | None:
+    """Return the most that a search over inputs may try. Raises InvalidInputError for a text that is no budget."""
+    if trials is not None:
+        # Imported late, as in `tune`.
+        from coarsen.cli.search_options import parsed_budget
 
-    refuse_misspelt_subcommand("tune", kernels, SUBCOMMANDS["tune"])
-    if len(kernels) > 1:
-        raise InvalidInputError(f"one kernel is tuned at a time, not {len(kernels)}")
-    return kernels[0]
+        parsed_budget(trials, "--trials")
+    return trials
 
 
-def _subject_over_inputs(
-    kernel: str, request: InputsRequest, layouts: LayoutRequest, is_of_preset: bool
-) -> Path | str | None:
-    """Return what to tune over its inputs, as `subject_over_inputs`; None where it is tuned at one size.
+def _settings(
+    seconds: float,
+    trials: str | None,
+    seed: int,
+    allowed: Mapping[str, tuple[Any, ...]],
+    distinct: bool,
+    store: str | None,
+) -> Tune:
+    """Return how it is tuned at one size. Raises InvalidInputError for a value out of range."""
+    # Imported late, as all that measures.
+    from coarsen.opencl_bench.tuning.settings import Tune
 
-    Raises:
-        InvalidInputError: options that don't go together; inputs are asked for, and there are none.
-    """
-    # Imported late, as in `tune`.
-    from coarsen.cli.tune_inputs import check_output, subject_over_inputs
-
-    if not layouts.is_asked_for:
-        return subject_over_inputs(kernel, request, is_of_preset)
-    if replace(request, output=None).is_asked_for:
-        raise InvalidInputError(
-            "layouts are tuned at one size: leave out --inputs, --inputs-from, --versions and --most, "
-            "--search and --budget, --cold-cache and --cold-check"
-        )
-    check_output(request.output)
-    return None
+    if trials is not None and trials.endswith("%"):
+        raise InvalidInputError("--trials is a number of variants; a share is for tuning over inputs")
+    return Tune(
+        seconds=seconds,
+        trials=None if trials is None else int(trials),
+        seed=seed,
+        levels=allowed.get("level", tuple(Level)),
+        wide_accesses=True in allowed.get("wide-accesses", (True,)),
+        distinct=distinct,
+        store=store,
+    )
 
 
 def _device(word: str | None) -> DeviceDescription:

@@ -1,56 +1,109 @@
-"""`coarsen tune` over the inputs that a description declares, or those of a kernel of the package that adapts."""
+"""`coarsen tune` over the inputs that a description declares, or a program's launches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.cli.bench_options import Caches
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.cli.tune_inputs_options import InputsRequest
     from coarsen.devices.discovery import DeviceDescription
+    from coarsen.opencl_bench.inputs.over_inputs import OverInputs
+    from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 
 TUNED_SUFFIX = ".tuned.json"
 _PACKAGES = (*STORE_PACKAGES, "scipy", "sklearn")
 
 
-def subject_over_inputs(kernel: str, request: InputsRequest, is_of_preset: bool) -> Path | str | None:
-    """Return what to tune over its inputs: a description, or the name of a kernel of the package that adapts.
+@dataclass(frozen=True, slots=True)
+class InputsRequest:
+    """What a person asks for beside the kernel and the device; None is the default.
+
+    Attributes:
+        inputs: how many inputs.
+        output: where the tuned file goes.
+        seed: of the searches.
+        store: where rows go.
+        recording: the folder of recorded launches that are the inputs.
+        distinct: whether versions may take it that arguments lead to distinct memory.
+        budget: what a search may try, in words.
+        caches: their state before every timed run.
+    """
+
+    inputs: int | None
+    output: Path | None
+    seed: int
+    store: str | None
+    recording: Path | None = None
+    distinct: bool = True
+    budget: str | None = None
+    caches: Caches = Caches.WARM
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Return True if an option is given that only tuning over inputs has; a tuned file, layouts have, too."""
+        return self.inputs is not None or self.recording is not None or self.caches is not Caches.WARM
+
+    def stage_one(self) -> StageOneSettings:
+        """Return how versions are searched. Raises InvalidInputError for a budget that is none."""
+        # Imported late: they load NumPy and SciPy.
+        from coarsen.cli.search_options import parsed_budget
+        from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+        from coarsen.opencl_bench.search.guided import GuidedSearcher
+
+        limit = None if self.budget is None else parsed_budget(self.budget, "--trials")
+        return StageOneSettings(GuidedSearcher(), seed=self.seed, limit=limit)
+
+    def settings(self, listed: int | None) -> OverInputs:
+        """Return how it is tuned.
+
+        Args:
+            listed: how many of the listed inputs; all if None.
+
+        Raises:
+            InvalidInputError: as `stage_one` does.
+        """
+        from coarsen.opencl_bench.inputs.over_inputs import OverInputs
+        from coarsen.opencl_bench.records.measurement import Method
+
+        return OverInputs(
+            listed,
+            stage_one=self.stage_one(),
+            method=Method(cold_cache=self.caches is Caches.COLD),
+            distinct=self.distinct,
+            cold_check=self.caches is Caches.BOTH,
+        )
+
+
+def described_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
+    """Return the description whose inputs a kernel is tuned over; None where it is to be tuned at one size.
 
     Args:
         kernel: as a person names it.
         request: what is asked for.
-        is_of_preset: whether a preset is named.
-
-    Returns:
-        None where the kernel is to be tuned at a preset.
 
     Raises:
-        InvalidInputError: inputs are asked for, and there are none; an option is for another kind of kernel.
+        InvalidInputError: inputs are asked for, and there are none.
     """
     # Imported late: they load NumPy.
     from coarsen.cli.bench_inputs import described_name
-    from coarsen.opencl_bench.workloads.adaptive_driver import ADAPTIVE_PREFIX
     from coarsen.opencl_bench.workloads.described.inputs import KEY
     from coarsen.opencl_bench.workloads.described.read import read_table
     from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
 
-    name = described_name(kernel)
+    name, is_asked_for = described_name(kernel), request.is_asked_for or request.output is not None
     if isinstance(name, Path):
-        request.refuse_for_description()
         table = read_table(name)
-        return name if request.is_asked_for or table.has(KEY) or table.has(RECORDED) else None
-    if name.startswith(ADAPTIVE_PREFIX):
-        return name if request.is_asked_for or not is_of_preset else None
-    if request.is_asked_for:
-        raise InvalidInputError(
-            f"{kernel} has no inputs to tune over: name a description, KERNEL.toml, or adaptive-NAME"
-        )
+        return name if is_asked_for or table.has(KEY) or table.has(RECORDED) else None
+    if is_asked_for:
+        raise InvalidInputError(f"{kernel} has no inputs to tune over: name a description, KERNEL.toml")
     return None
 
 
@@ -98,55 +151,12 @@ def tune_inputs(
     keep_and_tell(tuned, output, str(listed.path), listed.covered, output_format)
 
 
-def tune_adaptive_kernel(
-    name: str, find_device: Callable[[], DeviceDescription], request: InputsRequest, output_format: Format
-) -> None:
-    """Tune a kernel of the package that adapts over its inputs, and write its tuned file.
-
-    Args:
-        name: the kernel's, `adaptive-NAME`.
-        find_device: returns where, asked once the kernel is known.
-        request: what is asked for.
-        output_format: of what is printed.
-
-    Raises:
-        InvalidInputError: no such kernel, an option that only descriptions have, or a package is missing.
-        VerificationError: the default version has wrong results at an input.
-        DeviceError: the device can't be opened (any more).
-    """
-    output = request.output or Path(f"{name}{TUNED_SUFFIX}")
-    check_output(output)
-    check_packages(_PACKAGES)
-    # Imported late: they load the store's packages, SciPy and scikit-learn.
-    from coarsen.cli.coverage_text import covered_inputs
-    from coarsen.cli.tuned_inputs_end import keep_and_tell, measured_rows
-    from coarsen.opencl_bench.inputs.adaptive_tuning import sampled_inputs, sampled_versions, tune_adaptive
-    from coarsen.opencl_bench.workloads.lookup import adaptive_kernel
-
-    kernel, sample = adaptive_kernel(name), request.sample(name)
-    inputs, versions = (
-        sampled_inputs(kernel, sample.inputs),
-        sampled_versions(kernel, sample.versions, sample.seed),
-    )
-    if request.output is None:
-        _check_no_loss(output, kernel.name, len(inputs))
-    device = find_device()
-    covered = covered_inputs([kernel.listed[each] for each in inputs], kernel.inputs)
-    if output_format is Format.TABLE:
-        covered.show()
-    note(f"measuring {counted(len(versions), 'version')} at {counted(len(inputs), 'input')}")
-    tuned = measured_rows(
-        request.store, lambda store, progress: tune_adaptive(kernel, device, store, sample, progress)
-    )
-    keep_and_tell(tuned, output, None, covered, output_format)
-
-
 def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
     """Check that a tuned file that nobody named takes the place of none that is worth more.
 
     Args:
         path: where it goes.
-        origin: what lists its inputs: the name of the description, or of a kernel of the package.
+        origin: what lists its inputs: the name of the description.
         inputs: how many there are.
 
     Raises:

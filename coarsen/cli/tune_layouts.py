@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted
-from coarsen.cli.space_options import ArrayOptions, array_choices
+from coarsen.cli.variant_options import array_choices
 from coarsen.errors import InvalidInputError
 from coarsen.variant.variant_json import variant_to_json
 
@@ -21,24 +19,7 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
     from coarsen.variant.space import ArrayChoices
 
-AllLayouts = Annotated[
-    bool,
-    typer.Option(
-        "--layouts",
-        help="Try other layouts, too: those that the description names, and for all other arrays of records soa, "
-        "aosoa:16 and, where these hold arrays, deep-soa.",
-    ),
-]
-Runs = Annotated[
-    int | None,
-    typer.Option(
-        "--runs",
-        metavar="NUMBER",
-        min=1,
-        help="With layouts: charge what converting takes to so many runs on the same data.",
-        show_default=False,
-    ),
-]
+EVERY_LAYOUT = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +43,13 @@ class LayoutRequest:
 
     def __post_init__(self) -> None:
         if self.runs is not None and not self.is_asked_for:
-            raise InvalidInputError("--runs goes with --layouts, --layout and --order")
+            raise InvalidInputError("--runs goes with --layout and --order")
+
+    @classmethod
+    def of(cls, layouts: Sequence[str], orders: Sequence[str], runs: int | None) -> LayoutRequest:
+        """Return the request of the options, of whose layouts one may be `all`."""
+        named = tuple(word for word in layouts if word != EVERY_LAYOUT)
+        return cls(EVERY_LAYOUT in layouts, named, tuple(orders), runs)
 
     @property
     def is_asked_for(self) -> bool:
@@ -81,7 +68,7 @@ class LayoutRequest:
         # Imported late: it loads LLVM.
         from coarsen.opencl_bench.tuning.layout_choices import FoundLayouts, check_choices, layout_choices
 
-        named = array_choices(ArrayOptions(self.layouts, self.orders))
+        named = array_choices({"layout": self.layouts, "order": self.orders})
         check_choices(benchmark, named, device.macros)
         known = layout_choices(benchmark, device.macros) if self.every else FoundLayouts(benchmark.arrays)
         for sentence in known.refused:

@@ -14,7 +14,6 @@ from coarsen.cli.tune_layouts import LayoutRequest, laid_out_as_data, laid_out_f
 from coarsen.errors import VerificationError
 
 if TYPE_CHECKING:
-    from coarsen.cli.tune_options import SizeRequest
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.drop_in.kernel_facts import KernelFacts
     from coarsen.drop_in.remembering import Kept
@@ -58,7 +57,8 @@ class Subject:
 def tune_one_size(
     kernel: str,
     find_device: Callable[[], DeviceDescription],
-    request: SizeRequest,
+    preset: str,
+    settings: Tune,
     layouts: LayoutRequest,
     output: Path | None,
     output_format: Format,
@@ -68,7 +68,8 @@ def tune_one_size(
     Args:
         kernel: a name of the suite, or a description.
         find_device: returns where, asked once the kernel is known.
-        request: how.
+        preset: the size.
+        settings: how.
         layouts: how arrays may lie.
         output: where a tuned file of layouts goes; beside the description if None.
         output_format: of what is printed.
@@ -86,13 +87,12 @@ def tune_one_size(
     from coarsen.opencl_bench.tuning.deadline import TimeOverError
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
 
-    settings = request.settings()
     ((benchmark, name),) = benchmarks_of([kernel])
-    benchmark.preset(request.preset)
+    benchmark.preset(preset)
     path = tuned_path(name, output) if layouts.is_asked_for else None
-    subject = Subject(benchmark, name, request.preset, find_device())
+    subject = Subject(benchmark, name, preset, find_device())
     facts, arrays = subject.facts, layouts.choices(benchmark, subject.device)
-    given = name, benchmark, request.preset, subject.device, subject.transforms, facts.groups_matter
+    given = name, benchmark, preset, subject.device, subject.transforms, facts.groups_matter
     try:
         with tuning_is_shown(benchmark.kernel, settings) as shown:
             tuned = tune_described(*given, shown, arrays)

@@ -1,4 +1,4 @@
-"""`coarsen bench init`: a file that makes a kernel a benchmark, written from the kernel's parameters."""
+"""`coarsen describe`: the file by which a kernel is measured and tuned, written from the kernel's parameters."""
 
 from __future__ import annotations
 
@@ -39,26 +39,34 @@ Output = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
 
 
-def init(
+Inputs = Annotated[
+    bool,
+    typer.Option("--inputs", help="Declare features of a launch and ranges of sizes, to tune over inputs."),
+]
+
+
+def describe(
     kernel_file: KernelFile,
     kernel: KernelName = None,
     output: Output = None,
     force: Force = False,
+    inputs: Inputs = False,
     define: Definitions = None,
     include: IncludeFolders = None,
     cl_std: Standard = None,
     build_option: BuildOptions = None,
 ) -> None:
-    """Write the file that makes a kernel a benchmark, from the kernel's parameters.
+    """Describe a kernel's arguments in a file, for coarsen tune and coarsen bench.
 
     The file gives the contents and size of each argument; what the parameters leave open is guessed and marked
     CHECK. A macro that is given a value with -D becomes one of which a sweep can try several. Of a file with
     several kernels each gets a description, FILE.KERNEL.toml, unless -k names one.
 
-    Example: coarsen bench init scale.cl -o scale.toml
+    Example: coarsen describe scale.cl -o scale.toml
     """
-    for path in write_descriptions(kernel_file, kernel, output, force, define, include, cl_std, build_option):
-        print_line(f"wrote {path}; complete the lines marked CHECK, then run: coarsen bench {path}")
+    paths = write_descriptions(kernel_file, kernel, output, force, inputs, define, include, cl_std, build_option)
+    for path in paths:
+        print_line(f"wrote {path}; complete the lines marked CHECK, then run: coarsen tune {path}")
 
 
 def write_descriptions(
@@ -66,18 +74,15 @@ def write_descriptions(
     kernel: str | None,
     output: Path | None,
     force: bool,
+    over_inputs: bool,
     define: list[str] | None,
     include: list[str] | None,
     cl_std: str | None,
     build_option: list[str] | None,
-    over_inputs: bool = False,
 ) -> list[Path]:
     """Write the description of a kernel, or of each kernel of a file; return their paths.
 
     The arguments are the command's. Of several kernels each gets a file of its own: `FILE.KERNEL.toml`.
-
-    Args:
-        over_inputs: whether it is to be tuned over inputs, which are then declared.
 
     Raises:
         InvalidInputError: a file is there already, or a kernel has no description; nothing has been written then.
