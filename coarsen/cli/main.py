@@ -237,7 +237,7 @@ def with_numbers(command: str, words: Sequence[str]) -> list[str]:
     numbers = _NUMBERS.get(command, {})
     end = list(words).index("--") if "--" in words else len(words)
     filled: list[str] = []
-    for word, following in zip(words[:end], [*words[1:end], ""], strict=True):
+    for word, following in zip(words[:end], [*words[1:end], ""], strict=False):
         filled.append(word)
         # A negative number is one, too, so that its own message says what is wrong with it.
         if word in numbers and not following.removeprefix("-").isdecimal():

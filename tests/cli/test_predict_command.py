@@ -273,7 +273,7 @@ def test_a_description_knows_its_launch(
     monkeypatch.chdir(scale.parent)
     # A macro whose value only the description knows.
     scale.write_text(scale.read_text().replace("*= factor", "*= factor + PLUS"))
-    assert run("bench", "init", scale.name, "-D", "PLUS=2").code == 0
+    assert run("describe", scale.name, "-D", "PLUS=2").code == 0
     description = scale.with_suffix(".toml")
     found = told(run, description.name, "--device", "pocl", "--models", models)
     assert (found["kernel"], found["local_size"], found["local_size_is_assumed"]) == ("scale", [64], False)

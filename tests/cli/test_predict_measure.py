@@ -54,7 +54,7 @@ def power(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "power.cl"
     path.write_text(POWER)
-    assert run("bench", "init", path.name).code == 0
+    assert run("describe", path.name).code == 0
     return path
 
 

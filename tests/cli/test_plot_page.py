@@ -1,4 +1,4 @@
-"""`coarsen explore --html`: what it writes, and what it refuses."""
+"""`coarsen results plot -o PAGE.html`: what it writes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_from_a_file_and_from_a_store(results: Path, tmp_path: Path, run: Run) -
     pages: list[str] = []
     for words in (("--from", results), ("--store", store)):
         path = tmp_path / f"page{len(pages)}.html"
-        outcome = run("explore", *words, "--html", path)
+        outcome = run("results", "plot", *words, "-o", path)
         assert (outcome.code, outcome.out, outcome.err) == (0, "", f"coarsen: note: written: {path}\n")
         html = path.read_text(encoding="utf-8")
         assert str(tmp_path) not in html
@@ -45,15 +45,15 @@ def test_kernels_without_a_source_are_named(tmp_path: Path, run: Run) -> None:
     names = ["sgemm", *(f"mine{number}" for number in range(5))]
     write_table([compared(1, 100, benchmark=name) for name in names], source)
     written = f"coarsen: note: written: {path}"
-    few = ("explore", "--from", source, "-b", "sgemm", "-b", "mine0", "-b", "mine1", "--html", path)
+    few = ("results", "plot", "--from", source, "-k", "sgemm", "-k", "mine0", "-k", "mine1", "-o", path)
     assert run(*few).err.splitlines() == [
-        "coarsen: note: the page has neither source nor predictions of mine0, mine1; --kernels FOLDER names the "
-        "folder with descriptions (NAME.toml)",
+        "coarsen: note: the page has neither source nor predictions of mine0, mine1; --descriptions FOLDER names "
+        "the folder with NAME.toml of them",
         written,
     ]
-    assert " of mine0, mine1, mine2 and 2 more; " in run("explore", "--from", source, "--html", path).err
+    assert " of mine0, mine1, mine2 and 2 more; " in run("results", "plot", "--from", source, "-o", path).err
     assert run(*few, "-q").err == ""
-    assert run(*few, "--kernels", tmp_path).err.splitlines() == [
+    assert run(*few, "--descriptions", tmp_path).err.splitlines() == [
         "coarsen: note: the page has neither source nor predictions of mine0, mine1; it says why",
         written,
     ]
@@ -61,7 +61,7 @@ def test_kernels_without_a_source_are_named(tmp_path: Path, run: Run) -> None:
 
 def test_the_filters_hold(results: Path, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "page.html"
-    assert run("explore", "--from", results, "-d", "pocl", "-b", "sgemm", "--html", path, "-q").code == 0
+    assert run("results", "plot", "--from", results, "-d", "pocl", "-k", "sgemm", "-o", path, "-q").code == 0
     assert "<title>coarsen: 1 kernel on 1 device</title>" in path.read_text(encoding="utf-8")
 
 
@@ -69,9 +69,9 @@ def test_several_presets_go_into_one_page(tmp_path: Path, run: Run) -> None:
     source, path = tmp_path / "results.csv", tmp_path / "page.html"
     rows = [compared(factor, 100 // factor, preset=preset) for factor in (1, 2) for preset in ("test", "cpu")]
     write_table(rows, source)
-    assert run("explore", "--from", source, "--html", path, "-q").code == 0
+    assert run("results", "plot", "--from", source, "-o", path, "-q").code == 0
     assert ", preset cpu" in path.read_text(encoding="utf-8")
-    assert run("explore", "--from", source, "--preset", "cpu", "--html", path, "-q").code == 0
+    assert run("results", "plot", "--from", source, "--preset", "cpu", "-o", path, "-q").code == 0
     assert ", preset cpu" not in path.read_text(encoding="utf-8")
 
 
@@ -85,7 +85,7 @@ def tuned_file(tmp_path: Path) -> Path:
 
 def test_tuned_files_alone(tuned_file: Path, tmp_path: Path, run: Run) -> None:
     page = tmp_path / "page.html"
-    outcome = run("explore", "--inputs", tuned_file, "--html", page)
+    outcome = run("results", "plot", "--from", tuned_file, "-o", page)
     assert (outcome.code, outcome.out, outcome.err) == (0, "", f"coarsen: note: written: {page}\n")
     assert "<title>coarsen: 1 kernel tuned over inputs</title>" in page.read_text(encoding="utf-8")
 
@@ -93,8 +93,8 @@ def test_tuned_files_alone(tuned_file: Path, tmp_path: Path, run: Run) -> None:
 def test_tuned_files_beside_measurements(results: Path, tuned_file: Path, tmp_path: Path, run: Run) -> None:
     page, other = tmp_path / "page.html", tmp_path / "other.tuned.json"
     other.write_bytes(tuned_file.read_bytes())
-    words = ("--inputs", tuned_file, "--inputs", other)
-    assert run("explore", "--from", results, *words, "-d", "pocl", "--html", page, "-q").code == 0
+    words = ("--from", tuned_file, "--from", other)
+    assert run("results", "plot", "--from", results, *words, "-d", "pocl", "-o", page, "-q").code == 0
     html = page.read_text(encoding="utf-8")
     assert "<title>coarsen: 2 kernels on 1 device, 2 kernels tuned over inputs</title>" in html
 
@@ -102,14 +102,14 @@ def test_tuned_files_beside_measurements(results: Path, tuned_file: Path, tmp_pa
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--html", "x.html", "-d", "pocl"), "-d choose measurements: give --store or --from as well"),
-        (("--html", "x.html", "--over", "n"), "--over goes with --inputs and a figure"),
-        (("--inputs", "other.tuned.json", "-o", "x.svg"), "a figure is of one tuned file: give --inputs once, or"),
-        (("--html", "x.html", "--inputs", "missing.tuned.json"), "missing.tuned.json: "),
+        (("-o", "x.html", "-d", "pocl"), "--kernel, --device and --preset choose measurements: give --store or"),
+        (("-o", "x.html", "--over", "n"), "--over is for a figure, not for a page"),
+        (("--from", "other.tuned.json", "-o", "x.svg"), "a figure is of measurements or of one tuned file"),
+        (("-o", "x.html", "--from", "missing.tuned.json"), "missing.tuned.json: "),
     ],
 )
 def test_refusals_with_tuned_files(words: tuple[str, ...], message: str, tuned_file: Path, run: Run) -> None:
-    outcome = run("explore", "--inputs", tuned_file, *words)
+    outcome = run("results", "plot", "--from", tuned_file, *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.error.startswith(message)
     assert not Path("x.html").exists()
@@ -118,25 +118,19 @@ def test_refusals_with_tuned_files(words: tuple[str, ...], message: str, tuned_f
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("curves", "--html", "x.html"), "--html writes a page of its own; leave out FIGURE"),
-        (("--html", "x.html", "-o", "x.svg"), "--html writes a page of its own; leave out -o"),
-        (("all", "--html", "x.html", "--show"), "--html writes a page of its own; leave out FIGURE and --show"),
-        (("--html", "x.html", "--by", "device"), "--html writes a page of its own; leave out --by"),
+        (("-o", "x.html", "--by", "device"), "--by is for a figure, not for a page"),
         (
-            ("--html", "x.html", "--choice", "best", "--against", "stride", "--type", "svg"),
-            "--html writes a page of its own; leave out --choice and --against and --type",
+            ("-o", "x.html", "--choice", "best", "-f", "json"),
+            "--choice and -f json are for a figure, not for a page",
         ),
-        (("--html", "x.html", "-f", "json"), "--html writes a page of its own; leave out -f json"),
-        (("--kernels", "."), "--kernels is for --html"),
-        (("--html", "x.html", "--kernels", "nowhere"), "--kernels nowhere: there is no such folder"),
-        (("--html", "/nowhere/x.html"), "/nowhere/x.html: can't be written: there is no folder /nowhere"),
-        (("--html", "/dev/null/x.html"), "/dev/null/x.html: can't be written: there is no folder /dev/null"),
-        (("--html", "/"), "/: can't be written: it is a folder"),
-        (("--html", "x.html", "-b", "gemm"), "no measurement in "),
+        (("-o", "x.html", "--descriptions", "nowhere"), "--descriptions nowhere: there is no such folder"),
+        (("-o", "/nowhere/x.html"), "/nowhere/x.html: can't be written: there is no folder /nowhere"),
+        (("-o", "/dev/null/x.html"), "/dev/null/x.html: can't be written: there is no folder /dev/null"),
+        (("-o", "x.html", "-k", "gemm"), "no measurement in "),
     ],
 )
 def test_refusals(words: tuple[str, ...], message: str, results: Path, run: Run) -> None:
-    outcome = run("explore", *words, "--from", results)
+    outcome = run("results", "plot", *words, "--from", results)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.error.startswith(message)
     assert not Path("x.html").exists()
@@ -144,5 +138,5 @@ def test_refusals(words: tuple[str, ...], message: str, results: Path, run: Run)
 
 def test_without_the_template_engine(results: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "jinja2" else object())
-    outcome = run("explore", "--from", results, "--html", "x.html")
+    outcome = run("results", "plot", "--from", results, "-o", "x.html")
     assert (outcome.code, outcome.error) == (2, "the page needs one more package: pip install 'coarsen[bench]'")

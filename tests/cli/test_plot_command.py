@@ -1,4 +1,4 @@
-"""`coarsen explore`: its table, its figures, and what it refuses."""
+"""`coarsen results best` and `plot`: the table, the figure, and what they refuse."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from tests.opencl_bench.reporting.figures.sweeps import two_devices
 Run = Callable[..., Any]
 INTEL, POCL = "AMD EPYC (Intel)", "AMD EPYC (PoCL)"
 BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
-FIGURES = ("curves", "violins", "hinton", "portability")
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_the_table(store: Path, run: Run) -> None:
-    outcome = run("explore", "--store", store)
+    outcome = run("results", "best", "--store", store)
     assert (outcome.code, outcome.err) == (0, "")
     lines = [line.split("  ") for line in outcome.out.splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
@@ -71,7 +70,7 @@ def test_the_table(store: Path, run: Run) -> None:
 
 
 def test_the_table_as_json(results: Path, run: Run) -> None:
-    outcome = run("explore", "--from", results, "-d", "pocl", "-f", "json")
+    outcome = run("results", "best", "--from", results, "-d", "pocl", "-f", "json")
     assert (outcome.code, outcome.err) == (0, "")
     found = json.loads(outcome.out)
     assert [(row["benchmark"], row["factor"], row["speedup"], row["tie"]) for row in found["best"]] == [
@@ -86,12 +85,12 @@ def test_the_table_as_json(results: Path, run: Run) -> None:
 def test_a_kernel_without_a_result_is_null(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "results.parquet"
     write_table([row for row in two_devices() if not row.nanoseconds], path)
-    outcome = run("explore", "--from", path, "-f", "json")
+    outcome = run("results", "best", "--from", path, "-f", "json")
     best = json.loads(outcome.out)["best"]
     assert [(row["benchmark"], row["speedup"], row["configuration"], row["failed"]) for row in best] == [
         ("nbody", None, "", 1)
     ]
-    assert run("explore", "--from", path).out.splitlines()[-1] == (
+    assert run("results", "best", "--from", path).out.splitlines()[-1] == (
         f"{POCL}: 0 of 1 kernel measured; coarsening helps 0"
     )
 
@@ -99,62 +98,30 @@ def test_a_kernel_without_a_result_is_null(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize("kind", BEGINNINGS)
 def test_a_figure_is_written(kind: str, results: Path, tmp_path: Path, run: Run) -> None:
     path = tmp_path / f"figure.{kind}"
-    outcome = run("explore", "curves", "--from", results, "-b", "SGEMM", "-o", path)
+    outcome = run("results", "plot", "--from", results, "-k", "SGEMM", "-o", path)
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err == f"coarsen: note: written: {path}\n"
     assert path.read_bytes().startswith(BEGINNINGS[kind])
 
 
-def test_every_figure_is_written(results: Path, tmp_path: Path, run: Run) -> None:
-    folder = tmp_path / "new" / "figures"
-    assert run("explore", "all", "--from", results, "-o", folder, "-q").code == 0
-    assert sorted(path.name for path in folder.iterdir()) == sorted(f"{name}.svg" for name in FIGURES)
-    one = tmp_path / "one.svg"
-    assert run("explore", "portability", "--from", results, "-o", one, "-q").code == 0
-    assert one.read_bytes() == (folder / "portability.svg").read_bytes()
-
-
-def test_all_leaves_out_what_there_is_not_enough_for(results: Path, tmp_path: Path, run: Run) -> None:
-    folder = tmp_path / "figures"
-    outcome = run("explore", "all", "--from", results, "-d", "intel", "-o", folder, "--type", "pdf")
-    assert outcome.code == 0
-    note = f"coarsen: note: no portability: portability compares devices, and there is only {INTEL}\n"
-    assert outcome.err.startswith(note)
-    assert sorted(path.name for path in folder.iterdir()) == ["curves.pdf", "hinton.pdf", "violins.pdf"]
-
-
-def test_the_numbers_of_a_figure(results: Path, run: Run) -> None:
-    outcome = run("explore", "portability", "--from", results, "-b", "sgemm", "-f", "json")
-    assert (outcome.code, outcome.err) == (0, "")
-    relative = {
-        (row["tuned_on"], row["run_on"]): row["relative"] for row in json.loads(outcome.out)["portability"]
-    }
-    assert relative == {
-        (INTEL, INTEL): 1.0,
-        (POCL, POCL): 1.0,
-        **dict.fromkeys([(INTEL, POCL), (POCL, INTEL)], pytest.approx(0.625)),
-    }
-
-
 def test_options_reach_the_figures(results: Path, run: Run) -> None:
     words = ("--from", results, "-d", "pocl", "-f", "json")
-    curves = json.loads(run("explore", "curves", *words, "--by", "stride", "--choice", "baseline").out)["curves"]
+    curves = json.loads(run("results", "plot", *words, "--by", "stride", "--choice", "baseline").out)["curves"]
     assert {row["series"] for row in curves} == {"stride 1"}
-    cells = json.loads(run("explore", "hinton", *words, "--against", "dimension").out)["hinton"]
-    assert {row["value"] for row in cells} == {"none", "0"}
-    assert {row["device"] for row in cells} == {POCL}
 
 
 def test_t4_and_a_store_say_the_same(store: Path, results: Path, tmp_path: Path, run: Run) -> None:
     path = tmp_path / "results.json"
     write_t4(two_devices(), path)
-    outputs = {run("explore", *words).out for words in (("--from", path), ("--from", results), ("--store", store))}
+    outputs = {
+        run("results", "best", *words).out for words in (("--from", path), ("--from", results), ("--store", store))
+    }
     assert len(outputs) == 1
 
 
 def test_the_store_of_the_environment(store: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COARSEN_STORE", str(store))
-    assert run("explore").out == run("explore", "--store", store).out
+    assert run("results", "best").out == run("results", "best", "--store", store).out
 
 
 def test_a_look_at_a_small_preset_and_then_the_sweep(tmp_path: Path, run: Run) -> None:
@@ -170,25 +137,18 @@ def test_a_look_at_a_small_preset_and_then_the_sweep(tmp_path: Path, run: Run) -
         "coarsen: note: sgemm: shown at preset cpu, which was measured last; "
         "also measured at test, which --preset (preset= in Python) chooses\n"
     )
-    outcome = run("explore", "--from", path, "-f", "json")
+    outcome = run("results", "best", "--from", path, "-f", "json")
     assert (outcome.code, outcome.err) == (0, note)
     assert [row["preset"] for row in json.loads(outcome.out)["best"]] == ["cpu"]
-    drawn = run("explore", "curves", "--from", path, "-o", tmp_path / "curves.svg")
+    drawn = run("results", "plot", "--from", path, "-o", tmp_path / "curves.svg")
     assert (drawn.code, drawn.err.startswith(note)) == (0, True)
-    chosen = run("explore", "--from", path, "--preset", "test", "-f", "json")
+    chosen = run("results", "best", "--from", path, "--preset", "test", "-f", "json")
     assert (chosen.err, json.loads(chosen.out)["best"][0]["preset"]) == ("", "test")
-
-
-def test_a_window_needs_a_display(results: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    outcome = run("explore", "curves", "--from", results, "--show")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.error.startswith("no window can be opened here: ")
 
 
 def test_to_look_at_a_store_makes_none(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "store.sqlite"
-    outcome = run("explore", "--store", path)
+    outcome = run("results", "best", "--store", path)
     assert outcome.code == 2
     assert outcome.error == f"there is no store at {path}; 'coarsen bench' makes one"
     assert list(tmp_path.iterdir()) == []
@@ -197,45 +157,33 @@ def test_to_look_at_a_store_makes_none(tmp_path: Path, run: Run) -> None:
 def test_an_empty_store(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "store.sqlite"
     open_store(str(path)).close()
-    outcome = run("explore", "curves", "--store", path, "-o", tmp_path / "x.svg")
+    outcome = run("results", "plot", "--store", path, "-o", tmp_path / "x.svg")
     assert (outcome.code, outcome.error) == (2, f"{path} has no measurements; `coarsen bench` makes some")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-o", "x.svg"), "-o is for a figure; name one of curves, violins, hinton, portability, all"),
-        (("--show",), "--show is for a figure; name one of curves, violins, hinton, portability, all"),
-        (("--by", "device"), "--by is for a figure; name one of curves, violins, hinton, portability, all"),
-        (
-            ("--choice", "best", "--type", "svg", "-f", "json"),
-            "--choice and --type are for a figure; name one of ",
-        ),
-        (("--against", "stride", "--show"), "--show and --against are for a figure; name one of "),
-        (("curves",), "where shall the figure go? -o FILE writes it, --show opens a window"),
-        (("all",), "where shall the figure go? -o FOLDER writes it, --show opens a window"),
-        (("curves", "-o", "x.gif"), "x.gif: a figure's file ends in .png, .svg or .pdf"),
-        (("all", "-o", "/dev/null/x"), "/dev/null/x: no folder can be made there: Not a directory"),
-        (("curves", "-o", "/nowhere/x.svg"), "/nowhere/x.svg: can't be written: No such file or directory"),
-        (("pie", "-o", "x.svg"), "invalid value for 'FIGURE': 'pie' is not one of"),
-        (("--store", "x.sqlite"), "--store and --from are two sources; give one"),
-        (("-d", "gameboy"), "no measurement in "),
-        (
-            ("portability", "-d", "intel", "-o", "x.svg"),
-            f"portability compares devices, and there is only {INTEL}",
-        ),
-        (("curves", "--by", "stride", "-o", "x.svg"), "curves by stride are of one device; choose one of "),
+        (("best", "-o", "x.svg"), "--output is not for 'coarsen results best'"),
+        (("plot",), "no output given: use -o FILE.svg, -o FILE.html or -f json"),
+        (("plot", "-o", "x.gif"), "x.gif: a figure's file ends in .png, .svg or .pdf"),
+        (("plot", "-o", "/nowhere/x.svg"), "/nowhere/x.svg: can't be written: No such file or directory"),
+        (("pie", "-o", "x.svg"), "results has no action 'pie'; it has ls, best, show, plot"),
+        (("best", "--store", "x.sqlite"), "--store and --from are two sources; give one"),
+        (("best", "-d", "gameboy"), "no measurement in "),
+        (("plot", "--by", "stride", "-o", "x.svg"), "curves by stride are of one device; choose one of "),
+        (("plot", "--descriptions", ".", "-o", "x.svg"), "--descriptions is for a page: -o FILE.html"),
     ],
 )
 def test_refusals(words: tuple[str, ...], message: str, results: Path, run: Run) -> None:
-    outcome = run("explore", *words, "--from", results)
+    outcome = run("results", *words, "--from", results)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.error.startswith(message)
     assert not Path("x.svg").exists()
 
 
 def test_what_there_is_is_listed(results: Path, run: Run) -> None:
-    outcome = run("explore", "--from", results, "--preset", "paper")
+    outcome = run("results", "best", "--from", results, "--preset", "paper")
     assert outcome.error == (
         f"no measurement in {results} is of what was asked for; there are devices AMD EPYC (Intel(R) OpenCL), "
         "pthread-skylake-avx512-AMD EPYC (Portable Computing Language); benchmarks nbody, sgemm; presets test"
@@ -247,7 +195,7 @@ def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results:
     rows = read_results(results)
     write_results(rows[::2], halves[0])
     write_results(rows[1:], halves[1])  # some rows are in both
-    words = ("explore", "portability", "-f", "json")
+    words = ("results", "plot", "-f", "json")
     assert run(*words, "--from", halves[0], "--from", halves[1]).out == run(*words, "--from", results).out
 
 
@@ -259,7 +207,7 @@ def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results:
     ],
 )
 def test_files_that_are_no_results(name: str, message: str, tmp_path: Path, run: Run) -> None:
-    outcome = run("explore", "--from", tmp_path / name)
+    outcome = run("results", "best", "--from", tmp_path / name)
     assert (outcome.code, outcome.error) == (2, f"{tmp_path / name}: {message}")
 
 
@@ -267,12 +215,12 @@ def test_files_that_are_no_results(name: str, message: str, tmp_path: Path, run:
 def test_broken_files(name: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / name
     path.write_bytes(b'{"results": 1}\nthis is none\n')
-    outcome = run("explore", "--from", path)
+    outcome = run("results", "best", "--from", path)
     assert outcome.code == 2
     assert outcome.error.startswith(str(path))
 
 
 def test_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "matplotlib" else sys.__spec__)
-    outcome = run("explore")
-    assert (outcome.code, outcome.error) == (2, "exploring needs more packages: pip install 'coarsen[bench]'")
+    outcome = run("results", "best")
+    assert (outcome.code, outcome.error) == (2, "plotting needs more packages: pip install 'coarsen[bench]'")
