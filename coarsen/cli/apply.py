@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +23,6 @@ from coarsen.cli.apply_options import (
     PrintAfter,
     Report,
     ReportFormat,
-    TimePasses,
     TunedVersions,
 )
 from coarsen.cli.apply_report import write_reports
@@ -97,7 +97,6 @@ def apply(
     cl_std: Standard = None,
     build_option: BuildOptions = None,
     print_after: PrintAfter = None,
-    time_passes: TimePasses = False,
 ) -> None:
     """Coarsen a kernel, or explain the effect of coarsening it.
 
@@ -160,7 +159,7 @@ def apply(
         refusals = write_reports(requests, observer, report_format or Format.TABLE, output)
     else:
         refusals = _write_kernels(requests, observer, emit or Form.CL, output)
-    if time_passes:
+    if logging.getLogger("coarsen").isEnabledFor(logging.INFO):
         _show_times(observer)
     for refusal in refusals[:-1]:
         say("error", str(refusal))

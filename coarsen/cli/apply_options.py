@@ -114,4 +114,3 @@ PrintAfter = Annotated[
         help="Show the IR after lower, layout, guard, replicate, normalise or widen. May be repeated.",
     ),
 ]
-TimePasses = Annotated[bool, typer.Option("--time-passes", help="Show how long each stage took.")]

@@ -25,15 +25,14 @@ from coarsen.cli.bench_options import (
     Kernels,
     NoConfirmation,
     PackFolder,
-    PackKind,
     Quick,
-    Repetitions,
     Scheduler,
     SearchBudget,
     SearchName,
     Seed,
     TlsFolder,
     checked_export,
+    device_kind,
     method_of,
 )
 from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
@@ -89,7 +88,6 @@ def bench(
     search: SearchName = None,
     budget: SearchBudget = None,
     form: FormOption = None,
-    repetitions: Repetitions = None,
     quick: Quick = False,
     no_confirmation: NoConfirmation = False,
     caches: CachesOption = Caches.WARM,
@@ -98,7 +96,6 @@ def bench(
     scheduler: Scheduler = None,
     tls: TlsFolder = None,
     pack: PackFolder = None,
-    device_kind: PackKind = None,
     output: Export = None,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
@@ -119,19 +116,20 @@ def bench(
 
     Example: coarsen bench sgemm --space level=item,group --space at-once=2 --search guided --budget 60
 
-    Example: coarsen bench sgemm mt --form opencl_c --form ptx --pack for_the_gpu
+    Example: coarsen bench sgemm mt --device gpu --form opencl_c --form ptx --pack for_the_gpu
     """
     wanted = SpaceOptions.read(space, define, chosen)
-    method, forms = method_of(quick, repetitions, caches), tuple(form or [CodeForm.OPENCL_C])
+    method, forms = method_of(quick, caches), tuple(form or [CodeForm.OPENCL_C])
     if wanted.is_grid:
         # None of so many rows is worth minutes of a compiler's time.
         method = replace(method, compile_seconds=min(method.compile_seconds, GRID_COMPILE_SECONDS))
     if pack is not None:
-        given = {"--device": device, "--search": search, "--store": store, "--scheduler": scheduler}
+        given = {"--search": search, "--store": store, "--scheduler": scheduler}
         _refuse({**given, "--output": output}, "--pack measures nothing: leave out")
-        _write_pack(kernels, preset or PACKED_PRESET, wanted, method, forms, device_kind, seed, pack)
+        _write_pack(kernels, preset or PACKED_PRESET, wanted, method, forms, device_kind(device), seed, pack)
         return
-    _refuse({"--device-kind": device_kind}, "only --pack needs")
+    if tls is not None and scheduler is None:
+        raise InvalidInputError("--tls goes with --scheduler")
     if len(forms) > 1 or CodeForm.PTX in forms:
         raise InvalidInputError("--form is opencl_c or spirv, once; ptx and several are for --pack")
     _check_packages(scheduler)
@@ -198,7 +196,7 @@ def _write_pack(
     wanted: SpaceOptions,
     method: Method,
     forms: Sequence[CodeForm],
-    device_kind: DeviceKind | None,
+    kind: DeviceKind,
     seed: int,
     folder: Path,
 ) -> None:
@@ -206,7 +204,6 @@ def _write_pack(
     from coarsen.cli.bench_inputs import benchmarks_of
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
-    kind = device_kind or DeviceKind.ANY
     request = PackRequest(
         parts=tuple(
             PackPart(name, preset, wanted.of(benchmark, preset, kind, USUAL_LIMITS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,7 +57,8 @@ Devices = Annotated[
         "-d",
         "--device",
         metavar="NAME",
-        help="An index (0:1) or any part of the name. May be repeated.  [default: the first that works]",
+        help="An index (0:1) or any part of the name; for --pack, cpu or gpu. May be repeated.  "
+        "[default: the first that works]",
     ),
 ]
 PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.")]
@@ -106,9 +108,6 @@ PackFolder = Annotated[
         "python -m coarsen.opencl_bench.run_pack FOLDER.",
     ),
 ]
-PackKind = Annotated[
-    DeviceKind | None, typer.Option("--device-kind", help="With --pack: what it is to run on.  [default: any]")
-]
 TlsFolder = Annotated[
     Path | None,
     typer.Option(
@@ -116,15 +115,6 @@ TlsFolder = Annotated[
         metavar="FOLDER",
         help="For tls://: the folder with ca.pem (who vouches for scheduler and workers), cert.pem and key.pem "
         "(of this machine).  [default: what Dask's own configuration names]",
-    ),
-]
-Repetitions = Annotated[
-    int | None,
-    typer.Option(
-        "--repetitions",
-        metavar="NUMBER",
-        min=1,
-        help="Timed runs at most; fewer once the interval is narrow.  [default: 50, with --quick 7]",
     ),
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="Few runs, wide intervals: a first look.")]
@@ -148,17 +138,22 @@ Export = Annotated[
 ]
 
 
-def method_of(quick: bool, repetitions: int | None, caches: Caches) -> Method:
+def method_of(quick: bool, caches: Caches) -> Method:
     """Return the method that the options ask for. Raises InvalidInputError for caches in both states."""
     from coarsen.opencl_bench.records.measurement import QUICK, Method
 
     if caches is Caches.BOTH:
         raise InvalidInputError("--caches both is for coarsen tune over inputs: take warm or cold")
-    method = replace(QUICK if quick else Method(), cold_cache=caches is Caches.COLD)
-    if repetitions is not None:
-        fewest = min(method.minimum_repetitions, repetitions)
-        method = replace(method, repetitions=repetitions, minimum_repetitions=fewest)
-    return method
+    return replace(QUICK if quick else Method(), cold_cache=caches is Caches.COLD)
+
+
+def device_kind(words: Sequence[str] | None) -> DeviceKind:
+    """Return the kind of device that a pack is for. Raises InvalidInputError for anything but a kind."""
+    kinds = dict.fromkeys(words or (DeviceKind.ANY,))
+    (word,) = kinds if len(kinds) == 1 else ("",)
+    if word not in tuple(DeviceKind):
+        raise InvalidInputError(f"a pack is for devices of a kind: --device cpu or gpu, not {' and '.join(kinds)}")
+    return DeviceKind(word)
 
 
 def checked_export(path: Path | None) -> Path | None:

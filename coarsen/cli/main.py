@@ -103,6 +103,8 @@ _GONE_OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "--suite": "a KERNEL called seventeen, records or judge",
                 "--design": "--space grid",
                 "--cold-cache": "--caches cold",
+                "--repetitions": "--quick",
+                "--device-kind": "--device cpu or gpu",
                 **dict.fromkeys(("--tls-ca-file", "--tls-cert", "--tls-key"), "--tls FOLDER"),
             }
         ),
@@ -117,8 +119,8 @@ _GONE_OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "--cold-check": "--caches both",
             }
         ),
-        "predict": MappingProxyType({"--no-measure": "--measure 0", "--shipped": "--models shipped"}),
-        "evaluate": MappingProxyType({"--launch": "--model launch"}),
+        "apply": MappingProxyType({"--time-passes": "-v"}),
+        "results": MappingProxyType({"--benchmark": "--kernel", "--compact": "FILE.compact.parquet"}),
     }
 )
 # Of each command, what an option of a number means alone: `--measure` is `--measure 4`.

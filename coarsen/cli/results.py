@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 NEEDED_PACKAGES = ("sqlalchemy", "pandas", "pyarrow")
 _NAMED = 4  # keys and kernels, in an error
+COMPACT_SUFFIX = ".compact.parquet"
 _SQLITE = b"SQLite format 3\0"
 
 Action = Annotated[
@@ -96,13 +97,6 @@ Over = Annotated[
         help="Of a tuned file: along which feature.  [default: the one asked about first]",
     ),
 ]
-IsCompact = Annotated[
-    bool,
-    typer.Option(
-        "--compact",
-        help="Export a Parquet file without what is found again, sums, and host times beside spans.",
-    ),
-]
 Everything = Annotated[bool, typer.Option("--all", help="Forget everything that is remembered.")]
 
 
@@ -120,7 +114,6 @@ def results(
     choice: Choice = None,
     descriptions: Descriptions = None,
     over: Over = None,
-    compact: IsCompact = False,
     every: Everything = False,
     output_format: OutputFormat = Format.TABLE,
 ) -> None:
@@ -133,8 +126,9 @@ def results(
     kernel whose choice is forgotten is tuned again.
 
     Of a kernel that was edited, only the rows of the version that was measured last count. Nothing is lost in an
-    export but what --compact leaves out. What is there already is left as it is by an import; of two choices for
-    the same launches, the one that was found later is kept. Nothing is copied if a file can't be read.
+    export, but in one to FILE.compact.parquet: what is found again, sums, and host times. What is there already is
+    left as it is by an import; of two choices for the same launches, the one that was found later is kept. Nothing
+    is copied if a file can't be read.
 
     Example: coarsen results ls --device intel
 
@@ -156,7 +150,6 @@ def results(
         "--choice": choice,
         "--descriptions": descriptions,
         "--over": over,
-        "--compact": compact,
         "--all": every,
         "--format": output_format is not Format.TABLE,
     }
@@ -167,7 +160,7 @@ def results(
     if most is not None and len(names) != most:
         raise InvalidInputError(f"coarsen results {action} takes {_COUNTED[most]}, not {len(names)}")
     figure = Figure(output, by, choice, descriptions, over)
-    wanted = Selection(tuple(kernel or ()), tuple(device or ()), preset, remembered, every, compact)
+    wanted = Selection(tuple(kernel or ()), tuple(device or ()), preset, remembered, every)
     run(Request(names, wanted, tuple(source or ()), store, figure, output_format))
 
 
@@ -180,7 +173,6 @@ class Selection:
     preset: str | None
     remembered: bool
     everything: bool
-    compact: bool
 
     def rows(self, store: Store) -> Iterator[Measurement]:
         """Return the rows of a store, each once."""
@@ -359,8 +351,7 @@ def _export(asked: Request) -> None:
     if asked.wanted.remembered:
         _export_choices(asked, file)
         return
-    if asked.wanted.compact and file.suffix.lower() != ".parquet":
-        raise InvalidInputError(f"{file}: a compact file is a table whose name ends in .parquet")
+    is_compact = file.name.endswith(COMPACT_SUFFIX)
     with existing_store(asked.store, NEEDED_PACKAGES) as opened:
         from coarsen.opencl_bench.results.exchange.files import write_results
         from coarsen.opencl_bench.results.exchange.tables import write_compact_table
@@ -368,13 +359,13 @@ def _export(asked: Request) -> None:
         rows = list(asked.wanted.rows(opened))
         if not rows:
             raise InvalidInputError(f"there is no such row in {opened.location}; nothing was written")
-        (write_compact_table if asked.wanted.compact else write_results)(rows, file)
+        (write_compact_table if is_compact else write_results)(rows, file)
     print_line(f"{counted(len(rows), 'row')} in {file}")
 
 
 def _export_choices(asked: Request, file: Path) -> None:
-    if asked.wanted.compact or asked.wanted.preset is not None:
-        raise InvalidInputError("--compact and --preset are for rows: leave out --remembered")
+    if asked.wanted.preset is not None:
+        raise InvalidInputError("--preset is for rows: leave out --remembered")
     with existing_store(asked.store) as opened:
         from coarsen.opencl_bench.results.remembered.files import write_choices
 
@@ -523,7 +514,7 @@ _ACTIONS: Mapping[str, tuple[Callable[[Request], None], tuple[str, ...], int | N
         "best": (_best, (*_LOOKED_FOR, "--from", "--format"), 0),
         "show": (_show, ("--format",), 1),
         "plot": (_plot, _PLOTTED, 0),
-        "export": (_export, (*_LOOKED_FOR, "--remembered", "--compact"), 1),
+        "export": (_export, (*_LOOKED_FOR, "--remembered"), 1),
         "import": (_import, (), None),
         "forget": (_forget, ("--kernel", "--device", "--all"), None),
     }

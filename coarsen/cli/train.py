@@ -12,19 +12,16 @@ from coarsen.cli.output import Format, print_line
 from coarsen.cli.predict_options import ModelName
 from coarsen.cli.train_options import (
     BestFactors,
-    Components,
     Data,
     Device,
     Evaluation,
-    FeatureSet,
     Kernels,
     Model,
-    NetworksOption,
     Output,
     Seed,
 )
 from coarsen.errors import InvalidInputError
-from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings, Networks
+from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings
 
 if TYPE_CHECKING:
     from coarsen.cli.train_cascade import CascadeTraining
@@ -38,9 +35,6 @@ def train(
     kernels: Kernels = None,
     evaluation: Evaluation = None,
     dim: Dimension = 0,
-    networks: NetworksOption = PUBLISHED.networks,
-    feature_set: FeatureSet = PUBLISHED.feature_set,
-    components: Components = None,
     output: Output = None,
     seed: Seed = 0,
     output_format: OutputFormat = Format.TABLE,
@@ -65,11 +59,8 @@ def train(
 
     folder = output or user_models()
     if model is ModelName.LAUNCH:
-        _refuse({"--device": device, "--components": components, "--dim": dim}, "is not for the launch model")
+        _refuse({"--device": device, "--dim": dim}, "is not for the launch model")
         _refuse({"--best-factors": best_factors, "--evaluation": evaluation}, "is not for the launch model")
-        cascades = {"--networks": networks is not Networks.ONE}
-        cascades |= {"--feature-set": feature_set != PUBLISHED.feature_set}
-        _refuse(cascades, "is not for the launch model")
         # Imported late: it loads the suite.
         from coarsen.cli.train_launch import LaunchTraining, train_launch_model
 
@@ -78,13 +69,11 @@ def train(
             train_launch_model(launches, output_format)
     elif model is ModelName.CASCADE:
         _refuse({"--best-factors": best_factors, "--evaluation": evaluation}, "is for --model default")
-        settings = CascadeSettings(networks, feature_set, components)
         described = existing_folder("--kernels", kernels)
         place = folder, checked_dimension(dim)
-        _train_cascade(_request(device, tuple(data or ()), described, place, seed, settings), output_format)
+        _train_cascade(_request(device, tuple(data or ()), described, place, seed, PUBLISHED), output_format)
     else:
-        own = {"--device": device, "--components": components, "--dim": dim}
-        own |= {"--networks": networks is not Networks.ONE, "--feature-set": feature_set != PUBLISHED.feature_set}
+        own = {"--device": device, "--dim": dim}
         _refuse(own, "is for the cascade: the default model is one for all devices")
         # Imported late: it loads the suite, which the cascade's bad input does without.
         from coarsen.cli.train_default import DefaultTraining, check_training, train_default

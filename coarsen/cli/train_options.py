@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from coarsen.cli.predict_options import ModelName
-from coarsen.models.cascade.settings import Networks
 
 Device = Annotated[
     str | None,
@@ -56,30 +55,6 @@ Evaluation = Annotated[
         "--evaluation",
         metavar="FILE",
         help="What `coarsen evaluate --format json` printed, for the default model's card.",
-    ),
-]
-NetworksOption = Annotated[
-    Networks,
-    typer.Option("--networks", help="One network for the cascade, asked at every factor, or one for each factor."),
-]
-FeatureSet = Annotated[
-    int,
-    typer.Option(
-        "--feature-set",
-        metavar="VERSION",
-        min=1,
-        max=2,
-        help="The version of the cascade's features: 2 as the paper defines them, or 1.",
-    ),
-]
-Components = Annotated[
-    int | None,
-    typer.Option(
-        "--components",
-        metavar="NUMBER",
-        min=1,
-        help="The number of the cascade's components; the paper has 7.  "
-        "[default: the fewest that hold 95 % of the variance]",
     ),
 ]
 Output = Annotated[

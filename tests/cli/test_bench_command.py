@@ -88,7 +88,8 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         (("mt", "--space", "factor"), 2, "--space is written as factor=VALUE,..., not 'factor'"),
         (("mt", "--space", "at-once=1,2"), 2, "--space at-once=1,2: at-once is one number"),
         (("mt", "--space", "grid", "--space", "factor=2"), 2, "--space grid says what is measured: leave out the"),
-        (("mt", "--device-kind", "cpu"), 2, "only --pack needs --device-kind"),
+        (("mt", "--device-kind", "cpu"), 2, "there is no --device-kind any more: --device cpu or gpu does that"),
+        (("mt", "--tls", "."), 2, "--tls goes with --scheduler"),
         (("mt", "--form", "ptx"), 2, "--form is opencl_c or spirv, once; ptx and several are for --pack"),
         (("mt", "--caches", "both"), 2, "--caches both is for coarsen tune over inputs: take warm or cold"),
         (
@@ -120,7 +121,6 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         ),
         (("mt", "--space", "local-size=64"), 2, "mt: --space local-size=… has none of its dimensions, such as "),
         (("mt", "-D", "TILE"), 2, "-D takes a name and the values to try, NAME=1,2, not 'TILE'"),
-        (("mt", "--repetitions", "0"), 2, "invalid value for '--repetitions'"),
         (("mt", "--again", "some"), 2, "invalid value for '--again'"),
         (("mt", "-o", "rows.xlsx"), 2, "rows.xlsx: the name must end with one of .json, .parquet, .csv"),
         (("mt", "-o", "nowhere/rows.csv"), 2, "nowhere/rows.csv: there is no such folder"),

@@ -32,7 +32,7 @@ def test_the_grid_is_measured_and_not_measured_again(tmp_path: Path, run: Run) -
 
 
 def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
-    design = ("launch-0-13", "--preset", "test", "--space", "grid", "--quick", "--device-kind", "cpu")
+    design = ("launch-0-13", "--preset", "test", "--space", "grid", "--quick", "--device", "cpu")
     assert run("bench", *design, "--pack", tmp_path / "pack", "-q").code == 0
     (sweep,) = json.loads((tmp_path / "pack" / "plan.json").read_text())["sweeps"]
     assert [each["candidate"] for each in sweep["candidates"]] == sweep["space"]["variants"]
@@ -47,5 +47,5 @@ def test_a_pack_of_the_grid_is_for_a_kind_of_device(tmp_path: Path, run: Run) ->
     done = run("bench", "launch-0-13", "--preset", "few", "--space", "grid", "--pack", tmp_path / "pack")
     assert (done.code, done.out) == (2, "")
     assert done.error.startswith("the grid is that of a CPU or a GPU")
-    assert done.error.endswith("--device-kind tells a pack")
+    assert done.error.endswith("--device cpu or gpu tells a pack")
     assert list(tmp_path.iterdir()) == []

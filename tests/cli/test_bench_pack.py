@@ -34,7 +34,11 @@ def test_a_pack_of_two_forms(tmp_path: Path, run: Run) -> None:
         (("reduce", "--preset", "huge"), "reduce: no preset 'huge'"),
         (("reduce", "--space", "factor=two"), "--space factor=two: a whole number"),
         (("nowhere.toml",), "nowhere.toml"),
-        (("reduce", "-d", "pocl"), "--pack measures nothing: leave out --device"),
+        (("reduce", "-d", "pocl"), "a pack is for devices of a kind: --device cpu or gpu, not pocl"),
+        (
+            ("reduce", "-d", "cpu", "-d", "gpu"),
+            "a pack is for devices of a kind: --device cpu or gpu, not cpu ",
+        ),
         (
             ("reduce", "--search", "random", "-o", "x.csv"),
             "--pack measures nothing: leave out --search and --output",

@@ -283,7 +283,7 @@ def test_a_damaged_file_stops_the_import_before_it_begins(store: Path, tmp_path:
             "there is no such choice in {folder}/store.sqlite; nothing was",
         ),
         (("import", "none.json"), "none.json: can't be read: No such file or directory"),
-        (("export", "c.json", "--remembered", "--compact"), "--compact and --preset are for rows: leave out"),
+        (("export", "c.json", "--remembered", "--preset", "cpu"), "--preset is for rows: leave out --remembered"),
         (("ls", "--remembered", "--store", "mysql://server/rows"), "the store must be in SQLite or PostgreSQL"),
     ],
 )

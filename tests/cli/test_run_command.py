@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from coarsen.cli.main import COMMANDS
-from coarsen.cli.run_options import byte_count
+from coarsen.cli.run import byte_count
 from coarsen.cli.run_report import report_lines
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import measured_launch
