@@ -16,6 +16,7 @@ from coarsen.cli.bench_options import (
     AgainChoice,
     AgainOption,
     BenchPreset,
+    BenchSearch,
     Caches,
     CachesOption,
     CodeForm,
@@ -31,6 +32,7 @@ from coarsen.cli.bench_options import (
     SearchName,
     Seed,
     TlsFolder,
+    bench_search,
     checked_export,
     device_kind,
     method_of,
@@ -38,7 +40,6 @@ from coarsen.cli.bench_options import (
 from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted, print_line
-from coarsen.cli.search_options import BenchSearch, bench_search
 from coarsen.cli.variant_options import ARRAYS, MacroValues, SpaceOptions, SpaceWords, variant_options
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.variant.transforms import DeviceKind

@@ -24,9 +24,8 @@ from coarsen.cli.evaluate_options import (
     Unseen,
     WithoutSizes,
 )
-from coarsen.cli.folders import existing_folder, prepared_folder
 from coarsen.cli.messages import note
-from coarsen.cli.options import Dimension, OutputFormat, checked_dimension
+from coarsen.cli.options import Dimension, OutputFormat, checked_dimension, existing_folder, prepared_folder
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.settings import VARIANTS

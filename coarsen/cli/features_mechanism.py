@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coarsen.cli.local_size import parsed_local_size
+from coarsen.cli.options import parsed_local_size
 from coarsen.cli.output import print_line, print_table
 from coarsen.errors import InvalidInputError
 from coarsen.features import MECHANISM_FEATURES, MechanismTable, mechanism_table

@@ -9,9 +9,9 @@ from coarsen.analysis.expression_data import expression_as_data
 from coarsen.analysis.expression_text import expression_text
 from coarsen.analysis.expressions import ZERO, Expression, Quantity, evaluate, number
 from coarsen.analysis.loop_counts import LoopCount
-from coarsen.cli.local_size import local_size_of
+from coarsen.cli.kernel_input import whole_arguments
+from coarsen.cli.options import local_size_of
 from coarsen.cli.output import print_line, print_table
-from coarsen.cli.whole_arguments import whole_arguments
 from coarsen.cost.access_functions import AccessFunction
 from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.cost.work_functions import WorkFunctions, launch_sizes_by_name, work_functions

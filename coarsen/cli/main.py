@@ -70,7 +70,7 @@ _FIRST: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "predict": ("file", "device", "kernel", "local_size", "global_size", "measure"),
         "devices": ("check", "calibrate", "profile"),
         "results": ("action", "words", "kernel", "device", "remembered", "output", "store"),
-        "bench": ("kernels", "device", "preset", "space", "search", "quick", "store"),
+        "bench": ("kernels", "device", "preset", "space", "quick", "store"),
         "train": ("device", "model", "data", "output"),
         "evaluate": ("data", "model", "device", "details"),
     }

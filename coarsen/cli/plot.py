@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from coarsen.cli.folders import existing_folder
 from coarsen.cli.messages import note
+from coarsen.cli.options import existing_folder
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
 

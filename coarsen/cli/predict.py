@@ -13,9 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from coarsen.cli.bench_options import PresetName
-from coarsen.cli.folders import existing_folder
 from coarsen.cli.kernel_input import KERNEL_SUFFIXES, kernels_of
-from coarsen.cli.local_size import parsed_local_size
 from coarsen.cli.messages import say
 from coarsen.cli.options import (
     BuildOptions,
@@ -27,6 +25,8 @@ from coarsen.cli.options import (
     StoreUrl,
     build_options,
     checked_dimension,
+    existing_folder,
+    parsed_local_size,
 )
 from coarsen.cli.output import Format, print_line
 from coarsen.cli.predict_input import KernelRequest

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.kernel_input import naming_file
-from coarsen.cli.local_size import local_size_of
+from coarsen.cli.kernel_input import naming_file, whole_arguments
+from coarsen.cli.options import local_size_of
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.cli.predict_input import DescribedInput, KernelRequest, LaunchOfInput, read_launch
 from coarsen.cli.predict_launch import launch_as_data, predicted_text, print_launch, print_launch_as_json
 from coarsen.cli.predict_options import RiskName
 from coarsen.cli.predict_words import say_whose
-from coarsen.cli.whole_arguments import whole_arguments
 from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch

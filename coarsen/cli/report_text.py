@@ -7,16 +7,32 @@ for, and what the accesses to memory cost. The tables of regions fit 80 columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from coarsen.cli.output import counted
+from coarsen.cli.apply_request import Request
+from coarsen.cli.kernel_input import naming_file
+from coarsen.cli.output import Format, console, counted, json_text, write_result
+from coarsen.cli.report_json import refusal_json, report_json
 from coarsen.cost.locality.text import memory_lines
 from coarsen.cost.plan_cost import Part
-from coarsen.printable import aligned
-from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount
+from coarsen.errors import RefusalError
+from coarsen.explanation import Explanation, Marks, explain_kernel
+from coarsen.frontend.lower import lower
+from coarsen.frontend.source_text import opencl_c_of
+from coarsen.frontend.translation_unit import TranslationUnit
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
+from coarsen.printable import aligned, printable
+from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount, report_of
 from coarsen.source_places import Lines
+from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.wide_accesses import WideAccesses
+from coarsen.variant.coarsening import Coarsening
 
 _HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work")
 _NUMBERS = ("instructions", "uniform", "shared", "work")
@@ -158,3 +174,136 @@ def _range(lines: Lines | None) -> str:
 
 def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "0 %"
+
+
+# Printing what coarsening does to each line of a kernel: coloured on a terminal, plain elsewhere.
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedKernel:
+    """A kernel along each dimension that was asked for, and what is kept in registers for distinct memory."""
+
+    explanations: Sequence[Explanation]
+    gained: str
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.explanations)) + self.gained
+
+
+def explained(
+    path: Path,
+    unit: TranslationUnit,
+    kernel: str | None,
+    coarsenings: Iterable[Coarsening],
+    *,
+    distinct: bool = False,
+    coarsened: Kernel | None = None,
+    for_gpu: bool = False,
+) -> ExplainedKernel:
+    """Explain a kernel along the dimension and at the level of each coarsening.
+
+    `path` is the file that `unit` is compiled from. Where `distinct` is true, say also what is kept in registers
+    if arguments point to distinct memory. Lines are marked with what came of them in `coarsened`, if that is
+    given. What memory accesses cost is said `for_gpu`.
+
+    Raises:
+        InvalidInputError: it isn't clear which kernel is meant.
+        RefusalError: the kernel can't be coarsened.
+    """
+    source = opencl_c_of(path)
+    with naming_file(path):
+        lowered = lower(unit, kernel)
+        analyses = [analyse(lowered, each.dimension, each.level) for each in coarsenings]
+        explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
+        return ExplainedKernel(explanations, _gained(lowered) if distinct else "")
+
+
+def print_explanations(kernels: Sequence[ExplainedKernel], output: Path | None) -> None:
+    """Print explained kernels to a file or to standard output.
+
+    Raises:
+        InvalidInputError: the file can't be written.
+    """
+    if output is not None or not sys.stdout.isatty():
+        write_result("\n".join(map(str, kernels)), output)
+        return
+    for kernel in kernels:
+        for explanation in kernel.explanations:
+            _print_coloured(explanation)
+        write_result(kernel.gained, None)
+
+
+def _gained(kernel: Kernel) -> str:
+    _, found = for_distinct_memory(kernel)
+    return "".join(f"{line}\n" for line in ("", *distinct_lines(found), *found.assumptions()))
+
+
+def _print_coloured(explanation: Explanation) -> None:
+    from rich.text import Text
+
+    styles = {explanation.text_of(line): _style(line.marks) for line in explanation.lines}
+    terminal = console()
+    for text in explanation.text_lines():
+        terminal.print(Text(printable(text), style=styles.get(text, "")), soft_wrap=True)
+
+
+def _style(marks: Marks) -> str:
+    if marks.barrier:
+        return "cyan"
+    if marks.assumed_uniform:
+        return "magenta"
+    if marks.heads:
+        return "bold red"
+    if marks.regions:
+        return "red"
+    if marks.divergent:
+        return "yellow"
+    return "" if marks.has_code else "dim"
+
+
+def write_reports(
+    requests: Sequence[Request], observer: Observer, chosen: Format, output: Path | None
+) -> list[RefusalError]:
+    """Coarsen kernels and write what was done to them, to standard output if there is no `output`.
+
+    In JSON a refusal is the report of its kernel, and the reports of several kernels are a list.
+
+    Returns:
+        The refusals of kernels that can't be coarsened.
+
+    Raises:
+        InvalidInputError: a kernel can't be read, an option is out of range, the output can't be written.
+    """
+    refusals: list[RefusalError] = []
+    if chosen is Format.JSON:
+        found = [_json(request, observer, refusals) for request in requests]
+        write_result(json_text(found if len(found) > 1 else found[0]), output)
+        return refusals
+    texts = []
+    for request in requests:
+        try:
+            texts.append(report_text(_report(request, request.lowered(observer), observer)))
+        except RefusalError as refusal:
+            refusals.append(refusal)
+    if texts:
+        write_result("\n".join(texts), output)
+    return refusals
+
+
+def _json(request: Request, observer: Observer, refusals: list[RefusalError]) -> dict[str, Any]:
+    """The report as data; a refusal is put to the others."""
+    name = request.kernel
+    try:
+        lowered = request.lowered(observer)
+        name = lowered.kernel.name
+        return report_json(_report(request, lowered, observer), request.file)
+    except RefusalError as refusal:
+        refusals.append(refusal)
+        return refusal_json(refusal, name or next(iter(request.unit.kernels), None), request.file)
+
+
+def _report(request: Request, lowered: LaidOutKernel, observer: Observer) -> KernelReport:
+    coarsened = request.coarsened(lowered, observer, counts_clean_up=True)
+    report = report_of(coarsened, request.memory_device, request.local_size)
+    memory = None if report.memory is None else replace(report.memory, pads=request.pads(lowered.lowered))
+    return replace(report, memory=memory)

@@ -218,7 +218,7 @@ class Request:
 def _ls(asked: Request) -> None:
     packages = STORE_PACKAGES if asked.wanted.remembered else NEEDED_PACKAGES
     with existing_store(asked.store, packages) as opened:
-        from coarsen.cli.remembered_text import choices_as_data, print_choices
+        from coarsen.cli.results_text import choices_as_data, print_choices
 
         choices = asked.wanted.choices(opened)
         if asked.wanted.remembered:
@@ -227,8 +227,7 @@ def _ls(asked: Request) -> None:
             else:
                 print_choices(choices, opened.location)
             return
-        from coarsen.cli.history import without_history
-        from coarsen.cli.results_text import print_summaries, summaries_as_data
+        from coarsen.cli.results_text import print_summaries, summaries_as_data, without_history
         from coarsen.opencl_bench.results.summaries import summaries
 
         found = summaries(without_history(asked.wanted.rows(opened)))
@@ -275,7 +274,7 @@ def _plot(asked: Request) -> None:
 
 def _chosen(asked: Request, sources: Sequence[Path] | None = None) -> Results:
     """The matching measurements of files, or else of a store; says how many outdated ones there are."""
-    from coarsen.cli.history import say_left_out
+    from coarsen.cli.results_text import say_left_out
     from coarsen.opencl_bench.results.results import read_results, stored_results
 
     files = asked.sources if sources is None else sources
@@ -313,7 +312,7 @@ def _show(asked: Request) -> None:
             else:
                 print_measurement(row)
         elif choice is not None:
-            from coarsen.cli.remembered_text import print_choice
+            from coarsen.cli.results_text import print_choice
             from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
 
             if asked.is_json:

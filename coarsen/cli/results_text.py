@@ -6,20 +6,27 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coarsen.cli.best_row_json import best_row_as_data
+from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_json, print_line, print_table
-from coarsen.cli.source_file import source_file
+from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
-from coarsen.opencl_bench.results.best import Case, best_words, verified_against
-from coarsen.opencl_bench.results.paste import paste_of
+from coarsen.opencl_bench.results.best import BestRow, Case, best_words, verified_against
+from coarsen.opencl_bench.results.paste import paste_of, paste_of_variant
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
+from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.results.summaries import Summary
+from coarsen.opencl_bench.results.versions import newest_versions
+from coarsen.variant.variant import shape
+from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12
@@ -240,3 +247,132 @@ def _best_lines(table: pd.DataFrame) -> Iterator[list[str]]:
             f"{row.measured} of {row.configurations}",
             str(row.failed),
         ]
+
+
+# How `coarsen results` prints remembered choices.
+
+_AS_IT_IS = "as it is"
+_HEADINGS = ("key", "kernel", "device", "sizes", "choice", "speed-up", "found")
+
+
+def print_choices(choices: Sequence[RememberedChoice], location: str) -> None:
+    """Print a line per choice, and below where they are."""
+    if choices:
+        print_table(_HEADINGS, map(_choice_row, choices))
+        print_line()
+    print_line(f"{counted(len(choices), 'choice')} in {location}")
+
+
+def choices_as_data(choices: Iterable[RememberedChoice], location: str) -> dict[str, Any]:
+    """Return the same for JSON."""
+    return {"store": location, "remembered": [choice_to_json(choice) for choice in choices]}
+
+
+def print_choice(choice: RememberedChoice) -> None:
+    """Print all that is known of a choice, a field a line, and how to use it in a program."""
+    print_table(["field", "value"], ([name, value] for name, value in _choice_fields(choice) if value))
+    print_line()
+    for line in paste_of_variant(choice.variant, choice.key.kernel).lines:
+        print_line(line)
+
+
+def _choice_row(choice: RememberedChoice) -> list[str]:
+    key = choice.key
+    return [
+        *(key.digest[:KEY_DIGITS], key.kernel, f"{key.device} ({key.platform})", str(key.size_class)),
+        *(_words(choice), str(choice.speedup) if choice.has_result else "-"),
+        choice.found_at[:16].replace("T", " "),
+    ]
+
+
+def _words(choice: RememberedChoice) -> str:
+    if not choice.has_result:
+        return f"no result in {choice.seconds:.3g} s"
+    return _AS_IT_IS if choice.leaves_as_is else str(choice.variant)
+
+
+def _choice_fields(choice: RememberedChoice) -> Iterator[tuple[str, str]]:
+    """All fields with their names; empty ones are not shown."""
+    key = choice.key
+    yield "key", key.digest
+    yield "kernel", key.kernel
+    yield "SHA-256 of the IR", key.ir_hash
+    yield "choice", _words(choice)
+    yield "speed-up over the launch as it was", str(choice.speedup) if choice.has_result else ""
+    yield "over the fastest local size tried uncoarsened", str(choice.speedup_over_uncoarsened or "")
+    yield "class of sizes", str(key.size_class)
+    yield "tuned at", f"global size {shape(choice.global_size)}, local size {_chosen_local_size(choice)}"
+    if choice.has_result:
+        yield "confirmed", f"in {_processes(choice.processes)}"
+        yield "tried", f"{counted(choice.trials, 'configuration')} in {choice.seconds:.3g} s"
+    else:
+        yield "tried", f"for {choice.seconds:.3g} s, without a result; tuning with more seconds tries again"
+    yield "found", choice.found_at
+    yield "allowed", key.allowed
+    yield "device", key.device
+    yield "vendor", key.vendor
+    yield "driver", choice.driver_version
+    yield "platform", f"{key.platform}, {choice.platform_version}"
+    yield "versions", " ".join(f"{name}={version}" for name, version in choice.versions)
+
+
+def _chosen_local_size(choice: RememberedChoice) -> str:
+    return "left to the device" if choice.local_size is None else shape(choice.local_size)
+
+
+def _processes(number: int) -> str:
+    return "1 new process" if number == 1 else f"{number} new processes"
+
+
+# Leave out rows of kernels that were edited since, and say so.
+
+
+def without_history(measurements: Iterable[Measurement]) -> list[Measurement]:
+    """Return the rows of each kernel's newest version; says how many others there are."""
+    rows, others = newest_versions(measurements)
+    say_left_out(others)
+    return rows
+
+
+def say_left_out(others: int) -> None:
+    """Say how many rows of earlier versions are not shown, if there are any."""
+    if others:
+        note(f"{others} row{'' if others == 1 else 's'} of earlier versions of a kernel left out")
+
+
+def best_row_as_data(best: BestRow) -> dict[str, Any]:
+    """Return a best row as data for JSON."""
+    return {
+        "key": best.key,
+        "configuration": variant_to_json(best.candidate),
+        "baseline": variant_to_json(best.baseline),
+        "speedup": best.speedup.ratio,
+        "interval": [best.speedup.low, best.speedup.high],
+        "significant": best.is_coarsened,
+        "certain": best.is_certain,
+        "confirmed": best.is_confirmed,
+        "processes": best.processes,
+        "notes": list(best.notes),
+    }
+
+
+UNKNOWN = "FILE.cl"
+
+
+def source_file(benchmark: str | Path) -> str:
+    """Return the path of a benchmark's kernel, as short as it can be; a stand-in where there is no such file.
+
+    Args:
+        benchmark: a name of the suite, or the path of a description.
+    """
+    # Imported late: it loads the suite.
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+
+    try:
+        found = find_benchmark(benchmark)
+    except CoarsenError:
+        return UNKNOWN
+    if found.source_text and found.source_file is None:
+        return UNKNOWN
+    file, here = found.kernel_file.absolute(), Path.cwd()
+    return str(file.relative_to(here)) if file.is_relative_to(here) else str(file)

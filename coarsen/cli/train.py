@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.folders import existing_folder, prepared_folder
-from coarsen.cli.options import Dimension, OutputFormat, checked_dimension
+from coarsen.cli.options import Dimension, OutputFormat, checked_dimension, existing_folder, prepared_folder
 from coarsen.cli.output import Format, print_line
 from coarsen.cli.predict_options import ModelName
 from coarsen.cli.train_options import (

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, print_json, print_line
-from coarsen.cli.tune_layouts import LayoutRequest, laid_out_as_data, laid_out_fields, tuned_path
-from coarsen.errors import VerificationError
+from coarsen.cli.output import Format, counted, print_json, print_line, print_table
+from coarsen.cli.variant_options import array_choices
+from coarsen.errors import InvalidInputError, VerificationError
+from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.results.paste import paste_of_variant
+from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.variant.variant import shape
+from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
@@ -19,8 +24,8 @@ if TYPE_CHECKING:
     from coarsen.drop_in.remembering import Kept
     from coarsen.opencl_bench.results.remembered.choice import RememberedKey
     from coarsen.opencl_bench.tuning.settings import Tune
-    from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+    from coarsen.variant.space import ArrayChoices
     from coarsen.variant.transforms import Transforms
 
 
@@ -82,7 +87,6 @@ def tune_one_size(
     """
     # Imported late: they load the suite.
     from coarsen.cli.bench_inputs import benchmarks_of
-    from coarsen.cli.tune_report import print_tuned, tuned_as_data
     from coarsen.drop_in.live_line import tuning_is_shown
     from coarsen.opencl_bench.tuning.deadline import TimeOverError
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
@@ -179,3 +183,208 @@ def _reason_against(tuned: Tuned, subject: Subject, facts: KernelFacts) -> str:
     if facts.groups_matter and tuned.choice.local_size != (tuned.local_size or ()):
         return "its work-items are grouped otherwise than in the launch as it is: give the program that local size"
     return ""
+
+
+# `coarsen tune` with other layouts of arrays: what is tried, what converting costs, and the tuned file.
+
+EVERY_LAYOUT = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRequest:
+    """What a person asks for about layouts.
+
+    Args:
+        every: whether all that may do are tried.
+        layouts: of arguments' arrays, as `--layout` has them.
+        orders: of their dimensions, as `--order` has them.
+        runs: on the same data; None where that isn't known.
+
+    Raises:
+        InvalidInputError: runs of no layouts.
+    """
+
+    every: bool
+    layouts: tuple[str, ...]
+    orders: tuple[str, ...]
+    runs: int | None
+
+    def __post_init__(self) -> None:
+        if self.runs is not None and not self.is_asked_for:
+            raise InvalidInputError("--runs goes with --layout and --order")
+
+    @classmethod
+    def of(cls, layouts: Sequence[str], orders: Sequence[str], runs: int | None) -> LayoutRequest:
+        """Return the request of the options, of whose layouts one may be `all`."""
+        named = tuple(word for word in layouts if word != EVERY_LAYOUT)
+        return cls(EVERY_LAYOUT in layouts, named, tuple(orders), runs)
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Return True if arrays may lie otherwise."""
+        return bool(self.every or self.layouts or self.orders)
+
+    def choices(self, benchmark: Benchmark, device: DeviceDescription) -> tuple[ArrayChoices, ...]:
+        """Return how arrays may lie; a note says of arrays of records why they can't.
+
+        Raises:
+            InvalidInputError: a layout that can't be read, an argument that isn't there, nothing to try.
+            RefusalError: the kernel can't be read, or not be rewritten for a layout that is named.
+        """
+        if not self.is_asked_for:
+            return ()
+        # Imported late: it loads LLVM.
+        from coarsen.opencl_bench.tuning.layout_choices import FoundLayouts, check_choices, layout_choices
+
+        named = array_choices({"layout": self.layouts, "order": self.orders})
+        check_choices(benchmark, named, device.macros)
+        known = layout_choices(benchmark, device.macros) if self.every else FoundLayouts(benchmark.arrays)
+        for sentence in known.refused:
+            note(sentence)
+        arguments = {choices.argument for choices in named}
+        found = (*(choices for choices in known.choices if choices.argument not in arguments), *named)
+        if not found:
+            raise InvalidInputError(f"{benchmark.kernel} has no array of records that could lie otherwise")
+        return found
+
+
+def tuned_path(name: str | Path, output: Path | None) -> Path | None:
+    """Return where the tuned file goes: beside the description if no place is given; None where there is none.
+
+    Args:
+        name: of the suite, or the path of a description.
+        output: as it was given.
+
+    Raises:
+        InvalidInputError: no place is given, and one that was tuned over inputs is there, or something else.
+    """
+    if output is not None or not isinstance(name, Path):
+        return output
+    # Imported late: they load NumPy.
+    from coarsen.cli.tune_inputs import beside
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+
+    path = beside(name)
+    if path.exists() and not is_of_one_size(TunedFile.read(path)):
+        raise InvalidInputError(f"{path} was tuned over inputs: say by -o where a file with layouts is to go")
+    return path
+
+
+def laid_out_fields(tuned: Tuned, runs: int | None) -> Iterator[tuple[str, str]]:
+    """Yield what was found with arrays that lie otherwise, for people.
+
+    Args:
+        tuned: with layouts among what was tried.
+        runs: to charge the conversion to; None where that isn't known.
+    """
+    found = tuned.laid_out
+    if found is None:
+        tried = tuned.laid_out_trials
+        nothing = f"of {counted(tried, 'variant')} nothing is faster than the launch as it was"
+        yield "with arrays laid out", nothing if tried else "nothing was tried: give it more --seconds or --trials"
+        return
+    yield "with arrays laid out", str(found.variant)
+    yield "speed-up of that, conversion apart", str(found.speedup)
+    yield "conversion", found.conversion.sentence
+    if runs is not None:
+        yield f"over {runs} runs, conversion included", f"{found.gain_over(runs):.3g} times as fast as without it"
+
+
+def laid_out_as_data(tuned: Tuned, runs: int | None, file: Path | None) -> dict[str, Any]:
+    """Return the same for JSON, and the tuned file's path."""
+    found = tuned.laid_out
+    if found is None:
+        return {
+            "laid_out": None,
+            "laid_out_trials": tuned.laid_out_trials,
+            "tuned_file": str(file) if file else None,
+        }
+    charged = {"runs": runs, "gain_over_runs": None if runs is None else found.gain_over(runs)}
+    data = {
+        "choice": variant_to_json(found.variant),
+        "speedup": asdict(found.speedup),
+        "conversion_seconds": found.conversion.seconds,
+        "runs_until_it_pays": found.conversion.runs,
+    }
+    return {
+        "laid_out": {**data, **charged},
+        "laid_out_trials": tuned.laid_out_trials,
+        "tuned_file": str(file) if file else None,
+    }
+
+
+# How `coarsen tune` prints what it found.
+
+
+def print_tuned(
+    tuned: Tuned, file: str, location: str, reason: str, laid_out: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Print a result for people, a field a line, and how to use it in a program.
+
+    Args:
+        tuned: what was found.
+        file: the kernel's source.
+        location: where it is remembered; empty where it is not.
+        reason: why it is not.
+        laid_out: further fields: what was found with arrays that lie otherwise.
+    """
+    fields = (*_fields(tuned), *laid_out)
+    print_table(["field", "value"], ([name, value] for name, value in fields if value))
+    print_line()
+    for line in paste_of_variant(tuned.choice, tuned.kernel, file).lines:
+        print_line(line)
+    print_line(f"remembered in {location}" if location else f"not remembered for programs: {reason}")
+
+
+def tuned_as_data(tuned: Tuned, location: str, reason: str) -> dict[str, Any]:
+    """Return the same for JSON."""
+    return {
+        "kernel": tuned.kernel,
+        "device": tuned.device,
+        "global_size": list(tuned.global_size),
+        "local_size": None if tuned.local_size is None else list(tuned.local_size),
+        "is_faster": tuned.is_faster,
+        "doubt": tuned.doubt or None,
+        "choice": variant_to_json(tuned.choice),
+        "speedup": asdict(tuned.speedup),
+        "speedup_over_uncoarsened": _as_data(tuned.decision.over_uncoarsened),
+        "processes": tuned.decision.processes,
+        "trials": tuned.trials,
+        "failed": tuned.failed,
+        "wrong": list(tuned.wrong),
+        "share": tuned.share,
+        "seconds": tuned.seconds,
+        "ending": tuned.ending,
+        "store": location or None,
+        "not_remembered": reason or None,
+    }
+
+
+def _as_data(speedup: Speedup | None) -> dict[str, Any] | None:
+    return None if speedup is None else asdict(speedup)
+
+
+def _fields(tuned: Tuned) -> Iterator[tuple[str, str]]:
+    local_size = "left to the device" if tuned.local_size is None else shape(tuned.local_size)
+    yield "kernel", tuned.kernel
+    yield "device", tuned.device
+    yield "tuned at", f"global size {shape(tuned.global_size)}, local size {local_size}"
+    yield "choice", str(tuned.choice) if tuned.is_faster else f"as it is: {tuned.doubt or 'nothing is faster'}"
+    if tuned.is_faster:
+        yield "speed-up over the launch as it was", str(tuned.speedup)
+        yield "over the fastest local size tried uncoarsened", str(tuned.decision.over_uncoarsened or "")
+        yield "confirmed", f"in {counted_processes(tuned.decision.processes)}"
+    yield "tried", _tried(tuned)
+    yield "failed", counted(tuned.failed, "variant") if tuned.failed else ""
+    yield "ended", tuned.ending
+
+
+def counted_processes(number: int) -> str:
+    """`1 new process`, `3 new processes`."""
+    return "1 new process" if number == 1 else f"{number} new processes"
+
+
+def _tried(tuned: Tuned) -> str:
+    share = "" if tuned.share is None else f", {100 * tuned.share:.2g} % of those that may run,"
+    return f"{counted(tuned.trials, 'variant')}{share} in {tuned.seconds:.1f} s"

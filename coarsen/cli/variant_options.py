@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coarsen.cli.local_size import local_size_of
-from coarsen.cli.options import whole_number
+from coarsen.cli.options import local_size_of, whole_number
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.variant.coarsening import DIMENSIONS

@@ -15,10 +15,8 @@ import pytest
 
 import coarsen
 from coarsen.cli.bench_options import Caches
-from coarsen.cli.coverage_text import CoveredInputs
 from coarsen.cli.messages import logging_to_stderr
-from coarsen.cli.tune_inputs import InputsRequest
-from coarsen.cli.tune_progress import InputsProgress
+from coarsen.cli.tune_inputs import CoveredInputs, InputsProgress, InputsRequest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
