@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from coarsen.cli.bench_options import PresetName
+from coarsen.cli.bench.options import PresetName
 from coarsen.cli.kernel_input import KERNEL_SUFFIXES, kernels_of
 from coarsen.cli.messages import say
 from coarsen.cli.options import (

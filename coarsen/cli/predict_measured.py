@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.cli.bench_progress import watching
+from coarsen.cli.bench.progress import watching
 from coarsen.cli.predict_input import DescribedInput, LocalSize
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, VerificationError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.cli.bench_inputs import benchmarks_of
+from coarsen.cli.bench.inputs import benchmarks_of
 from coarsen.opencl_bench.workloads.lookup import SUITE, judge, records
 from tests.cli.conftest import Run
 

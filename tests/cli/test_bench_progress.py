@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coarsen.cli.bench_progress import (
+from coarsen.cli.bench.progress import (
     Bar,
     PlainLines,
     Tally,

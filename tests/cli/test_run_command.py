@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from coarsen.cli.main import COMMANDS
-from coarsen.cli.run import byte_count
-from coarsen.cli.run_report import report_lines
+from coarsen.cli.run.command import byte_count
+from coarsen.cli.run.report import report_lines
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import measured_launch
 from coarsen.drop_in.launch_table import LaunchRow

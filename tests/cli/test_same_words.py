@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.cli.bench_report import print_report
+from coarsen.cli.bench.report import print_report
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Measurement, Role
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.plan import SweepPlan

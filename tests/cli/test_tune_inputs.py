@@ -14,9 +14,9 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.cli.bench_options import Caches
+from coarsen.cli.bench.options import Caches
 from coarsen.cli.messages import logging_to_stderr
-from coarsen.cli.tune_inputs import CoveredInputs, InputsProgress, InputsRequest
+from coarsen.cli.tune.over_inputs import CoveredInputs, InputsProgress, InputsRequest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs
 from coarsen.opencl_bench.inputs.described_listing import list_inputs

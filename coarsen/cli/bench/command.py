@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from coarsen.cli.bench_options import (
+from coarsen.cli.bench.options import (
     AgainChoice,
     AgainOption,
     BenchPreset,
@@ -45,7 +45,7 @@ from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
-    from coarsen.cli.bench_progress import Tally
+    from coarsen.cli.bench.progress import Tally
     from coarsen.opencl_bench.records.measurement import Method
     from coarsen.opencl_bench.results.store.database import Store
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
@@ -178,7 +178,7 @@ def _planned(
     cluster: Cluster | None,
 ) -> dict[SweepPlan, int]:
     """Plan a sweep of each kernel on each device, alike in all but these and their spaces, and count its rows."""
-    from coarsen.cli.bench_inputs import PlannedDevice, benchmarks_of, places_of, plans_of
+    from coarsen.cli.bench.inputs import PlannedDevice, benchmarks_of, places_of, plans_of
     from coarsen.opencl_bench.sweep.several import planned_rows
 
     def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> SweepPlan:
@@ -202,7 +202,7 @@ def _write_pack(
     folder: Path,
 ) -> None:
     """Write a folder that measures kernels on a machine without coarsen's compilers."""
-    from coarsen.cli.bench_inputs import benchmarks_of
+    from coarsen.cli.bench.inputs import benchmarks_of
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
     request = PackRequest(
@@ -253,8 +253,8 @@ def _check_packages(scheduler: str | None) -> None:
 
 def _measure(job: Job, output_format: Format) -> list[SweepResult]:
     """Do the sweeps and print the report."""
-    from coarsen.cli.bench_progress import watching
-    from coarsen.cli.bench_report import print_report, print_report_as_json
+    from coarsen.cli.bench.progress import watching
+    from coarsen.cli.bench.report import print_report, print_report_as_json
     from coarsen.opencl_bench.results.store.database import open_store
 
     start = time.perf_counter()

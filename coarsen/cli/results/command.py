@@ -18,8 +18,8 @@ import typer
 
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted, print_json, print_line
-from coarsen.cli.plot import TUNED_SUFFIX, CurveOf, Figure, Taken
-from coarsen.cli.stores import STORE_PACKAGES, check_packages, existing_store
+from coarsen.cli.results.plot import TUNED_SUFFIX, CurveOf, Figure, Taken
+from coarsen.cli.stores import STORE_PACKAGES, check_packages, choice_key, existing_store, row_or_choice
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.printable import printable_in_line
@@ -218,7 +218,7 @@ class Request:
 def _ls(asked: Request) -> None:
     packages = STORE_PACKAGES if asked.wanted.remembered else NEEDED_PACKAGES
     with existing_store(asked.store, packages) as opened:
-        from coarsen.cli.results_text import choices_as_data, print_choices
+        from coarsen.cli.results.text import choices_as_data, print_choices
 
         choices = asked.wanted.choices(opened)
         if asked.wanted.remembered:
@@ -227,7 +227,7 @@ def _ls(asked: Request) -> None:
             else:
                 print_choices(choices, opened.location)
             return
-        from coarsen.cli.results_text import print_summaries, summaries_as_data, without_history
+        from coarsen.cli.results.text import print_summaries, summaries_as_data, without_history
         from coarsen.opencl_bench.results.summaries import summaries
 
         found = summaries(without_history(asked.wanted.rows(opened)))
@@ -241,8 +241,8 @@ def _ls(asked: Request) -> None:
 
 
 def _best(asked: Request) -> None:
-    from coarsen.cli.plot import check_packages as check_plotting
-    from coarsen.cli.results_text import print_best, print_best_as_json
+    from coarsen.cli.results.plot import check_packages as check_plotting
+    from coarsen.cli.results.text import print_best, print_best_as_json
 
     check_plotting()
     found = _chosen(asked)
@@ -251,7 +251,7 @@ def _best(asked: Request) -> None:
 
 
 def _plot(asked: Request) -> None:
-    from coarsen.cli import plot
+    from coarsen.cli.results import plot
 
     plot.check_packages()
     tuned = [path for path in asked.sources if path.name.endswith(TUNED_SUFFIX)]
@@ -274,7 +274,7 @@ def _plot(asked: Request) -> None:
 
 def _chosen(asked: Request, sources: Sequence[Path] | None = None) -> Results:
     """The matching measurements of files, or else of a store; says how many outdated ones there are."""
-    from coarsen.cli.results_text import say_left_out
+    from coarsen.cli.results.text import say_left_out
     from coarsen.opencl_bench.results.results import read_results, stored_results
 
     files = asked.sources if sources is None else sources
@@ -302,9 +302,9 @@ def _show(asked: Request) -> None:
         _show_tuned(Path(word), asked)
         return
     with existing_store(asked.store, NEEDED_PACKAGES) as opened:
-        row, choice = _called(opened, word)
+        row, choice = row_or_choice(opened, word)
         if row is not None:
-            from coarsen.cli.results_text import print_measurement
+            from coarsen.cli.results.text import print_measurement
             from coarsen.opencl_bench.records.measurement_json import measurement_to_json
 
             if asked.is_json:
@@ -312,7 +312,7 @@ def _show(asked: Request) -> None:
             else:
                 print_measurement(row)
         elif choice is not None:
-            from coarsen.cli.results_text import print_choice
+            from coarsen.cli.results.text import print_choice
             from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
 
             if asked.is_json:
@@ -324,7 +324,7 @@ def _show(asked: Request) -> None:
 def _show_tuned(path: Path, asked: Request) -> None:
     """Show by which rules a tuned file chooses a version, and what each version is worth."""
     # Imported late: they load NumPy.
-    from coarsen.cli.tuned_text import print_tuned_file
+    from coarsen.cli.tune.tuned_text import print_tuned_file
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.found_over_inputs import found_over_inputs
     from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
@@ -444,48 +444,13 @@ def _forget(asked: Request) -> None:
     with existing_store(asked.store) as opened:
         table = opened.remembered
         if asked.words:
-            keys = dict.fromkeys(_key_of(opened, word) for word in asked.words)
+            keys = dict.fromkeys(choice_key(opened, word) for word in asked.words)
             forgotten = table.forget_keys(list(keys))
         else:
             forgotten = sum(table.forget(each) for each in wanted.filters())
         if not forgotten:
             raise _nothing_to_forget(opened, wanted)
         print_line(f"{counted(forgotten, 'choice')} forgotten in {opened.location}")
-
-
-def _called(store: Store, prefix: str) -> tuple[Measurement | None, RememberedChoice | None]:
-    """The one row, or choice, whose key begins so. Raises InvalidInputError where there is none, or several."""
-    from coarsen.opencl_bench.results.store.filters import Filter
-    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
-
-    rows, choices = Filter(key_prefix=prefix), RememberedFilter(key_prefix=prefix)
-    found = [row for row, _ in zip(store.measurements(rows), range(_NAMED + 1), strict=False)] if prefix else []
-    kept = store.remembered.choices(choices) if prefix else []
-    keys = [*(row.key for row in found), *(each.key.digest for each in kept)]
-    _check_one(keys, prefix, store, store.count(rows) + len(kept) if keys else 0)
-    return (found[0], None) if found else (None, kept[0])
-
-
-def _key_of(store: Store, prefix: str) -> str:
-    """The one choice's key that begins so. Raises InvalidInputError where there is none, or more than one."""
-    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
-
-    found = store.remembered.keys(RememberedFilter(key_prefix=prefix)) if prefix else []
-    _check_one(found, prefix, store, len(found))
-    return found[0]
-
-
-def _check_one(keys: Sequence[str], prefix: str, store: Store, count: int) -> None:
-    from coarsen.cli.results_text import KEY_DIGITS
-
-    if not prefix:
-        raise InvalidInputError("a key has at least one letter; 'coarsen results ls' lists them")
-    if not keys:
-        raise InvalidInputError(f"no key begins with '{prefix}' in {store.location}")
-    if count > 1:
-        names = ", ".join(key[: max(KEY_DIGITS, len(prefix) + 4)] for key in keys[:_NAMED])
-        more = f" and {count - _NAMED} more" if count > _NAMED else ""
-        raise InvalidInputError(f"{count} keys begin with '{prefix}': {names}{more}")
 
 
 def _nothing_to_forget(store: Store, wanted: Selection) -> InvalidInputError:

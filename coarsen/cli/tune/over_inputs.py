@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from coarsen.cli.bench_options import Caches
-from coarsen.cli.bench_progress import SECONDS_BETWEEN_LINES, rows_per_minute
+from coarsen.cli.bench.options import Caches
+from coarsen.cli.bench.progress import SECONDS_BETWEEN_LINES, rows_per_minute
 from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
-from coarsen.cli.tuned_text import print_summary
+from coarsen.cli.tune.tuned_text import print_summary
 from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.cold_changes import cold_changes
@@ -77,7 +77,7 @@ class InputsRequest:
     def stage_one(self) -> StageOneSettings:
         """Return how versions are searched. Raises InvalidInputError for a budget that is none."""
         # Imported late: they load NumPy and SciPy.
-        from coarsen.cli.bench_options import parsed_budget
+        from coarsen.cli.bench.options import parsed_budget
         from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
         from coarsen.opencl_bench.search.guided import GuidedSearcher
 
@@ -116,7 +116,7 @@ def described_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
         InvalidInputError: inputs are asked for, and there are none.
     """
     # Imported late: they load NumPy.
-    from coarsen.cli.bench_inputs import described_name
+    from coarsen.cli.bench.inputs import described_name
     from coarsen.opencl_bench.workloads.described.inputs import KEY
     from coarsen.opencl_bench.workloads.described.read import read_table
     from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED

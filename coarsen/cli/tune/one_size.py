@@ -86,7 +86,7 @@ def tune_one_size(
         VerificationError: a variant had wrong results, or the kernel doesn't give the same ones twice.
     """
     # Imported late: they load the suite.
-    from coarsen.cli.bench_inputs import benchmarks_of
+    from coarsen.cli.bench.inputs import benchmarks_of
     from coarsen.drop_in.live_line import tuning_is_shown
     from coarsen.opencl_bench.tuning.deadline import TimeOverError
     from coarsen.opencl_bench.tuning.described_tuning import tune_described
@@ -261,7 +261,7 @@ def tuned_path(name: str | Path, output: Path | None) -> Path | None:
     if output is not None or not isinstance(name, Path):
         return output
     # Imported late: they load NumPy.
-    from coarsen.cli.tune_inputs import beside
+    from coarsen.cli.tune.over_inputs import beside
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from coarsen.cli.apply_request import Request
+from coarsen.cli.apply.report_json import refusal_json, report_json
+from coarsen.cli.apply.request import Request
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
-from coarsen.cli.report_json import refusal_json, report_json
 from coarsen.cost.locality.text import memory_lines
 from coarsen.cost.plan_cost import Part
 from coarsen.errors import RefusalError

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from coarsen.cli.apply_request import Request, launch_comment
+from coarsen.cli.apply.report_text import ExplainedKernel, explained, print_explanations, write_reports
+from coarsen.cli.apply.request import Request, launch_comment
 from coarsen.cli.kernel_input import naming_file, with_file
 from coarsen.cli.messages import note, say
 from coarsen.cli.options import (
@@ -27,7 +28,6 @@ from coarsen.cli.options import (
     parsed_local_size,
 )
 from coarsen.cli.output import Format, counted, print_line, write_result
-from coarsen.cli.report_text import ExplainedKernel, explained, print_explanations, write_reports
 from coarsen.cli.variant_options import ARRAYS, EVERY, variant_options
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError, RefusalError

@@ -139,7 +139,7 @@ def draw_curves(results: Results, wanted: Figure, output_format: Format) -> None
         InvalidInputError: there is nothing to draw, or it can't be written.
     """
     # Imported late: they load matplotlib.
-    from coarsen.cli.results_text import records
+    from coarsen.cli.results.text import records
     from coarsen.opencl_bench import plots
     from coarsen.opencl_bench.results.intervals import frame_with_intervals
 

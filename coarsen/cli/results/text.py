@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_json, print_line, print_table
+from coarsen.cli.stores import KEY_DIGITS
 from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
-KEY_DIGITS = 12
 MILLISECONDS = 1e-6  # in a nanosecond
 
 

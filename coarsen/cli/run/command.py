@@ -114,7 +114,7 @@ def run(
     # The program may go to another folder.
     file = None if report is None else _checked_file(report)
     # Imported late: it loads PyOpenCL.
-    from coarsen.cli.run_report import print_report, write_report
+    from coarsen.cli.run.report import print_report, write_report
     from coarsen.drop_in.running import run_program
     from coarsen.drop_in.script import Script
 

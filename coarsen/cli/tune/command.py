@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coarsen.cli.bench_options import Caches, CachesOption, PresetName, Seed
+from coarsen.cli.bench.options import Caches, CachesOption, PresetName, Seed
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format
@@ -136,8 +136,8 @@ def tune(
     """
     check_packages()
     # Imported late: they load the store's packages and the suite.
-    from coarsen.cli.tune_inputs import InputsRequest, check_output, described_over_inputs, tune_inputs
-    from coarsen.cli.tune_one_size import LayoutRequest, tune_one_size
+    from coarsen.cli.tune.one_size import LayoutRequest, tune_one_size
+    from coarsen.cli.tune.over_inputs import InputsRequest, check_output, described_over_inputs, tune_inputs
 
     allowed = space_values(space or (), _SPACE)
     layouts = LayoutRequest.of(chosen["layout"] or (), chosen["order"] or (), runs)
@@ -169,7 +169,7 @@ def _budget(trials: str | None) -> str | None:
     """Return the most that a search over inputs may try. Raises InvalidInputError for a text that is no budget."""
     if trials is not None:
         # Imported late, as in `tune`.
-        from coarsen.cli.bench_options import parsed_budget
+        from coarsen.cli.bench.options import parsed_budget
 
         parsed_budget(trials, "--trials")
     return trials

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from coarsen.cli.bench_progress import duration
+from coarsen.cli.bench.progress import duration
 from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
-from coarsen.cli.results_text import best_row_as_data, source_file
+from coarsen.cli.results.text import best_row_as_data, source_file
 from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.best import (
