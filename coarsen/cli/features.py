@@ -8,14 +8,6 @@ from typing import Annotated
 import typer
 
 from coarsen.cli.apply_options import AnySize, FastPath, LockStep, WideAccesses
-from coarsen.cli.features_mechanism import (
-    LocalSizeBefore,
-    Mechanism,
-    given_local_size,
-    mechanism_as_data,
-    mechanism_of,
-    print_mechanism,
-)
 from coarsen.cli.features_planned import (
     Asked,
     PlannedFactor,
@@ -37,6 +29,7 @@ from coarsen.cli.features_work import (
     work_of,
 )
 from coarsen.cli.kernel_input import lower_file, naming_file
+from coarsen.cli.local_size import parsed_local_size
 from coarsen.cli.options import (
     BuildOptions,
     Definitions,
@@ -51,23 +44,22 @@ from coarsen.cli.options import (
 )
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURE_SETS, FEATURES, FeatureTable, feature_table
+from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import Use
 
 _ALL_FACTORS = ",".join(map(str, FACTORS))
 
-FeatureSet = Annotated[
-    int,
+Factors = Annotated[str, typer.Option("--factors", metavar="FACTOR,...", help="The factors, separated by commas.")]
+LocalSizeBefore = Annotated[
+    str | None,
     typer.Option(
-        "--feature-set",
-        metavar="VERSION",
-        min=min(FEATURE_SETS),
-        max=max(FEATURE_SETS),
-        help="The version of the 17 features: 1, or 2 as the paper and its authors define them.",
+        "--local-size",
+        metavar="SIZE",
+        help="With --work: the launch's local size before coarsening, 64 or 16x16.  "
+        "[default: what the kernel requires, else 256, 16x16 or 8x8x4]",
     ),
 ]
-Factors = Annotated[str, typer.Option("--factors", metavar="FACTOR,...", help="The factors, separated by commas.")]
 
 
 def features(
@@ -75,10 +67,8 @@ def features(
     kernel: KernelName = None,
     dim: Dimension = 0,
     factors: Factors = _ALL_FACTORS,
-    mechanism: Mechanism = False,
     local_size: LocalSizeBefore = None,
     registers: RegistersOn = None,
-    feature_set: FeatureSet = FEATURE_SET_VERSION,
     work: Work = False,
     global_size: GlobalSize = None,
     size: ArgumentSizes = None,
@@ -97,8 +87,7 @@ def features(
 ) -> None:
     """Show the static features of a kernel at each factor.
 
-    They are computed from the kernel's divergence, without coarsening it. The default model takes version 1 of the
-    17 features, the published cascade version 2.
+    They are computed from the kernel's divergence, without coarsening it. The published cascades take them.
 
     Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
 
@@ -107,28 +96,27 @@ def features(
     Example: coarsen features sgemm.cl --work --global-size 512x512 --factor 4 --wide-accesses
     """
     wanted = _parse_factors(factors)
-    local = given_local_size(local_size, is_used=mechanism or work)
+    if local_size is not None and not work:
+        raise InvalidInputError("--local-size is for --work")
+    local = parsed_local_size(local_size)
     check_work_options(work, global_size, size)
     dimension, options = checked_dimension(dim), build_options(define, include, cl_std, build_option)
     asked = Asked(factor, dimension, stride, level, any_size, fast_path, lock_step, wide_accesses)
     check_planned_options(asked, has_work=work, global_size=global_size)
     lowered = lower_file(file, kernel, options)
     with naming_file(file):
-        table = feature_table(lowered, dimension, wanted, feature_set)
-        causes = mechanism_of(lowered, dimension, local, wanted) if mechanism else None
+        table = feature_table(lowered, dimension, wanted)
         functions = work_of(lowered, global_size, local, size or ()) if work else None
         planned = planned_work(functions, asked) if functions else None
         found = registers_by_factor(lowered, dimension, wanted, registers) if registers is not None else {}
     if output_format is Format.JSON:
-        further = mechanism_as_data(causes) if causes else {}
+        further: dict[str, object] = {}
         further |= {"registers": registers_as_data(found)} if registers is not None else {}
         further |= work_as_data(functions) if functions else {}
         further |= planned_as_data(planned) if planned else {}
         print_json(_as_data(table) | further)
         return
     _print(table)
-    if causes:
-        print_mechanism(causes)
     if registers is not None:
         print_registers(found, registers)
     if functions:
@@ -148,22 +136,17 @@ def _as_data(table: FeatureTable) -> dict[str, object]:
     return {
         "kernel": table.kernel,
         "dimension": table.dimension,
-        "feature_set": table.version,
         "features": {str(factor): table.at(factor).by_name() for factor in table.factors},
     }
 
 
 def _print(table: FeatureTable) -> None:
-    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor{_of(table.version)}")
+    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor")
     print_line()
     columns = [table.at(factor).by_name() for factor in table.factors]
     headings = [str(factor) for factor in table.factors]
     rows = [[name.replace("_", " "), *(f"{column[name]:.4g}" for column in columns)] for name in _names()]
     print_table(["feature", *headings], rows, numbers=headings)
-
-
-def _of(version: int) -> str:
-    return f", version {version} of the features" if version != FEATURE_SET_VERSION else ""
 
 
 def _names() -> list[str]:
