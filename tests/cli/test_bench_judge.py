@@ -47,12 +47,12 @@ def test_an_unknown_suite_is_refused(run: Run) -> None:
         assert done.error.startswith("invalid value for '--suite'")
 
 
-@pytest.mark.parametrize("words", [("train", "--model", "default"), ("evaluate", "--data", "pocl", "--unseen")])
+@pytest.mark.parametrize("words", [("train", "--device", "intel"), ("evaluate", "--data", "pocl", "--unseen")])
 def test_nothing_learns_from_the_judge(words: tuple[str, ...], tmp_path: Path, run: Run) -> None:
     table = tmp_path / "runtimes.csv"
     table.write_text(TABLE)
     option = "--data" if words[0] == "train" else "--training"
-    target = ("-o", tmp_path / "models") if words[0] == "train" else ("--model", "default")
+    target = ("-o", tmp_path / "models") if words[0] == "train" else ("--model", "unique")
     done = run(*words, option, table, *target, "-q")
     assert (done.code, done.out) == (2, "")
     assert done.error == (

@@ -69,7 +69,7 @@ def test_features_at_a_factor_are_those_counted_by_hand() -> None:
     assert features.integer_instructions == 5 + 3
     assert features.loads == 6
     assert features.uniform_loads == 3  # a uniform load in a divergent region is replicated with the region
-    # entry: 12 behind id, sub, mul, add, trunc, add, icmp; each copy of the region as before; two branches, the end
+    # entry: 12 behind id, sub, mul, add, trunc, add, icmp; each copy of the region as before; the rest
     assert features.instruction_level_parallelism == pytest.approx((12 / 7 + 3 * 12 / 6 + 2 * 1 + 1) / 7)
 
 
