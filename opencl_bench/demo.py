@@ -25,6 +25,7 @@ from coarsen.errors import CoarsenError, VerificationError
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.models import Prediction
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.opencl_machine import devices_to_measure
 from coarsen.opencl_bench.measure.run import DeviceWorkload, KernelChoice, LaunchableKernel, run_workload
@@ -100,6 +101,7 @@ def show_predictions(console: Console, chosen: Benchmark) -> int:
     """Show the prediction of the device's cascade, and return its factor."""
     console.rule(f"[bold]3. Predict for {ABSENT_DEVICE}, which is not in this machine")
     prediction = predict(chosen.kernel_file, device=ABSENT_DEVICE, kernel=chosen.kernel, model="cascade")
+    assert isinstance(prediction, Prediction)
     for step in prediction.steps:
         answer = "coarsen further" if step.coarsen_further else "stop"
         console.print(

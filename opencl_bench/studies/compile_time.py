@@ -27,12 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 from coarsen.api import predict
-from coarsen.features import feature_tables
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
-from coarsen.models import load_model
-from coarsen.models.default import load_default
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models import load_launch, load_model
 from coarsen.opencl_bench.studies.compile_growth import (
     SECONDS,
     cells,
@@ -45,7 +42,8 @@ from coarsen.opencl_bench.workloads.lookup import SUITE
 KERNEL = "mriQ"
 FACTOR = 4
 MOST_RATIO = 1.0
-PREDICTED_DEVICE = "tahiti"
+# A device that each model answers for.
+PREDICTED_DEVICES = {"launch": "intel", "cascade": "tahiti"}
 
 
 def main() -> int:
@@ -106,11 +104,11 @@ def verdict(console: Console, said: str, *, keeps: bool) -> bool:
 def time_prediction(console: Console, repetitions: int) -> None:
     """Time a prediction by each model, cold and warm, the two models in turn."""
     kernel = SUITE["sgemm"].kernel_file
-    table = Table(title=f"a prediction for {PREDICTED_DEVICE}: median (first) of {repetitions}, in milliseconds")
+    table = Table(title=f"a prediction: median (first) of {repetitions}, in milliseconds")
     table.add_column("model")
-    for heading in ("command, start to end", "call, warm", "the model on features", "loading the model"):
+    for heading in ("command, start to end", "call, warm", "loading the model"):
         table.add_column(heading, justify="right")
-    actions = {model: prediction_steps(model, kernel) for model in ("default", "cascade")}
+    actions = {model: prediction_steps(model, kernel) for model in PREDICTED_DEVICES}
     times: dict[str, list[list[float]]] = {model: [[] for _ in steps] for model, steps in actions.items()}
     for _ in range(repetitions):
         for model, steps in actions.items():
@@ -122,17 +120,13 @@ def time_prediction(console: Console, repetitions: int) -> None:
 
 
 def prediction_steps(model: str, kernel: Path) -> list[Callable[[], object]]:
-    """Return a prediction by a model: the whole command, the call, the model's part of it, loading the model."""
+    """Return a prediction by a model: the whole command, the call, loading the model."""
+    device = PREDICTED_DEVICES[model]
     start = "import sys; from coarsen.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    words = ["predict", str(kernel), "--device", PREDICTED_DEVICE, "--model", model]
+    words = ["predict", str(kernel), "--device", device, "--no-measure"]
     run = partial(subprocess.run, [sys.executable, "-c", start, *words], check=True, capture_output=True)
-    tables = feature_tables(lower(kernel))
-    if model == "cascade":
-        cascade = load_model(PREDICTED_DEVICE)
-        call = partial(predict, kernel, device=PREDICTED_DEVICE, model="cascade")
-        return [run, call, partial(cascade.predict, tables[0]), partial(load_model, PREDICTED_DEVICE)]
-    answer = partial(load_default().predict, *tables, DEVICE_DESCRIPTORS[PREDICTED_DEVICE])
-    return [run, partial(predict, kernel, device=PREDICTED_DEVICE), answer, load_default]
+    loaded = load_launch if model == "launch" else partial(load_model, device)
+    return [run, partial(predict, kernel, device=device), loaded]
 
 
 def run_clang(source: Path) -> None:

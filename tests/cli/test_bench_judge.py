@@ -39,12 +39,12 @@ def test_a_pack_of_a_kernel_of_the_judge(tmp_path: Path, run: Run) -> None:
     assert [sweep["benchmark"] for sweep in plan["sweeps"]] == ["judge-gemv_transposed"]
 
 
-@pytest.mark.parametrize("words", [("train", "--model", "default"), ("evaluate", "--data", "pocl", "--unseen")])
+@pytest.mark.parametrize("words", [("train", "--device", "intel"), ("evaluate", "--data", "pocl", "--unseen")])
 def test_nothing_learns_from_the_judge(words: tuple[str, ...], tmp_path: Path, run: Run) -> None:
     table = tmp_path / "runtimes.csv"
     table.write_text(TABLE)
     option = "--data" if words[0] == "train" else "--training"
-    target = ("-o", tmp_path / "models") if words[0] == "train" else ("--model", "default")
+    target = ("-o", tmp_path / "models") if words[0] == "train" else ("--model", "unique")
     done = run(*words, option, table, *target, "-q")
     assert (done.code, done.out) == (2, "")
     assert done.error == (

@@ -112,7 +112,7 @@ Features = Annotated[
         "--features",
         metavar="KIND,...",
         help="Show instead the static features of the kernel at each factor: paper (the 17 of PACT'14), and with "
-        "them mechanism, work (loops, instructions and accesses as functions of the sizes), registers:CHIP.",
+        "them work (loops, instructions and accesses as functions of the sizes), registers:CHIP.",
     ),
 ]
 GlobalSize = Annotated[
@@ -147,7 +147,7 @@ PrintAfter = Annotated[
 # The number of merged work-items has no effect on which lines are divergent.
 _ANY_FACTOR = 2
 
-_FEATURES = ("paper", "mechanism", "work")
+_FEATURES = ("paper", "work")
 # The version that every implementation builds a program for if none is named.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 
@@ -288,7 +288,6 @@ def _show_features(
     features(
         **given,
         dim=one["dimension"],
-        mechanism="mechanism" in words,
         registers=chips[0] if chips else None,
         work="work" in words,
         factor=one["factor"],

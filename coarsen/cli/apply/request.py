@@ -156,23 +156,18 @@ class Request:
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""
         # Imported late: the models load NumPy, which a coarsening by a given factor does without.
-        from coarsen.prediction import KernelPrediction, device_prediction
-        from coarsen.user_models import answers_by_launch_model
+        from coarsen.models.launch.prediction import LaunchPrediction
+        from coarsen.prediction import predict_factor
 
         assert self.device is not None
         if len(self.dimensions) > 1:
             raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
         dimension = Coarsening(1, self.dimensions[0]).dimension
         with naming_file(self.file):
-            predicted = device_prediction(lowered, self.device, dimension)
-        if isinstance(predicted, KernelPrediction):
-            for caution in filter(None, (predicted.reason, predicted.device_note)):
-                note(caution)
+            predicted = predict_factor(lowered, self.device, dimension)
         model = "its cascade"
-        if isinstance(predicted, KernelPrediction):
-            model = "the default model"
-            if answers_by_launch_model(self.device):
-                model += "; `coarsen predict` asks the launch model, which answers with a whole launch"
+        if isinstance(predicted, LaunchPrediction):
+            model = "the launch model; `coarsen predict` answers with a whole launch"
         note(f"predicted factor {predicted.factor} along dimension {dimension} for {self.device}, by {model}")
         return predicted.factor
 

@@ -266,11 +266,12 @@ class BenchSearch:
         """Return how the space of a plan is searched."""
         from coarsen.devices.selection import find_device
         from coarsen.opencl_bench.sweep.engine import name_of
-        from coarsen.opencl_bench.sweep.model_prior import model_prior
         from coarsen.opencl_bench.sweep.search_request import SearchRequest
+        from coarsen.opencl_bench.tuning.launch_prior import coarsening_prior
         from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
-        prior = model_prior(find_benchmark(name_of(plan)), find_device(plan.device)) if self.asks_model else None
+        asked = find_benchmark(name_of(plan)), plan.preset, find_device(plan.device)
+        prior = coarsening_prior(*asked) if self.asks_model else None
         return SearchRequest(self.searcher, self.budget, self.seed, prior)
 
     def rows_of(self, benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.selection import find_device
-from coarsen.models.default import load_default
-from coarsen.opencl_bench.tuning.launch_model_prior import LaunchModelPrior, launch_model_prior
-from coarsen.opencl_bench.tuning.launch_prior import LaunchPrior, launch_prior
+from coarsen.opencl_bench.tuning.launch_prior import (
+    EvenPrior,
+    LaunchModelPrior,
+    coarsening_prior,
+    launch_model_prior,
+    launch_prior,
+)
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.user_models import answers_by_launch_model, user_models
+from coarsen.user_models import user_models
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.cli.small_launch_model import small_launch_model, store_small_launch_model
@@ -55,16 +59,26 @@ def test_nothing_is_told_of_a_local_size_that_is_left_open() -> None:
     assert launch_model_prior(KERNEL, "caches", find_device("intel"), (), small_launch_model()) is None
 
 
-def test_the_tuner_asks_the_launch_model_unless_the_user_trained_a_default_one(
+def test_coarsenings_are_expected_over_their_own_launch_uncoarsened() -> None:
+    expected = coarsening_prior(KERNEL, "caches", find_device("intel"))
+    assert expected is not None
+    moved = [Variant(size, (Coarsening(2),)) for size in SIZES[:2]]
+    assert all(expected(variant.uncoarsened()) == 0.0 for variant in moved)
+    assert any(map(expected, moved))
+
+
+def test_the_tuner_asks_the_launch_model_of_devices_that_it_learned_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    asked = (KERNEL, "caches", find_device("intel"), OWN.local_size)
-    assert isinstance(launch_prior(*asked), LaunchModelPrior)
-    user_models().mkdir(parents=True)
-    (user_models() / "default.safetensors").touch()
-    assert isinstance(launch_prior(*asked, load_default()), LaunchPrior)
-    assert not answers_by_launch_model("intel")
+    device = find_device("intel")
+    assert isinstance(launch_prior(KERNEL, "caches", device, OWN.local_size), LaunchModelPrior)
     store_small_launch_model(user_models())
-    assert answers_by_launch_model("intel")
-    assert isinstance(launch_prior(*asked), LaunchModelPrior)
+    assert isinstance(launch_prior(KERNEL, "caches", device, OWN.local_size), LaunchModelPrior)
+    other = replace(small_launch_model(), card={"data": {"cases": {"h200": 3}}})
+    even = launch_prior(KERNEL, "caches", device, OWN.local_size, other)
+    assert isinstance(even, EvenPrior)
+    changed = (Variant(OWN.local_size, (Coarsening(4),)), replace(OWN, local_size=SIZES[1]))
+    assert even.deviation(OWN) == 0 < min(map(even.deviation, changed))
+    assert {even(OWN), *map(even, changed)} == {0.0}
+    assert coarsening_prior(KERNEL, "caches", replace(device, name="chip", platform_name="platform")) is None

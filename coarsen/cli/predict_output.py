@@ -1,22 +1,84 @@
-"""Output of `coarsen predict` with the launch model: the launch to use, both speed-ups, and why."""
+"""Output of `coarsen predict`: the launch model's launch and both its speed-ups, or the cascade's steps; and why.
+
+Intervals of speed-ups are small bars of text, one below the other on a common logarithmic scale:
+
+0.5     1    2
+  ├──●──┤
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-from coarsen.cli.interval_bars import IntervalBars
-from coarsen.cli.output import print_json, print_line, print_table
-from coarsen.cli.predict_words import CHOSEN, known_kernel_remark, ratio_text
+from coarsen.cli.messages import note
+from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.devices.targets import Target
+from coarsen.models import Contribution, Prediction, Step
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
 from coarsen.variant.variant import Variant, shape
 from coarsen.variant.variant_json import variant_to_json
 
+CHOSEN = "◀ chosen"
+WIDTH = 21
+# The least part of the scale that is shown on either side of 1, however narrow the intervals are.
+LEAST_REACH = 1.25
 _SHOWN = 8
-# Effects on the logarithm below this are no reasons.
+# Effects on the logarithm of a speed-up, or on a probability, below this are nearly none.
 _NOTICEABLE = 0.005
+
+
+def say_whose(place: Path | None, named: Path | None) -> None:
+    """Say that a model is the user's own, where nobody named its folder."""
+    if place is not None and named is None:
+        note(f"by the model that you trained, in {place}; --shipped takes that of the package")
+
+
+def known_kernel_remark(name: str) -> str:
+    """Say that a kernel is among those that a model learned from."""
+    return f"{name} is one of the model's training kernels, so this is not an independent prediction"
+
+
+def ratio_text(value: float) -> str:
+    """Write a speed-up to three digits: measurements are no more precise."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalBars:
+    """A scale from `low` to `high`, both ratios, with 1 in between."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, intervals: Sequence[tuple[float, float]]) -> IntervalBars:
+        """Return the scale that shows all of some intervals."""
+        lows, highs = zip(*intervals, strict=True) if intervals else ((), ())
+        return cls(min((1.0 / LEAST_REACH, *lows)), max((LEAST_REACH, *highs)))
+
+    @property
+    def heading(self) -> str:
+        """The labels of the scale: 1 at its place, and each end if there is room."""
+        low, high, one = f"{self.low:.2g}", f"{self.high:.2g}", self._place(1.0)
+        left = (low if len(low) < one else "").ljust(one)
+        right = (high if len(high) < WIDTH - one - 1 else "").rjust(WIDTH - one - 1)
+        return f"{left}1{right}"
+
+    def drawn(self, low: float, middle: float, high: float) -> str:
+        """Return an interval with its middle; 1 is marked where nothing else stands."""
+        cells = [" "] * WIDTH
+        cells[self._place(1.0)] = "│"
+        first, last = self._place(low), self._place(high)
+        cells[first : last + 1] = "─" * (last + 1 - first)
+        cells[self._place(middle)] = "●"
+        return "".join(cells)
+
+    def _place(self, ratio: float) -> int:
+        share = math.log(ratio / self.low) / math.log(self.high / self.low)
+        return min(WIDTH - 1, max(0, round(share * (WIDTH - 1))))
 
 
 def print_launch(prediction: LaunchPrediction, target: Target) -> None:
@@ -73,9 +135,10 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
         "kernel": prediction.kernel,
         "model": "launch",
         "device": {"name": prediction.device, "full_name": target.descriptor.full_name},
-        "device_note": prediction.device_note,
         "own_launch": variant_to_json(prediction.own),
         "risk": prediction.risk.value,
+        "factor": prediction.factor,
+        "dimension": prediction.dimension,
         "choice": _as_data(prediction.chosen),
         "choice_text": launch_text(prediction.chosen.variant, prediction.own),
         "choices": {
@@ -119,8 +182,6 @@ def _verdict(prediction: LaunchPrediction) -> Iterator[str]:
         yield f"The global size must be a multiple of {shape(prediction.chosen.multiple_of)} for this launch"
     if prediction.training_kernel is not None:
         yield known_kernel_remark(prediction.training_kernel)
-    if prediction.device_note:
-        yield f"Caution: {prediction.device_note}"
 
 
 def _reason(prediction: LaunchPrediction) -> str:
@@ -189,3 +250,73 @@ def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
         "chance": launch.chance,
         "utility": launch.utility,
     }
+
+
+def print_cascade(
+    kernel: str, dimension: int, prediction: Prediction, card: Mapping[str, object], output_format: Format
+) -> None:
+    """Print the prediction for a kernel along a dimension; `card` is the model's."""
+    believe = held_out_text(card.get("evaluation"))
+    if output_format is Format.JSON:
+        print_json({"kernel": kernel, "dimension": dimension, **asdict(prediction), "held_out": believe})
+        return
+    print_line(f"kernel {kernel} on {prediction.model}, along dimension {dimension}: factor {prediction.factor}")
+    if prediction.training_kernel is not None:
+        print_line(known_kernel_remark(prediction.training_kernel))
+    if believe:
+        print_line(f"How far to believe it: {believe}")
+    print_line()
+    headings = ["at factor", "coarsen further?", "probability", "examples"]
+    print_table(headings, map(_step_row, prediction.steps), numbers=("at factor", "probability", "examples"))
+    print_line()
+    for sentence in _step_reasons(prediction):
+        print_line(sentence)
+
+
+def held_out_text(evaluation: object) -> str:
+    """Say for how many kernels that were left out of training a cascade and simpler rules find the best factor.
+
+    Args:
+        evaluation: that of a model card, which may come from elsewhere.
+
+    Returns:
+        A sentence without its full stop; nothing where the card does not say.
+    """
+    scores = evaluation.get("scores") if isinstance(evaluation, Mapping) else None
+    found: dict[str, float] = {}
+    kernels = 0
+    for name, score in scores.items() if isinstance(scores, Mapping) else ():
+        exact, count = (score.get("exact"), score.get("kernels")) if isinstance(score, Mapping) else (None, None)
+        if isinstance(exact, int | float) and isinstance(count, int):
+            found[name], kernels = exact, count
+    if "cascade" not in found or "never" not in found:
+        return ""
+    own, never = found["cascade"], found["never"]
+    others = [f"never coarsening is right for {never:.3g}"]
+    others += [f"what the paper predicted for {found['published']:.3g}"] if "published" in found else []
+    than = "no better" if own <= never else "better"
+    return (
+        f"for kernels left out of its training it finds the best factor of {own:.3g} of {kernels}, "
+        f"{' and '.join(others)}; so it is {than} than leaving kernels as they are"
+    )
+
+
+def _step_row(step: Step) -> Sequence[str]:
+    answer = "yes" if step.coarsen_further else "no"
+    return str(step.factor), answer, f"{step.probability:.2f}", str(step.examples)
+
+
+def _step_reasons(prediction: Prediction) -> list[str]:
+    last = prediction.steps[-1]
+    reasons = prediction.reasons()
+    if not reasons:
+        few = "the kernels that it learned from leave no choice, so it is the same for all kernels"
+        return [f"Why the answer at factor {last.factor}: {few}."]
+    return [f"What moved the answer at factor {last.factor} most:", *map(_contribution_text, reasons)]
+
+
+def _contribution_text(contribution: Contribution) -> str:
+    name = contribution.feature.replace("_", " ")
+    direction = "for" if contribution.effect > 0 else "against"
+    effect = f"{contribution.effect:+.2f}" if abs(contribution.effect) >= _NOTICEABLE else "less than 0.01"
+    return f"  {name} {contribution.value:.4g}: {direction} coarsening further ({effect})"
