@@ -10,12 +10,12 @@ MYPY := ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../mypy
 .DELETE_ON_ERROR:
 .PHONY: demo test lint docs docs-serve benchmark clean
 
-# Explains a kernel, predicts for a GPU that isn't there, rewrites the kernel, runs it verified and timed on a device that is.
+# Reports on a kernel, predicts for a GPU that isn't there, rewrites the kernel, runs it verified and timed on one that is.
 demo: $(VENV)/.demo-installed
 	$(BIN)/coarsen apply opencl_bench/kernels/sgemm.cl --factor 4 --report
-	$(BIN)/coarsen predict opencl_bench/kernels/sgemm.cl --device tahiti --model cascade
+	$(BIN)/coarsen predict opencl_bench/kernels/sgemm.cl --device tahiti
 	$(BIN)/coarsen apply opencl_bench/kernels/sgemm.cl --factor 4
-	$(BIN)/coarsen bench sgemm --factors 1,2,4,8 --strides 1 --quick --no-confirmation
+	$(BIN)/coarsen bench sgemm --space factor=1,2,4,8 --space stride=1 --quick --no-confirmation
 
 # Lint, types and all tests on every OpenCL device found; see tests/conftest.py for the devices that must be there.
 # The tests start hundreds of processes, each of which would compile the whole package where bytecode isn't kept.

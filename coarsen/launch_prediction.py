@@ -8,6 +8,7 @@ device ─▶ its profile ──┘
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +23,8 @@ from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
 from coarsen.features.launch_size import launch_size, used_dimensions
 from coarsen.ir.kernel import Kernel
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
 from coarsen.models.launch.case import LaunchInputs, launch_inputs
-from coarsen.models.launch.decision import Risk, decide
+from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import Candidate, OwnLaunch, launch_grid
 from coarsen.models.launch.model import LaunchModel
@@ -45,12 +45,15 @@ class AskedLaunch:
         global_size: None where it isn't known.
         arguments: whole scalar arguments that are known, by name.
         dimension: the only one along which the launch may be coarsened; None for any.
+        factors_only: whether only neighbouring work-items along one dimension are merged, at the launch's own
+            local size: any launch can be coarsened so.
     """
 
     local_size: tuple[int, ...] | None = None
     global_size: tuple[int, ...] | None = None
     arguments: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     dimension: int | None = None
+    factors_only: bool = False
 
 
 def launch_model(folder: Path | None = None) -> LaunchModel:
@@ -76,17 +79,19 @@ def predict_launch(
         risk: how much may be lost for what may be gained.
 
     Raises:
-        DeviceError: the model has seen no device of this kind.
+        DeviceError: the model learned nothing from the device.
         InvalidInputError: sizes that the kernel can't be launched with.
         RefusalError: the kernel can't be coarsened.
     """
-    note = _device_note(model, target.descriptor)
+    _check_learned(model, target)
     device = device_of(target)
     own = own_launch(kernel, asked)
     grid = planned_grid(KernelPlanner(PlannedKernel(kernel)), own, device, asked)
-    expected = model.expect(grid.inputs, device)
-    first = grid.inputs[0]
-    decisions = {each: model.decide(expected, first, each) for each in Risk}
+    expected, first = model.expect(grid.inputs, device), grid.inputs[0]
+    if asked.factors_only:
+        kept = [place for place, variant in enumerate(first.variants) if _is_factor(variant, own)]
+        grid, expected = grid.only(kept), expected.only(kept)
+    decisions = {each: model.decide(expected, grid.inputs[0], each, over_own=asked.factors_only) for each in Risk}
     decision = decisions[risk]
     launches = expected_launches(grid.candidates, expected, decision)
     prediction = LaunchPrediction(
@@ -102,54 +107,13 @@ def predict_launch(
         nearest=model.nearest(first),
         training_kernel=model.known_as(kernel_identity(kernel)),
         sizes_are_assumed=asked.global_size is None,
-        device_note=note,
         unknown=grid.unknown,
     )
-    explained = launches.index(prediction.explained)
+    explained = first.variants.index(prediction.explained.variant)
     return prediction.explained_by(model.influences(first, explained))
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchFactor:
-    """The factor for a program that launches a kernel as it is told to, along one dimension; 1 for none."""
-
-    factor: int
-    dimension: int
-    device_note: str
-
-
-def predict_factor(
-    kernel: Kernel, model: LaunchModel, target: Target, local_size: Sequence[int] | None
-) -> LaunchFactor:
-    """Predict the factor for launches of any global size at their own local size.
-
-    Only neighbouring work-items along one dimension are merged: any launch can be coarsened so.
-
-    Args:
-        kernel: what is launched.
-        model: the launch model.
-        target: the device.
-        local_size: of the launches; None for what the kernel requires, or else the usual one.
-
-    Raises:
-        DeviceError, InvalidInputError, RefusalError: as `predict_launch`.
-    """
-    note = _device_note(model, target.descriptor)
-    device = device_of(target)
-    asked = AskedLaunch(None if local_size is None else tuple(local_size))
-    own = own_launch(kernel, asked)
-    grid = planned_grid(KernelPlanner(PlannedKernel(kernel)), own, device, asked)
-    expected, inputs = model.expect(grid.inputs, device), grid.inputs[0]
-    kept = [place for place, variant in enumerate(inputs.variants) if _is_simple(variant, own)]
-    coarsened = inputs.is_coarsened[kept]
-    made = decide(expected.over_own[kept], coarsened, expected.distance, model.rules[Risk.NEUTRAL])
-    chosen = inputs.variants[kept[made.chosen]].coarsenings
-    if not chosen:
-        return LaunchFactor(1, 0, note)
-    return LaunchFactor(chosen[0].factor, chosen[0].dimension, note)
-
-
-def _is_simple(variant: Variant, own: OwnLaunch) -> bool:
+def _is_factor(variant: Variant, own: OwnLaunch) -> bool:
     """Return True for the own launch, and for neighbouring work-items of it merged along one dimension."""
     coarsenings = variant.coarsenings
     return (
@@ -166,6 +130,14 @@ def device_of(target: Target) -> LaunchDevice:
     installed: DeviceDescription | None = target.installed
     device = launch_device(target.descriptor, installed.compute_units if installed else None)
     return device.limited(installed.max_work_group_size, installed.max_work_item_sizes) if installed else device
+
+
+def whole_numbers(local_size: Sequence[int]) -> tuple[int, ...]:
+    """Return a local size as it was given from Python. Raises InvalidInputError for what is none."""
+    try:
+        return tuple(operator.index(extent) for extent in local_size)
+    except TypeError:
+        raise InvalidInputError(f"a local size is one to three whole numbers, not {local_size!r}") from None
 
 
 def own_launch(kernel: Kernel, asked: AskedLaunch) -> OwnLaunch:
@@ -198,6 +170,11 @@ class PlannedGrid:
     candidates: tuple[Candidate, ...]
     inputs: tuple[LaunchInputs, ...]
     unknown: tuple[str, ...]
+
+    def only(self, kept: Sequence[int]) -> PlannedGrid:
+        """Return the launches at some places."""
+        candidates = tuple(self.candidates[place] for place in kept)
+        return PlannedGrid(candidates, tuple(each.only(kept) for each in self.inputs), self.unknown)
 
 
 def planned_grid(planner: WorkPlanner, own: OwnLaunch, device: LaunchDevice, asked: AskedLaunch) -> PlannedGrid:
@@ -240,22 +217,19 @@ def planned_launches(
     return tuple({variant: found[variant] for variant in variants} for found in planned)
 
 
-def _device_note(model: LaunchModel, device: DeviceDescriptor) -> str:
-    """Say what the model lacks of a device. Raises DeviceError where it has seen no CPU, or no GPU, at all."""
+def learned_devices(model: LaunchModel) -> tuple[str, ...]:
+    """Return the names of the devices that a launch model learned from, as its card says."""
     data = model.card.get("data")
     cases = data.get("cases") if isinstance(data, dict) else None
-    known = tuple(cases) if isinstance(cases, dict) else ()
-    if device.name in known:
-        return ""
-    kind = "GPU" if device.is_gpu else "CPU"
-    alike = sorted(
-        name for name in known if name in DEVICE_DESCRIPTORS and DEVICE_DESCRIPTORS[name].is_gpu == device.is_gpu
-    )
-    if not alike:
+    return tuple(map(str, cases)) if isinstance(cases, dict) else ()
+
+
+def _check_learned(model: LaunchModel, target: Target) -> None:
+    """Raise DeviceError where the model learned nothing from a device."""
+    known = learned_devices(model)
+    if target.descriptor.name not in known:
+        names = ", ".join(sorted(known)) or "no device"
         raise DeviceError(
-            f"no launch was measured on {device.full_name}, nor on any other {kind}, so nothing can be predicted"
+            f"there is no model of {target}: the launch model learned from {names}; "
+            "where the device is here, `coarsen tune` measures instead"
         )
-    return (
-        f"no launch was measured on {device.full_name}: this is what the model expects of a device like it, from "
-        f"the {kind}s that it learned from ({', '.join(alike)})"
-    )

@@ -1,4 +1,8 @@
-"""Where a model comes from: a folder that is named, the user's own models, or those of the package.
+"""Which model answers for a device, and where its files are.
+
+fermi, kepler, cypress, tahiti       ─▶ the device's cascade
+a device that only a cascade knows   ─▶ that cascade
+else                                 ─▶ the launch model
 
 a folder is named     ─▶ that
 the user trained one  ─▶ the user's folder, where `coarsen train` puts it
@@ -7,14 +11,22 @@ else                  ─▶ the package (None)
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
 
 import platformdirs
 
 from coarsen.models.best_factors import DEVICES as PUBLISHED_DEVICES
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor, known_descriptor
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.launch.files import has_launch
-from coarsen.models.model_files import DEFAULT, model_name, model_names
+from coarsen.models.model_files import model_name
+
+
+class ModelName(enum.StrEnum):
+    """The predictor that answers."""
+
+    LAUNCH = "launch"
+    CASCADE = "cascade"
 
 
 def user_models() -> Path:
@@ -22,8 +34,24 @@ def user_models() -> Path:
     return platformdirs.user_data_path("coarsen") / "models"
 
 
-def default_folder(folder: Path | None = None, *, shipped: bool = False) -> Path | None:
-    """Return the folder of the default model; None for the package's.
+def answering_model(device: str, folder: Path | None = None, *, shipped: bool = False) -> ModelName:
+    """Return the model that answers for a device where nobody names one.
+
+    Args:
+        device: what the user calls it; it need not be known.
+        folder: where models are; None for the user's own and the package's.
+        shipped: whether the user's own models are passed over.
+    """
+    known = DEVICE_DESCRIPTORS.get(device.strip().casefold()) or known_descriptor(device.strip())
+    is_published = known is None or known.name in PUBLISHED_DEVICES
+    by_launch = not is_published and (folder is None or has_launch(folder))
+    if by_launch or cascade_called(known.name if known else device, folder, shipped=shipped) is None:
+        return ModelName.LAUNCH
+    return ModelName.CASCADE
+
+
+def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) -> Path | None:
+    """Return the folder of the launch model; None for the package's.
 
     Args:
         folder: one that is named.
@@ -31,68 +59,11 @@ def default_folder(folder: Path | None = None, *, shipped: bool = False) -> Path
     """
     if folder is not None or shipped:
         return folder
-    # Imported late: who asks another model does without it.
-    from coarsen.models.default import has_default
-
-    return user_models() if has_default(user_models()) else None
-
-
-def answers_by_launch_model(device: str, folder: Path | None = None, *, shipped: bool = False) -> bool:
-    """Return True if the launch model answers where nobody asks for a model.
-
-    A model that the user trained goes before the package's, also a default model before the launch model. For GPUs
-    of which nothing but best factors was published the default model answers, which learned from these.
-
-    Args:
-        device: what the user calls it; it need not be known.
-        folder: where models are; None for the user's own and the package's.
-        shipped: whether the user's own models are passed over.
-    """
-    if folder is not None:
-        return has_launch(folder)
-    if not shipped and has_launch(user_models()):
-        return True
-    if not shipped and DEFAULT in model_names(user_models()):
-        return False
-    return has_launch() and not _is_published_only(device)
-
-
-def _is_published_only(device: str) -> bool:
-    known = _descriptor(device)
-    return known is not None and known.name in PUBLISHED_DEVICES
-
-
-def _descriptor(device: str) -> DeviceDescriptor | None:
-    """Return what is known of a device that is called so; None where nothing is."""
-    return DEVICE_DESCRIPTORS.get(device.strip().casefold()) or known_descriptor(device.strip())
-
-
-def answers_by_cascade(device: str, folder: Path | None = None, *, shipped: bool = False) -> bool:
-    """Return True if a device's cascade answers where nobody asks for a model.
-
-    That is so for the GPUs of the publication, and for a device of which nothing is known but the cascade that a
-    user trained.
-
-    Args:
-        device: what the user calls it; it need not be known.
-        folder: where models are; None for the user's own and the package's.
-        shipped: whether the user's own models are passed over.
-    """
-    known = _descriptor(device)
-    if known is not None and known.name not in PUBLISHED_DEVICES:
-        return False
-    return cascade_called(device if known is None else known.name, folder, shipped=shipped) is not None
-
-
-def launch_model_folder(folder: Path | None = None, *, shipped: bool = False) -> Path | None:
-    """Return the folder of the launch model; None for the package's. Arguments as for `default_folder`."""
-    if folder is not None or shipped:
-        return folder
     return user_models() if has_launch(user_models()) else None
 
 
 def cascade_folder(device: str, folder: Path | None = None, *, shipped: bool = False) -> Path | None:
-    """Return the folder of a device's cascade; None for the package's. Arguments as for `default_folder`."""
+    """Return the folder of a device's cascade; None for the package's. Arguments as for `launch_model_folder`."""
     if folder is not None or shipped:
         return folder
     from coarsen.models import available_models

@@ -1,40 +1,51 @@
-"""From a kernel to its features.
+"""From a kernel to its features, as Magni, Dubach and O'Boyle (PACT 2014), section 6.3.1, define them.
 
     kernel ─▶ legality, divergence, plan ─▶ blocks at a factor ─▶ Features
 
-Only the first step looks at the kernel as a whole; it is taken once for all factors.
+Only the first step looks at the kernel as a whole; it is taken once for all factors. Where the paper's words leave
+something open, its authors' pass decides. Counted is, in the kernel coarsened by a factor (`replication.py` says
+what that holds):
+
+    divergent instructions     those that depend on the thread-id, along any dimension
+    divergent regions          of the control-flow graph, each controlled by a divergent branch: nested ones count
+    instructions in them, and their share of all: each once, in however many regions it stands
+    ILP                        instructions / longest chain of dependent ones, phis and branches too; block mean
+    MLP                        loads between a load and the first use of its value in the block; mean of the loads
+                               that have one, 0 without; mean of all blocks
+    uniform loads              those that are uniform along the coarsened dimension
+
+A divergent instruction stands beside its replicas, so replicas of a load come into each other's intervals.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from coarsen.cost.block_profile import Counts
-from coarsen.cost.instruction_kinds import Kind
-from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
-from coarsen.cost.replication import BlockCopies, replicated_blocks
-from coarsen.errors import InvalidInputError
-from coarsen.features.feature_table import FACTORS, FeatureTable
-from coarsen.features.feature_vector import (
-    FEATURE_SET_VERSION,
-    PUBLISHED_FEATURE_SET_VERSION,
-    Features,
-    check_feature_set,
+from coarsen.analysis.control_flow import EXIT, ControlFlow
+from coarsen.analysis.divergence import Divergence
+from coarsen.cost.instruction_kinds import Kind, kinds_of
+from coarsen.cost.parallelism import dependence_depth
+from coarsen.cost.plan_walk import PlannedBlocks, is_terminator, planned_blocks
+from coarsen.cost.replication import (
+    BlockCopies,
+    RewrittenBody,
+    added_blocks,
+    ids_at,
+    replicated_blocks,
+    rewritten_body,
 )
+from coarsen.errors import InvalidInputError
+from coarsen.features.feature_table import FACTORS, Features, FeatureTable
 from coarsen.features.identity import kernel_identity
-from coarsen.features.published import PublishedFeatures
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 
 
 def extract(
-    kernel: Kernel,
-    dimension: int = 0,
-    factor: int = 1,
-    version: int = FEATURE_SET_VERSION,
-    transforms: Transforms = REPLICATION_ALONE,
+    kernel: Kernel, dimension: int = 0, factor: int = 1, transforms: Transforms = REPLICATION_ALONE
 ) -> Features:
     """Return the features of a kernel coarsened by a factor, computed without coarsening it.
 
@@ -42,54 +53,43 @@ def extract(
         kernel: the kernel as it was lowered, uncoarsened.
         dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
         factor: how many work-items are merged into one, at least 1.
-        version: of the feature set; see `feature_table`.
-        transforms: that treat divergent regions; a `FeatureTable`, which the shipped predictors take, is of
-            replication alone.
+        transforms: that treat divergent regions; a `FeatureTable`, which the cascades take, is of replication
+            alone.
 
     Returns:
         The 17 features of Magni, Dubach and O'Boyle (PACT 2014), table 3.
 
     Raises:
         RefusalError: the kernel can't be coarsened.
-        InvalidInputError: a factor below 1, or no such version.
+        InvalidInputError: a factor below 1.
     """
-    check_feature_set(version)
-    checked_factors((factor,))
-    blocks = planned_blocks(analyse(kernel, dimension), transforms)
-    return _features_of(blocks, version)(factor)
+    _checked_factors((factor,))
+    return _Features(planned_blocks(analyse(kernel, dimension), transforms)).at(factor)
 
 
-def feature_table(
-    kernel: Kernel,
-    dimension: int = 0,
-    factors: Iterable[int] = FACTORS,
-    version: int = FEATURE_SET_VERSION,
-) -> FeatureTable:
+def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
     """Return the features of a kernel at each factor, analysed once.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
         dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
         factors: how many work-items are merged into one, each at least 1.
-        version: of the feature set: 1, or 2 for the features as the paper's authors define them (`published.py`).
 
     Returns:
         The features by factor, in rising order.
 
     Raises:
         RefusalError: the kernel can't be coarsened.
-        InvalidInputError: a factor below 1, or none; no such version.
+        InvalidInputError: a factor below 1, or none.
     """
-    check_feature_set(version)
-    wanted = checked_factors(factors)
-    blocks = planned_blocks(analyse(kernel, dimension))
-    at = _features_of(blocks, version)
-    rows = {factor: at(factor) for factor in wanted}
-    return FeatureTable(kernel.name, dimension, rows, version, kernel_identity(kernel))
+    wanted = _checked_factors(factors)
+    features = _Features(planned_blocks(analyse(kernel, dimension)))
+    rows = {factor: features.at(factor) for factor in wanted}
+    return FeatureTable(kernel.name, dimension, rows, kernel_identity(kernel))
 
 
-def checked_factors(factors: Iterable[int]) -> tuple[int, ...]:
-    """Return the factors in rising order, each once. Raises InvalidInputError for none, and for one below 1."""
+def _checked_factors(factors: Iterable[int]) -> tuple[int, ...]:
+    """The factors in rising order, each once. Raises InvalidInputError for none, and for one below 1."""
     wanted = tuple(sorted(set(factors)))
     if not wanted or wanted[0] < 1:
         named = ", ".join(map(str, wanted)) or "none"
@@ -97,60 +97,163 @@ def checked_factors(factors: Iterable[int]) -> tuple[int, ...]:
     return wanted
 
 
-def _features_of(blocks: PlannedBlocks, version: int) -> Callable[[int], Features]:
-    """Return what gives the features at a factor."""
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Equal blocks of the coarsened kernel: what each of the copies has; `origin` as in `BlockCopies`."""
 
-    def first(factor: int) -> Features:
-        return features_at(blocks, factor, tuple(replicated_blocks(blocks, factor)))
+    origin: str
+    copies: int
+    instructions: int
+    divergent: int
+    instruction_parallelism: float
+    memory_parallelism: float
 
-    if version != PUBLISHED_FEATURE_SET_VERSION:
-        return first
-    published = PublishedFeatures(blocks)
-    return lambda factor: published.at(first(factor), factor)
+
+class _Features:
+    """The features of a kernel under a plan, at any factor."""
+
+    def __init__(self, planned: PlannedBlocks) -> None:
+        self._planned = planned
+        flow = planned.divergence.control_flow
+        dimension = planned.divergence.dimension
+        self._divergence = Divergence(planned.kernel, dimension, flow, every_dimension=True)
+        self._regions = controlled_regions(flow, self._divergence.branches)
+        self._in_regions = frozenset[str]().union(*self._regions.values())
+
+    def at(self, factor: int) -> Features:
+        """Return the features at a factor."""
+        replicated = tuple(replicated_blocks(self._planned, factor))
+        counts = _total(replicated)
+        blocks = tuple(self._blocks(factor))
+        total = sum(block.copies * block.instructions for block in blocks)
+        inside = sum(block.copies * block.instructions for block in blocks if block.origin in self._in_regions)
+        return Features(
+            basic_blocks=sum(each.copies for each in replicated),
+            branches=counts[Kind.BRANCH],
+            divergent_instructions=sum(block.copies * block.divergent for block in blocks),
+            divergent_region_instructions=inside,
+            divergent_region_ratio=inside / total,
+            divergent_regions=self._region_count(factor),
+            instructions=counts[Kind.INSTRUCTION],
+            floating_point_instructions=counts[Kind.FLOATING_POINT],
+            instruction_level_parallelism=_mean(blocks, [block.instruction_parallelism for block in blocks]),
+            # The paper leaves a kernel without floating point open; it counts as one instruction then.
+            integer_floating_point_ratio=counts[Kind.INTEGER] / max(1, counts[Kind.FLOATING_POINT]),
+            integer_instructions=counts[Kind.INTEGER],
+            math_builtins=counts[Kind.MATH],
+            memory_level_parallelism=_mean(blocks, [block.memory_parallelism for block in blocks]),
+            loads=counts[Kind.LOAD],
+            stores=counts[Kind.STORE],
+            uniform_loads=counts[Kind.UNIFORM_LOAD],
+            barriers=counts[Kind.BARRIER],
+        )
+
+    def _region_count(self, factor: int) -> int:
+        """A region is replicated where its branch is: in a region that is copied, or as the entry to one."""
+        replicated = self._planned.copied | {region.head for region in self._planned.copied_regions}
+        return sum(factor if branch in replicated else 1 for branch in self._regions)
+
+    def _blocks(self, factor: int) -> Iterator[_Blocks]:
+        ids = ids_at(self._planned, factor)
+        for block in self._planned.kernel.blocks:
+            body = rewritten_body(self._planned, block, ids)
+            whole = block.name in self._planned.copied
+            times = [1 if whole or not self._is_repeated(body, each) else factor for each in body.instructions]
+            yield self._counted(block.name, body, times, factor if whole else 1)
+        for added in added_blocks(self._planned, factor, self._divergence):
+            count = added.kinds[Kind.INSTRUCTION]
+            # A branch, or phis and a branch that depends on none of them; in other plans an estimate.
+            yield _Blocks(added.origin, added.copies, count, added.kinds[Kind.DIVERGENT], count, 0.0)
+
+    def _is_repeated(self, body: RewrittenBody, instruction: Instruction) -> bool:
+        return not is_terminator(instruction) and body.is_divergent(instruction, self._planned.divergence)
+
+    def _counted(self, name: str, body: RewrittenBody, times: Sequence[int], copies: int) -> _Blocks:
+        listed = [*((each, 1) for each in body.prologue), *zip(body.instructions, times, strict=True)]
+        count = sum(repeats for _, repeats in listed)
+        return _Blocks(
+            origin=name,
+            copies=copies,
+            instructions=count,
+            divergent=sum(repeats for each, repeats in listed if body.is_divergent(each, self._divergence)),
+            instruction_parallelism=count / _depth(body),
+            memory_parallelism=loads_in_flight(body.instructions, times),
+        )
 
 
-def features_at(planned: PlannedBlocks, factor: int, blocks: Sequence[BlockCopies]) -> Features:
-    """Return the features at a factor.
+def _depth(body: RewrittenBody) -> int:
+    """The longest chain of a block's instructions: that of the last replica, or to the branch, of the first."""
+    depth = dependence_depth(body.instructions[:-1], body.standing_for, body.prologue, _any).operations
+    first = dependence_depth(body.instructions, body.standing_for_first, body.prologue, _any).operations
+    return max(depth, first)
+
+
+def _any(_: Instruction) -> bool:
+    """Count every instruction."""
+    return True
+
+
+def controlled_regions(flow: ControlFlow, branches: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    """Return the blocks that each of some branches decides about: those up to its immediate post-dominator.
+
+    Of branches that decide about the same blocks, as at several places of a loop, the first is taken; a branch
+    that decides about none is left out.
 
     Args:
-        planned: the kernel's own blocks under a plan.
-        factor: how many work-items are merged into one.
-        blocks: of the coarsened kernel (`replicated_blocks`).
+        flow: the kernel's.
+        branches: the names of blocks that end in a branch.
     """
-    counts = _total(blocks)
-    regions = factor * len(planned.copied_regions) + len(planned.interleaved)
-    return Features(
-        basic_blocks=sum(block.copies for block in blocks),
-        branches=counts[Kind.BRANCH],
-        divergent_instructions=counts[Kind.DIVERGENT],
-        divergent_region_instructions=counts[Kind.IN_DIVERGENT_REGION],
-        divergent_region_ratio=counts[Kind.IN_DIVERGENT_REGION] / counts[Kind.INSTRUCTION],
-        divergent_regions=regions,
-        instructions=counts[Kind.INSTRUCTION],
-        floating_point_instructions=counts[Kind.FLOATING_POINT],
-        instruction_level_parallelism=_mean([(b.copies, b.instruction_parallelism) for b in blocks]),
-        # The paper leaves a kernel without floating point open; it counts as one instruction then.
-        integer_floating_point_ratio=counts[Kind.INTEGER] / max(1, counts[Kind.FLOATING_POINT]),
-        integer_instructions=counts[Kind.INTEGER],
-        math_builtins=counts[Kind.MATH],
-        memory_level_parallelism=_mean([(b.copies, b.memory_parallelism) for b in blocks]),
-        loads=counts[Kind.LOAD],
-        stores=counts[Kind.STORE],
-        uniform_loads=counts[Kind.UNIFORM_LOAD],
-        barriers=counts[Kind.BARRIER],
-    )
+    regions: dict[frozenset[str], str] = {}
+    for branch in flow.in_order(branches):
+        blocks = flow.between(branch, flow.immediate_post_dominator.get(branch, EXIT))
+        if blocks:
+            regions.setdefault(blocks, branch)
+    return {branch: blocks for blocks, branch in regions.items()}
 
 
-def _total(blocks: Iterable[BlockCopies]) -> Counts:
-    total: Counts = Counter()
+def loads_in_flight(instructions: Sequence[Instruction], times: Sequence[int]) -> float:
+    """Return the mean number of loads between a load of a block and the first use of its value there.
+
+    Args:
+        instructions: those of the block, in their order.
+        times: how often each stands there; replicas follow each other.
+
+    Returns:
+        0 where no load has its first use in the block.
+    """
+    loads = [Kind.LOAD in kinds_of(instruction) for instruction in instructions]
+    total = intervals = 0.0
+    for place, instruction in enumerate(instructions):
+        use = _first_use(instructions, place) if loads[place] and instruction.name else None
+        if use is None:
+            continue
+        between = sum(count for count, load in list(zip(times, loads, strict=True))[place + 1 : use] if load)
+        # On average half of the other replicas come after a replica, and half of those of its use before its own.
+        others = (times[place] - 1) / 2
+        if loads[use] and times[use] > 1 and times[place] > 1:
+            others += (times[use] - 1) / 2
+        total += times[place] * (between + others)
+        intervals += times[place]
+    return total / intervals if intervals else 0.0
+
+
+def _first_use(instructions: Sequence[Instruction], place: int) -> int | None:
+    name = instructions[place].name
+    for later in range(place + 1, len(instructions)):
+        if any(operand.is_local and operand.text == name for operand in instructions[later].operands):
+            return later
+    return None
+
+
+def _mean(blocks: Sequence[_Blocks], values: Sequence[float]) -> float:
+    """The mean over all blocks, each copy with the same weight."""
+    copies = sum(block.copies for block in blocks)
+    return sum(block.copies * value for block, value in zip(blocks, values, strict=True)) / copies
+
+
+def _total(blocks: Iterable[BlockCopies]) -> Counter[Kind]:
+    total: Counter[Kind] = Counter()
     for block in blocks:
         for kind, count in block.kinds.items():
             total[kind] += block.copies * count
     return total
-
-
-def _mean(parallelism: Sequence[tuple[int, float]]) -> float:
-    """The mean over blocks, each copy with the same weight; blocks without such work are left out."""
-    working = [(copies, value) for copies, value in parallelism if value > 0]
-    blocks = sum(copies for copies, _ in working)
-    return sum(copies * value for copies, value in working) / blocks if blocks else 0.0

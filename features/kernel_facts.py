@@ -1,25 +1,35 @@
 """Static facts of a kernel that do not depend on its launch, as named numbers: what its code is like.
 
-    features of table 3, version 2     divergence along any dimension, regions, parallelism, size
-    mechanism features, dimension 0    patterns of access, vector types, operations by bytes
-    mechanism features, each dimension divergent guards and loops, work that is done for each replica
-    control flow                       loops and how deeply they are nested
+    features of table 3            divergence along any dimension, regions, parallelism, size
+    accesses, operations           patterns of access along dimension 0, vector types, operations by bytes
+    divergence, each dimension     guards and loops whose replicas part, work that is done for each replica
+    control flow                   loops and how deeply they are nested
 
-They are of the uncoarsened kernel, and of its text alone: nothing is known of sizes.
+They are of the uncoarsened kernel, and of its text alone: nothing is known of sizes. But for the features, all is
+weighted by how often each block runs (`coarsen/cost/block_weights.py`). Work is weighted instructions, operations
+are arithmetic: floating-point, integer, mathematical builtins. Global memory includes constant memory. A share of
+nothing (of the loads of a kernel that loads nothing) is 0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
+from coarsen.analysis.algebra.affine import INDIRECT, Access, access_patterns
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.cost.block_weights import block_weights
+from coarsen.cost.instruction_kinds import Kind
+from coarsen.cost.plan_walk import planned_blocks
+from coarsen.cost.replication import replicated_blocks
+from coarsen.cost.weighted_work import WeightedWork, region_groups, weighted_work
+from coarsen.errors import RefusalError
 from coarsen.features.extract import feature_table
-from coarsen.features.feature_vector import PUBLISHED_FEATURE_SET_VERSION
-from coarsen.features.mechanism import mechanism_table
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.types import AddressSpace
+from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import DIMENSIONS
 
 _COUNTED = (
@@ -28,17 +38,24 @@ _COUNTED = (
     *("memory_level_parallelism", "loads", "stores", "uniform_loads"),
 )
 _OF_ACCESSES = (
-    *("coalesced_share", "broadcast_share", "strided_share", "indirect_share", "stride_magnitude"),
-    *("mean_vector_width", "bytes_per_operation", "math_share", "integer_share", "instruction_parallelism"),
-    *("memory_parallelism", "private_access_share", "local_access_share", "log_code_size"),
-)
-_DIVERGENCE = (
-    *("divergent_guard_share", "divergent_loop_share", "guarded_loop_share"),
-    *("divergent_work_share", "uniform_load_share"),
+    *("coalesced share", "broadcast share", "strided share", "indirect share", "stride magnitude"),
+    *("mean vector width", "bytes per operation", "math share", "integer share", "instruction parallelism"),
+    *("memory parallelism", "private access share", "local access share", "log code size"),
 )
 
-DIVERGENCE_FACTS = tuple(name.replace("_", " ") for name in _DIVERGENCE)
+DIVERGENCE_FACTS = (
+    *("divergent guard share", "divergent loop share", "guarded loop share"),
+    *("divergent work share", "uniform load share"),
+)
 """The facts of the divergence along each dimension; `along` gives a fact's name."""
+
+# A generic pointer leads to global memory far more often than elsewhere.
+_GLOBAL_SPACES = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
+_MAXIMUM_MAGNITUDE = 6
+_PATTERNS = ("coalesced", "broadcast", "strided", "indirect")
+
+# Accesses, each with how often it runs.
+_Weighted = list[tuple[Access, int]]
 
 
 def along(fact: str, dimension: int) -> str:
@@ -47,7 +64,8 @@ def along(fact: str, dimension: int) -> str:
 
 
 KERNEL_FACTS = (
-    *(name.replace("_", " ") for name in (*_COUNTED, *_OF_ACCESSES)),
+    *(name.replace("_", " ") for name in _COUNTED),
+    *_OF_ACCESSES,
     *("loops", "depth of loops"),
     *(along(fact, dimension) for dimension in range(DIMENSIONS) for fact in DIVERGENCE_FACTS),
 )
@@ -63,10 +81,10 @@ def _facts(kernel: Kernel) -> Iterator[tuple[str, float]]:
     counted = _counted(kernel)
     yield from ((name.replace("_", " "), _compressed(counted[name])) for name in _COUNTED if name in counted)
     for dimension in range(DIMENSIONS):
-        found = _mechanisms(kernel, dimension)
-        names = ((name, name.replace("_", " ")) for name in _OF_ACCESSES if dimension == 0)
-        of_divergence = zip(_DIVERGENCE, (along(fact, dimension) for fact in DIVERGENCE_FACTS), strict=True)
-        yield from ((text, found[name]) for name, text in (*names, *of_divergence) if name in found)
+        try:
+            yield from _facts_along(kernel, dimension)
+        except RefusalError:
+            continue
     flow = ControlFlow(kernel)
     yield "loops", float(len(flow.loops))
     yield "depth of loops", float(max((len(flow.loops_around(loop.header)) for loop in flow.loops), default=0))
@@ -74,20 +92,84 @@ def _facts(kernel: Kernel) -> Iterator[tuple[str, float]]:
 
 def _counted(kernel: Kernel) -> Mapping[str, float]:
     try:
-        table = feature_table(kernel, 0, (1,), PUBLISHED_FEATURE_SET_VERSION)
+        return feature_table(kernel, 0, (1,)).at(1).by_name()
     except RefusalError:
-        return {}
-    return table.at(1).by_name()
-
-
-def _mechanisms(kernel: Kernel, dimension: int) -> Mapping[str, float]:
-    try:
-        return mechanism_table(kernel, dimension, None, (1,)).at(1).by_name()
-    # The latter where the kernel has no such dimension.
-    except (RefusalError, InvalidInputError):
         return {}
 
 
 def _compressed(value: float) -> float:
     """Ratios up to 1 as they are, counts as logarithms."""
     return math.log2(1.0 + value) if value > 1.0 else value
+
+
+def _facts_along(kernel: Kernel, dimension: int) -> Iterator[tuple[str, float]]:
+    """The divergence along a dimension; with the first one, accesses and operations. Raises RefusalError."""
+    planned = planned_blocks(analyse(kernel, dimension))
+    forms = IndexForms(kernel, planned.divergence.control_flow, {dimension: planned.divergence})
+    weights = block_weights(forms)
+    work = weighted_work(tuple(replicated_blocks(planned, 1)), weights, region_groups(planned))
+    if dimension == 0:
+        yield from _of_accesses([(access, weights[access.block]) for access in access_patterns(forms)], work)
+    shares = _divergence(work)
+    yield from ((along(fact, dimension), share) for fact, share in zip(DIVERGENCE_FACTS, shares, strict=True))
+
+
+def _divergence(work: WeightedWork) -> tuple[float, ...]:
+    """The shares of work in regions without loops, in loops that replicas leave apart, and together, and so on."""
+    regions = work.regions
+    inside = (regions.guard, regions.divergent_loop, regions.guarded_loop, work.repeated)
+    uniform = _share(work.counts[Kind.UNIFORM_LOAD], work.counts[Kind.LOAD])
+    return (*(_share(part, work.total) for part in inside), uniform)
+
+
+def _of_accesses(accesses: _Weighted, work: WeightedWork) -> Iterator[tuple[str, float]]:
+    """Strides are those along dimension 0: the direction in which hardware coalesces and compilers vectorise."""
+    outside = [item for item in accesses if item[0].address_space in _GLOBAL_SPACES]
+    yield from ((f"{pattern} share", _pattern_share(outside, pattern)) for pattern in _PATTERNS)
+    yield "stride magnitude", _mean(outside, _magnitude)
+    yield "mean vector width", _mean(accesses, lambda access: access.width)
+    moved = sum(times * access.access_bytes * (access.is_load + access.is_store) for access, times in outside)
+    yield "bytes per operation", moved / max(1, work.operations)
+    yield "math share", _share(work.counts[Kind.MATH], work.operations)
+    yield "integer share", _share(work.counts[Kind.INTEGER], work.operations)
+    yield "instruction parallelism", work.instruction_parallelism
+    yield "memory parallelism", work.memory_parallelism
+    yield "private access share", _mean(accesses, lambda access: access.address_space == AddressSpace.PRIVATE)
+    yield "local access share", _mean(accesses, lambda access: access.address_space == AddressSpace.LOCAL)
+    yield "log code size", math.log1p(work.code_size)
+
+
+def _pattern_share(accesses: _Weighted, pattern: str) -> float:
+    return _mean(accesses, lambda access: _pattern(access) == pattern)
+
+
+def _mean(accesses: _Weighted, value: Callable[[Access], float]) -> float:
+    """The mean of a value over accesses, each as often as it runs; 0 where there are none."""
+    total = sum(times for _, times in accesses)
+    return sum(times * value(access) for access, times in accesses) / max(1, total)
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _pattern(access: Access) -> str:
+    """Whether neighbours' accesses touch, are to one address, or lie apart by a stride, or irregularly."""
+    stride = access.stride_along(0)
+    if stride is INDIRECT:
+        return "indirect"
+    if stride == 0:
+        return "broadcast"
+    return "coalesced" if isinstance(stride, int) and abs(stride) <= access.access_bytes else "strided"
+
+
+def _magnitude(access: Access) -> float:
+    """|log2(stride / access size)|: 0 for a broadcast, 6 at most and where the stride is unknown."""
+    stride = access.stride_along(0)
+    if not isinstance(stride, int):
+        return _MAXIMUM_MAGNITUDE
+    if stride == 0 or access.access_bytes == 0:
+        return 0.0
+    if abs(stride) >= access.access_bytes << _MAXIMUM_MAGNITUDE:
+        return _MAXIMUM_MAGNITUDE
+    return min(_MAXIMUM_MAGNITUDE, abs(math.log2(abs(stride) / access.access_bytes)))

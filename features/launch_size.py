@@ -20,11 +20,6 @@ def used_dimensions(kernel: Kernel) -> int:
     return 1 + max(_queried(kernel), default=0)
 
 
-def is_assumed(kernel: Kernel, local_size: Sequence[int] | None) -> bool:
-    """Return True if `launch_size` makes a launch's local size up, since neither it nor the kernel says."""
-    return local_size is None and kernel.required_work_group_size is None
-
-
 def launch_size(kernel: Kernel, local_size: Sequence[int] | None, dimension: int = 0) -> LocalSize:
     """Return the three local sizes of a launch before coarsening.
 

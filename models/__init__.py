@@ -1,6 +1,7 @@
-"""The predictors of a kernel's best coarsening factor on a device.
+"""The predictors of how to coarsen a kernel on a device.
 
-`default` is the model of all devices, `cascade` the published one of each device; `evaluation` compares them.
+`launch` is the model that chooses among launches, `cascade` the published one, of factors, of each device;
+`evaluation` says how good the latter is.
 Prediction needs NumPy alone. Names are loaded when first used, and so are scikit-learn and torch, which training
 and evaluation need.
 """
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from coarsen.models.best_factors import PUBLISHED
     from coarsen.models.cascade.model import CascadeModel, Contribution, Prediction, Step
     from coarsen.models.cascade.storage import available_models, load_model
-    from coarsen.models.default.model import DefaultModel
-    from coarsen.models.default.prediction import CurvePrediction, FactorPrediction, Influence
-    from coarsen.models.default.storage import load_default
-    from coarsen.models.default.training_to_folder import train_default
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
     from coarsen.models.evaluation.calibration import Calibration, calibrations
     from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
@@ -27,6 +24,9 @@ if TYPE_CHECKING:
     from coarsen.models.evaluation.outcome import Outcome
     from coarsen.models.evaluation.scores import HitScore, SpeedupScore
     from coarsen.models.examples import Example
+    from coarsen.models.launch.model import LaunchModel
+    from coarsen.models.launch.prediction import LaunchPrediction
+    from coarsen.models.launch.storage import load_launch
 
 __all__ = [
     "DEVICE_DESCRIPTORS",
@@ -36,15 +36,13 @@ __all__ = [
     "CascadeModel",
     "Choice",
     "Contribution",
-    "CurvePrediction",
-    "DefaultModel",
     "DeviceDescriptor",
     "Entrant",
     "Evaluation",
     "Example",
-    "FactorPrediction",
     "HitScore",
-    "Influence",
+    "LaunchModel",
+    "LaunchPrediction",
     "Outcome",
     "Plan",
     "Prediction",
@@ -53,9 +51,8 @@ __all__ = [
     "available_models",
     "calibrations",
     "evaluate",
-    "load_default",
+    "load_launch",
     "load_model",
-    "train_default",
 ]
 
 _MODULE_OF = {
@@ -66,15 +63,13 @@ _MODULE_OF = {
     "CascadeModel": "cascade.model",
     "Choice": "evaluation.method",
     "Contribution": "cascade.model",
-    "CurvePrediction": "default.prediction",
-    "DefaultModel": "default.model",
     "DeviceDescriptor": "device_descriptors",
     "Entrant": "evaluation.entrants",
     "Evaluation": "evaluation.evaluation",
     "Example": "examples",
-    "FactorPrediction": "default.prediction",
     "HitScore": "evaluation.scores",
-    "Influence": "default.prediction",
+    "LaunchModel": "launch.model",
+    "LaunchPrediction": "launch.prediction",
     "Outcome": "evaluation.outcome",
     "Plan": "evaluation.evaluation",
     "Prediction": "cascade.model",
@@ -83,9 +78,8 @@ _MODULE_OF = {
     "available_models": "cascade.storage",
     "calibrations": "evaluation.calibration",
     "evaluate": "evaluation.evaluation",
-    "load_default": "default.storage",
+    "load_launch": "launch.storage",
     "load_model": "cascade.storage",
-    "train_default": "default.training_to_folder",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()})

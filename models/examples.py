@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from coarsen.cost.work_counts import LaunchSizes, WorkCounts
-from coarsen.errors import InvalidInputError
-from coarsen.features import FeatureTable, MechanismTable
+from coarsen.features import FeatureTable
 
 LocalSize = tuple[int, ...]
-LaunchedWork = tuple[WorkCounts, LaunchSizes]
 
 # Two versions of one algorithm are one family: neither may teach about the other.
 _FAMILIES: Mapping[str, str] = {"mtLocal": "mt"}
@@ -30,11 +27,7 @@ class Example:
         speedup: by the measured factors above 1, each over the same launch uncoarsened; a factor that is missing
             could not run. Empty where only the best factor is known.
         best_factor: 1 where no factor helps.
-        table: the kernel's 17 features at each factor, of version 1.
-        mechanism: its mechanism features there, for the launch.
-        published: its 17 features of version 2; None where they were not computed.
-        work: of the coarsened kernel, counted from the plan, and the sizes of its launch, by factor; empty where
-            it wasn't counted.
+        table: the kernel's 17 features at each factor.
     """
 
     kernel: str
@@ -45,16 +38,6 @@ class Example:
     speedup: Mapping[int, float]
     best_factor: int
     table: FeatureTable
-    mechanism: MechanismTable
-    published: FeatureTable | None = None
-    work: Mapping[int, LaunchedWork] = field(default_factory=dict)
-
-    def features(self, version: int) -> FeatureTable:
-        """Return the 17 features of a version. Raises InvalidInputError where they were not computed."""
-        for table in (self.table, self.published):
-            if table is not None and table.version == version:
-                return table
-        raise InvalidInputError(f"{self.kernel}: there are no features of version {version}")
 
     def log_speedup(self, factor: int) -> float:
         """Return the natural logarithm of the speed-up at a factor: 0 at 1, NaN where it was not measured."""

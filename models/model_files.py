@@ -22,8 +22,6 @@ from safetensors.numpy import save as format_tensors
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
 
-# What the model of all devices is called; other models bear the names of their devices.
-DEFAULT = "default"
 # The code that the features describe; a card that says nothing is older than other transforms.
 TRANSFORMS = "replication alone"
 

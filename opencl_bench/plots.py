@@ -1,4 +1,4 @@
-"""All figures: each function draws one, `coarsen explore` and `coarsen evaluate` and the notebooks alike.
+"""All figures: each function draws one, `coarsen results plot` and `coarsen evaluate` and the notebooks alike.
 
     figure = plots.draw_curves(results.frame())
     plots.save(figure, Path("curves.svg"))

@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": BASE | {"features", "variant", "dispatch", "cost"},
     "devices": BASE | {"frontend", "models"},
     "user_models": BASE | {"models"},
-    "prediction": BASE | {"ir", "features", "models", "devices", "user_models", "cost"},
+    "prediction": BASE | {"ir", "features", "models", "devices", "user_models", "launch_prediction"},
     "launch_prediction": BASE
     | {"ir", "analysis", "variant", "cost", "features", "models", "devices", "user_models"},
     "coarsened_kernel": BASE | COMPILER | {"cost", "pipeline"},
@@ -215,7 +215,7 @@ def test_importing_the_package_changes_nothing(tmp_path: Path) -> None:
     [
         ["predict", "--device", "tahiti"],
         ["predict", "--device", "tahiti", "--model", "cascade"],
-        ["features", "--mechanism"],
+        ["features"],
     ],
 )
 def test_predicting_is_light(words: list[str]) -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.models.default import storage
-from coarsen.models.default.model import NAME
+from coarsen.models.launch.files import NAME, SHIPPED
 
 ROOT = Path(__file__).parent.parent
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
@@ -80,8 +79,8 @@ def test_every_data_file_is_installed() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["safetensors", "json"])
-def test_the_default_model_is_among_them(suffix: str) -> None:
-    assert (storage.SHIPPED / f"{NAME}.{suffix}") in files(suffix)
+def test_the_launch_model_is_among_them(suffix: str) -> None:
+    assert (SHIPPED / f"{NAME}.{suffix}") in files(suffix)
 
 
 def test_making_the_pages_installs_what_they_need_and_no_more() -> None:

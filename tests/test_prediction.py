@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,16 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen import prediction
+from coarsen import launch_prediction
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.devices.selection import find_device
-from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.default import DefaultModel
+from coarsen.features.identity import kernel_identity
+from coarsen.frontend.lower import lower
+from coarsen.models import LaunchModel, LaunchPrediction, Prediction, load_launch
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.prediction import KernelPrediction
-from tests.cli.small_model import store_small_model
+from coarsen.variant.variant import Variant
+from tests.cli.small_launch_model import small_launch_model, store_small_launch_model
 
 SGEMM = SUITE["sgemm"].kernel_file
 SCALE = """
@@ -31,38 +33,33 @@ kernel void scale(global const int *in, global int *out, int by) {
 ITEMS = 1024
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> DefaultModel:
-    return prediction.default_model(store_small_model(tmp_path_factory.mktemp("models"), limit=1e9))
-
-
 @pytest.fixture(autouse=True)
-def shipped(model: DefaultModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction, "_shipped_default", lambda: model)
-    # Programs ask the launch model first.
-    monkeypatch.setattr("coarsen.user_models.has_launch", lambda *_: False)
+def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(launch_prediction, "_shipped", small_launch_model)
 
 
 def test_models_of_ones_own(tmp_path: Path) -> None:
-    abstaining = store_small_model(tmp_path / "models", limit=1e-6)
-    found = coarsen.predict(SGEMM, device="pocl", model="default", local_size=(16, 16), models=str(abstaining))
-    assert (found.abstained, found.factor) == (True, 1)
-    with pytest.raises(InvalidInputError, match="there is no default model in"):
+    own = store_small_launch_model(tmp_path / "models", {"sgemm_learned": kernel_identity(lower(SGEMM))})
+    found = coarsen.predict(SGEMM, device="pocl", model="launch", local_size=(16, 16), models=str(own))
+    assert found.training_kernel == "sgemm_learned"
+    assert coarsen.predict(SGEMM, device="pocl", local_size=(16, 16)).training_kernel is None
+    with pytest.raises(InvalidInputError, match="there is no launch model in"):
         coarsen.predict(SGEMM, device="pocl", models=tmp_path)
 
 
 def test_what_the_function_returns() -> None:
     found = coarsen.predict(SGEMM, device="pocl", local_size=(16, 16))
-    assert isinstance(found, KernelPrediction)
-    assert found.factor in (2, 4, 8, 16)
-    assert (found.kernel, found.device, found.dimension, found.local_size) == ("sgemm", "pocl", 0, (16, 16))
-    assert [point.factor for point in found.curve] == [2, 4, 8, 16, 32]
-    assert not found.abstained and not found.local_size_is_assumed
-    assumed = coarsen.predict(SGEMM.read_text(), device="pocl", kernel="sgemm", model="default")
-    assert assumed.local_size_is_assumed
-    assert coarsen.predict(SGEMM, device="intel").factor == 1
-    assert coarsen.predict(SGEMM, device="pocl", model="default", dim=1).dimension == 1
+    assert isinstance(found, LaunchPrediction)
+    assert found.factor in (1, 2, 4, 8, 16)
+    assert (found.kernel, found.device, found.own) == ("sgemm", "pocl", Variant((16, 16)))
+    assert {each.variant.factor for each in found.launches} == {1, 2, 4, 8, 16}
+    assert {each.variant.local_size for each in found.launches} == {(16, 16)}
+    along = coarsen.predict(SGEMM, device="pocl", model="launch", dim=1)
+    assert isinstance(along, LaunchPrediction)
+    assert {each.dimension for launch in along.launches for each in launch.variant.coarsenings} == {1}
     published = coarsen.predict(SGEMM, device="tahiti", model="cascade")
+    assert isinstance(published, Prediction)
     assert published.model == "tahiti" and published.steps[0].factor == 1
     assert coarsen.predict(SGEMM, device="Tahiti") == published, "the device's own model answers"
 
@@ -72,14 +69,18 @@ def test_what_the_function_returns() -> None:
     [
         ({"device": "gameboy"}, DeviceError, "known: fermi, kepler, cypress, tahiti, h200, pocl, intel"),
         ({"device": "h200", "model": "cascade"}, DeviceError, "there is no cascade of h200"),
-        ({"device": "h200"}, DeviceError, "no kernel was measured on NVIDIA H200, nor on any other GPU"),
+        (
+            {"device": "h200"},
+            DeviceError,
+            "there is no model of h200 .NVIDIA H200.: the launch model",
+        ),
         ({"dim": 3}, InvalidInputError, "the dimension must be 0, 1 or 2, not 3"),
         ({"dim": "0"}, InvalidInputError, "dimension must be a whole number, not '0'"),
         ({"device": None}, InvalidInputError, "device is a name or an index, as text, not None"),
-        ({"model": "oracle"}, InvalidInputError, "the model is 'default' or 'cascade', not 'oracle'"),
-        ({"model": "cascade", "local_size": (4,)}, InvalidInputError, "the cascade takes no local size"),
+        ({"model": "oracle"}, InvalidInputError, "the model is 'launch' or 'cascade', not 'oracle'"),
+        ({"model": "cascade", "local_size": (4,)}, InvalidInputError, "the cascade of pocl takes no local size"),
         ({"device": "tahiti", "local_size": (4,)}, InvalidInputError, "the cascade of tahiti takes no local size"),
-        ({"local_size": (64,), "dim": 1}, InvalidInputError, "local size 64 has no dimension 1"),
+        ({"local_size": (64,), "dim": 2}, InvalidInputError, "local size 64×1 has no dimension 2"),
         ({"local_size": (0, 4)}, InvalidInputError, "a local size is one to three numbers of at least 1"),
         ({"local_size": ()}, InvalidInputError, "a local size is one to three numbers of at least 1"),
         ({"local_size": 64}, InvalidInputError, "a local size is one to three whole numbers, not 64"),
@@ -125,55 +126,53 @@ def factor_of(program: coarsen.Program, device: DeviceDescription, local_size: t
 def test_a_program_takes_the_factor_predicted_for_its_launch(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    device = find_device("intel")
-    # The small model makes everything faster on the other CPU.
-    known = target_of("pocl")
-    monkeypatch.setattr(prediction, "target_of", lambda _: known)
+    model = load_launch()
+    monkeypatch.setattr(launch_prediction, "_shipped", lambda: model)
+    device = find_device("pocl")
     program, right = run(device, (4,))
     assert right
+    factors = {}
     for local_size in ((4,), (64,)):
-        expected = coarsen.predict(SCALE, device="pocl", local_size=local_size).factor
-        assert factor_of(program, device, local_size) == expected
-        assert expected in (2, 4) if local_size == (4,) else expected > 4
+        factors[local_size] = coarsen.predict(SCALE, device="pocl", local_size=local_size).factor
+        assert factor_of(program, device, local_size) == factors[local_size]
+    assert factors[4,] in (2, 4) and factors[4,] != factors[64,], "the launch decides"
     assert run(device, None)[1]
     assert caplog.messages and all("a guess" in message for message in caplog.messages)
 
 
-def test_a_program_says_once_that_its_device_was_never_measured(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, model: DefaultModel
+def test_a_program_says_once_that_there_is_no_model_of_its_device(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    learned_from: Any = model.card["data"]
-    monkeypatch.setitem(learned_from["curves"], "intel", 0)
+    model = replace(small_launch_model(), card={"data": {"cases": {"pocl": 4}}})
+    monkeypatch.setattr(launch_prediction, "_shipped", lambda: model)
     with caplog.at_level(logging.WARNING, "coarsen"):
         program, right = run(find_device("intel"), (64,))
-        factor_of(program, find_device("intel"), (32,))
+        assert factor_of(program, find_device("intel"), (32,)) == 1
     assert right
-    (note,) = [message for message in caplog.messages if "a guess" not in message]
-    assert note.startswith("predicted factors: no kernel was measured on Intel's CPU runtime")
+    (note,) = [message for message in caplog.messages if "no model" in message]
+    assert note.startswith("kernels stay as they are: there is no model of intel (Intel's CPU runtime")
 
 
-def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch, model: DefaultModel) -> None:
+def test_the_shipped_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    loaded: list[DefaultModel] = []
+    loaded: list[LaunchModel] = []
 
-    def load() -> DefaultModel:
-        loaded.append(model)
-        return model
+    def load() -> LaunchModel:
+        loaded.append(small_launch_model())
+        return loaded[-1]
 
-    monkeypatch.setattr(prediction, "load_default", load)
-    prediction._shipped_default.cache_clear()
-    assert prediction.default_model() is prediction.default_model() is model
+    monkeypatch.setattr(launch_prediction, "load_launch", load)
+    launch_prediction._shipped.cache_clear()
+    assert launch_prediction.launch_model() is launch_prediction.launch_model() is loaded[0]
     assert len(loaded) == 1
-    prediction._shipped_default.cache_clear()
+    launch_prediction._shipped.cache_clear()
 
 
-def test_a_prediction_is_one_line_in_a_list_and_a_table_when_printed() -> None:
-    found = coarsen.predict(SGEMM, device="pocl", model="default", local_size=(16, 16))
-    assert repr(found) == f"<KernelPrediction: {str(found).splitlines()[0]}>"
-    assert repr(found).startswith("<KernelPrediction: sgemm on pocl along dimension 0: factor ")
-    lines = str(found).splitlines()
-    assert all(any(line.split()[0] == str(entry.factor) for line in lines) for entry in found.curve)
+def test_a_prediction_is_one_line_in_a_list_and_a_cascades_a_table_when_printed() -> None:
+    found = coarsen.predict(SGEMM, device="pocl", local_size=(16, 16))
+    assert repr(found).startswith("<LaunchPrediction: sgemm on pocl: ")
     cascade = coarsen.predict(SGEMM, device="tahiti", model="cascade")
+    assert isinstance(cascade, Prediction)
     assert repr(cascade) == f"<Prediction: factor {cascade.factor} by the cascade of tahiti>"
     assert len(str(cascade).splitlines()) == 2 + len(cascade.steps)
     for shown in (found, cascade):

@@ -10,9 +10,16 @@ import pytest
 import coarsen
 from coarsen.models.model_files import model_name
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.user_models import answers_by_cascade, cascade_called, cascade_folder, default_folder, user_models
+from coarsen.user_models import (
+    ModelName,
+    answering_model,
+    cascade_called,
+    cascade_folder,
+    launch_model_folder,
+    user_models,
+)
 from tests.cli.conftest import Run, run
-from tests.cli.small_model import KERNELS, store_small_model
+from tests.cli.small_launch_model import store_small_launch_model
 
 __all__ = ["run"]
 
@@ -27,31 +34,30 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return user_models()
 
 
-def test_the_users_default_model_predicts(own: Path, run: Run) -> None:
-    asked = ("predict", MT, "-d", "pocl", "--local-size", "16x16", "-f", "json")
-    before = run(*asked, "--model", "default")
+def test_the_users_launch_model_predicts(own: Path, run: Run) -> None:
+    asked = ("predict", MT, "-d", "pocl", "--local-size", "16x16", "--dim", "0", "--no-measure", "-f", "json")
+    before = run(*asked)
     assert before.err == ""
-    assert default_folder() is None
-    store_small_model(own, limit=1e9)
+    assert launch_model_folder() is None
+    store_small_launch_model(own)
     after = run(*asked)
     assert after.err == (
         f"coarsen: note: by the model that you trained, in {own}; --shipped takes that of the package\n"
     )
     found = json.loads(after.out)
-    assert {near["kernel"] for near in found["nearest"]} <= set(KERNELS)
-    assert found["training_kernel"] == "mt"
-    assert run(*asked, "--shipped", "--model", "default").out == before.out
-    in_python = coarsen.predict(MT, device="pocl", local_size=(16, 16))
-    assert (in_python.factor, in_python.training_kernel) == (found["factor"], "mt")
-    shipped = coarsen.predict(MT, device="pocl", local_size=(16, 16), shipped=True)
+    assert all(near["kernel"].startswith("made_up_") for near in found["nearest"])
+    assert run(*asked, "--shipped").out == before.out
+    in_python = coarsen.predict(MT, device="pocl", dim=0, local_size=(16, 16))
+    assert in_python.factor == found["factor"]
+    shipped = coarsen.predict(MT, device="pocl", dim=0, local_size=(16, 16), shipped=True)
     assert shipped.factor == json.loads(before.out)["factor"]
 
 
 def test_a_folder_that_is_named_goes_first(own: Path, tmp_path: Path) -> None:
-    store_small_model(own)
-    assert default_folder(tmp_path) == cascade_folder("tahiti", tmp_path) == tmp_path
-    assert default_folder() == own
-    assert default_folder(shipped=True) is None
+    store_small_launch_model(own)
+    assert launch_model_folder(tmp_path) == cascade_folder("tahiti", tmp_path) == tmp_path
+    assert launch_model_folder() == own
+    assert launch_model_folder(shipped=True) is None
 
 
 def test_cascades_are_found_by_their_names(own: Path) -> None:
@@ -67,14 +73,17 @@ def test_cascades_are_found_by_their_names(own: Path) -> None:
 def test_a_cascade_answers_for_the_gpus_of_the_publication_and_where_nothing_else_is_known(
     own: Path, tmp_path: Path
 ) -> None:
-    assert all(map(answers_by_cascade, ("fermi", "KEPLER", "cypress", "tahiti", "Tesla K20c")))
-    assert not answers_by_cascade("tahiti", tmp_path), "the folder that is named has none"
+    for name in ("fermi", "KEPLER", "cypress", "tahiti", "Tesla K20c"):
+        assert answering_model(name) is ModelName.CASCADE
+    assert answering_model("tahiti", tmp_path) is ModelName.LAUNCH, "the folder that is named has none"
     own.mkdir(parents=True)
     for name in ("intel", "my gpu"):
         (own / f"{name}.safetensors").touch()
-    assert answers_by_cascade("My GPU") and not answers_by_cascade("my gpu", shipped=True)
-    # Launches were measured on Intel's runtime: a cascade of it answers only where it is named.
-    assert not answers_by_cascade("intel") and not answers_by_cascade("0:0")
+    assert answering_model("My GPU") is ModelName.CASCADE
+    assert answering_model("my gpu", shipped=True) is ModelName.LAUNCH
+    # Launches were measured on Intel's runtime: a cascade of it answers where it is named, or is all there is.
+    assert answering_model("intel") is answering_model("0:0") is ModelName.LAUNCH
+    assert answering_model("intel", own) is ModelName.CASCADE
 
 
 @pytest.mark.parametrize(

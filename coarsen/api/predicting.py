@@ -2,96 +2,45 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal
 
 from coarsen.api.arguments import check_type
-from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.variant.coarsening import Coarsening
 
 if TYPE_CHECKING:
-    from coarsen.launch_prediction import LaunchFactor
-    from coarsen.models import Prediction
-    from coarsen.prediction import KernelPrediction
-
-ModelName = Literal["default", "cascade"]
+    from coarsen.models.cascade.model import Prediction
+    from coarsen.models.launch.prediction import LaunchPrediction
 
 
-@overload
 def predict(
     source: str | Path | TranslationUnit,
     *,
     device: str,
     kernel: str | None = None,
-    dim: int = 0,
-    model: Literal["default"],
+    dim: int | None = None,
+    model: Literal["launch", "cascade"] | None = None,
     local_size: Sequence[int] | None = None,
     models: str | Path | None = None,
     shipped: bool = False,
     options: str | Sequence[str] = (),
     macros: DeviceMacros = PORTABLE,
-) -> KernelPrediction: ...
-
-
-@overload
-def predict(
-    source: str | Path | TranslationUnit,
-    *,
-    device: str,
-    kernel: str | None = None,
-    dim: int = 0,
-    model: Literal["cascade"],
-    local_size: None = None,
-    models: str | Path | None = None,
-    shipped: bool = False,
-    options: str | Sequence[str] = (),
-    macros: DeviceMacros = PORTABLE,
-) -> Prediction: ...
-
-
-@overload
-def predict(
-    source: str | Path | TranslationUnit,
-    *,
-    device: str,
-    kernel: str | None = None,
-    dim: int = 0,
-    model: None = None,
-    local_size: Sequence[int] | None = None,
-    models: str | Path | None = None,
-    shipped: bool = False,
-    options: str | Sequence[str] = (),
-    macros: DeviceMacros = PORTABLE,
-) -> KernelPrediction | Prediction: ...
-
-
-def predict(
-    source: str | Path | TranslationUnit,
-    *,
-    device: str,
-    kernel: str | None = None,
-    dim: int = 0,
-    model: ModelName | None = None,
-    local_size: Sequence[int] | None = None,
-    models: str | Path | None = None,
-    shipped: bool = False,
-    options: str | Sequence[str] = (),
-    macros: DeviceMacros = PORTABLE,
-) -> KernelPrediction | Prediction:
+) -> LaunchPrediction | Prediction:
     """Predict the best coarsening factor of a kernel on a device, which need not be there.
 
     Args:
         source: as for `coarsen`.
         device: `tahiti`, or the index or a part of the name of an OpenCL device of this machine.
         kernel: its name; may be left out where there is just one.
-        dim: the dimension of the NDRange to coarsen, 0, 1 or 2.
-        model: "default", or "cascade" for the published predictor (Magni et al., PACT 2014). If None, the cascade
-            for the four GPUs of that publication and for a device of which nothing else is known, else the default
+        dim: the dimension of the NDRange to coarsen, 0, 1 or 2. If None, any for the launch model, 0 for a
+            cascade.
+        model: "launch", or "cascade" for the published predictor (Magni et al., PACT 2014). If None, the cascade
+            for the four GPUs of that publication and for a device of which nothing else is known, else the launch
             model.
         local_size: of the launch before coarsening, in work-items, one to three numbers. Where it is left out,
             what the kernel requires counts, else 256, 16×16 or 8×8×4 by the dimensions that the kernel uses. The
@@ -104,33 +53,36 @@ def predict(
             have if left out.
 
     Returns:
-        The `factor` (1 leaves the kernel as it is), and how it came about. By the default model, the speed-up over
-        factor 1 at each factor with an 80 % interval (`curve`, natural logarithms), the probability that each step
-        to the double helps, the features that moved it most, the nearest training kernels, whether it `abstained`.
-        By the cascade, the steps that led to the factor. `training_kernel` names the kernel where it is one of
-        those that the model learned from, so that the answer says nothing of how good the model is.
+        The `factor` (1 leaves the kernel as it is), and how it came about. By the launch model, the `launches`
+        that were compared: the own one, and those that merge neighbouring work-items of it along one dimension,
+        each with its expected speed-ups and their 80 % intervals; whether it `abstained`, what moved the choice
+        most, the nearest training kernels. By the cascade, the steps that led to the factor. `training_kernel`
+        names the kernel where it is one of those that the model learned from, so that the answer says nothing of
+        how good the model is.
 
     Raises:
-        DeviceError: the device is not known, or the model has seen nothing like it.
+        DeviceError: the device is not known, or there is no model of it.
         InvalidInputError: a bad source, option, dimension, model or local size; a model that can't be read.
         RefusalError: the kernel can't be coarsened along the dimension.
     """
     # Imported late: the models load NumPy, which a coarsening by a given factor does without.
     from coarsen import prediction
+    from coarsen.user_models import ModelName
 
     check_type("source", source, (str, Path, TranslationUnit), "text or a path")
     check_type("device", device, (str,), "a name or an index, as text")
-    dimension = Coarsening(1, dim).dimension
-    if model not in (None, "default", "cascade"):
-        raise InvalidInputError(f"the model is 'default' or 'cascade', not {model!r}")
-    if model == "cascade" and local_size is not None:
-        raise InvalidInputError("the cascade takes no local size: its features do not depend on it")
-    lowered, folder = lower(source, kernel, options, macros), None if models is None else Path(models)
-    if model is None:
-        return prediction.device_prediction(lowered, device, dimension, local_size, folder, shipped=shipped)
-    if model == "cascade":
-        return prediction.published_prediction(lowered, device, dimension, folder, shipped=shipped)
-    return prediction.default_prediction(lowered, device, dimension, local_size, folder, shipped=shipped)
+    dimension = None if dim is None else Coarsening(1, dim).dimension
+    if model not in (None, *ModelName):
+        raise InvalidInputError(f"the model is 'launch' or 'cascade', not {model!r}")
+    return prediction.predict_factor(
+        lower(source, kernel, options, macros),
+        device,
+        dimension,
+        local_size,
+        None if models is None else Path(models),
+        model=None if model is None else ModelName(model),
+        shipped=shipped,
+    )
 
 
 def predict_factor(
@@ -141,20 +93,10 @@ def predict_factor(
     options: str | Sequence[str] = (),
     local_size: Sequence[int] | None = None,
     macros: DeviceMacros = PORTABLE,
-) -> LaunchFactor | KernelPrediction:
-    """Predict the factor for a program: by the launch model, or else by the default model.
-
-    Arguments and errors are those of `predict`. The launch model considers all dimensions, the default one the
-    first; where the former knows no device of the kind, the latter answers.
-    """
+) -> LaunchPrediction:
+    """Predict the factor for a program, by the launch model. Arguments and errors are those of `predict`."""
     # Imported late, as in `predict`.
-    from coarsen import launch_prediction, prediction
-    from coarsen.devices.targets import target_of
-    from coarsen.user_models import answers_by_launch_model, launch_model_folder
+    from coarsen.prediction import predict_by_launch_model
 
     lowered = lower(source, kernel, options, macros)
-    if answers_by_launch_model(device):
-        model = launch_prediction.launch_model(launch_model_folder())
-        with contextlib.suppress(DeviceError):
-            return launch_prediction.predict_factor(lowered, model, target_of(device), local_size)
-    return prediction.default_prediction(lowered, device, 0, local_size)
+    return predict_by_launch_model(lowered, device, None, local_size)

@@ -1,21 +1,63 @@
-"""`coarsen devices`: the OpenCL devices, whether each really runs a kernel; devices known by model only."""
+"""`coarsen devices`: the OpenCL devices, what coarsen needs, and what a device's operations cost."""
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coarsen.cli.diagnosis import Finding, Need, diagnose
 from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat
 from coarsen.cli.output import Format, print_json, print_line, print_table
-from coarsen.devices.discovery import HOW_TO_GET_A_DEVICE, DeviceDescription, discover
-from coarsen.devices.health import Health, check_health
-from coarsen.errors import DeviceError
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
+from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.models.analytic.machine import Curve, DeviceProfile, MemoryLevel, Point, Quantity
 
-NoCheck = Annotated[bool, typer.Option("--no-check", help="List the devices without running a kernel on each.")]
+if TYPE_CHECKING:
+    from coarsen.devices.discovery import DeviceDescription
+    from coarsen.devices.health import Health
+
+
+Check = Annotated[
+    bool | None,
+    typer.Option(
+        "--check/--no-check",
+        help="Check everything that coarsen uses, and say how to mend what is missing; or run nothing.",
+        show_default=False,
+    ),
+]
+Calibrate = Annotated[
+    str | None,
+    typer.Option(
+        "--calibrate", metavar="NAME|INDEX", help="Measure what the device's memory, operations and launches cost."
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="NAME|FILE", help="Show what was measured so, and measure nothing."),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="With --calibrate: where that goes.  [default: a file in the user's data folder]",
+    ),
+]
+
+
+class Verdict(enum.IntEnum):
+    """The exit codes of a check: all is there; something that coarsening needs is missing; only a device is."""
+
+    COMPLETE = 0
+    INCOMPLETE = 2
+    NO_DEVICE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +75,57 @@ class ListedDevice:
         return "yes" if self.health.works else f"no: {self.health.reason}"
 
 
-def devices(no_check: NoCheck = False, output_format: OutputFormat = Format.TABLE) -> None:
-    """List the OpenCL devices and whether each really runs a kernel.
+def devices(
+    check: Check = None,
+    calibrate: Calibrate = None,
+    profile: Profile = None,
+    output: Output = None,
+    output_format: OutputFormat = Format.TABLE,
+) -> None:
+    """List the OpenCL devices; check what coarsen needs; calibrate a device.
 
-    Devices known by model only need not be there: their factors can be predicted, not measured. Exit code 4
-    if no device works.
+    Each device runs a kernel, unless --no-check is given. Devices known by model only need not be there: their
+    factors can be predicted, not measured. Exit code 4 if no device works.
 
-    Example: coarsen devices --format json
+    With --check, exit code 0 if everything is there that coarsening and running a kernel need, 4 if only what
+    running needs is missing (PyOpenCL, a device that works), 2 if anything else is. What is optional (PyTorch, for
+    training) does not count.
+
+    --calibrate takes ten to thirty seconds on a machine that does nothing else. Where other work disturbs it, so
+    that more than a fifth of the numbers are noise, nothing is stored unless -o names a file. Where only PyOpenCL
+    and NumPy are installed, python -m coarsen.opencl_bench.calibration does the same.
+
+    Example: coarsen devices --check
+
+    Example: coarsen devices --calibrate pocl
     """
+    wanted = {"--check": check is not None, "--calibrate": calibrate is not None, "--profile": profile is not None}
+    given = [name for name, is_given in wanted.items() if is_given]
+    if len(given) > 1:
+        raise InvalidInputError(f"give one of {' and '.join(given)}")
+    if output is not None and calibrate is None:
+        raise InvalidInputError("--output goes with --calibrate")
+    if calibrate is not None:
+        _print_profile(_calibrated(calibrate, output), output_format)
+    elif profile is not None:
+        from coarsen.models.analytic.profiles import find_profile
+
+        _print_profile(find_profile(profile), output_format)
+    elif check:
+        _check(output_format)
+    else:
+        _list(runs=check is None, output_format=output_format)
+
+
+def _list(*, runs: bool, output_format: Format) -> None:
+    """List the devices. Raises DeviceError where none works."""
+    from coarsen.devices.discovery import discover
+    from coarsen.devices.health import check_health
+
     discovery = discover()
     for line in discovery.notes:
         note(line)
-    listed = [ListedDevice(found, None if no_check else check_health(found)) for found in discovery.devices]
+    listed = [ListedDevice(found, check_health(found) if runs else None) for found in discovery.devices]
     if output_format is Format.JSON:
         print_json({"devices": [_as_data(device) for device in listed], "models": _by_model_only(listed)})
     else:
@@ -53,6 +134,8 @@ def devices(no_check: NoCheck = False, output_format: OutputFormat = Format.TABL
 
 
 def _refuse_if_useless(listed: list[ListedDevice]) -> None:
+    from coarsen.devices.discovery import HOW_TO_GET_A_DEVICE
+
     if not listed:
         raise DeviceError(f"there is no OpenCL device on this machine; {HOW_TO_GET_A_DEVICE}")
     if all(device.health is not None and not device.health.works for device in listed):
@@ -61,6 +144,8 @@ def _refuse_if_useless(listed: list[ListedDevice]) -> None:
 
 def _by_model_only(listed: list[ListedDevice]) -> dict[str, str]:
     """The devices that something can be predicted for and that are not here, each with what it is."""
+    from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
+
     found = [device.description for device in listed]
     here = {known_descriptor(device.name, device.platform_name) for device in found}
     return {known.name: known.full_name for known in DEVICE_DESCRIPTORS.values() if known not in here}
@@ -84,3 +169,198 @@ def _row(device: ListedDevice) -> list[str]:
     found = device.description
     units = str(found.compute_units)
     return [found.index, found.name, found.platform_name, found.driver_version, units, device.verdict]
+
+
+def _check(output_format: Format) -> None:
+    """Show what coarsen uses, what is missing, and the command that mends it."""
+    findings = list(diagnose())
+    if output_format is Format.JSON:
+        print_json([{**asdict(finding), "status": finding.status} for finding in findings])
+    else:
+        print_table(["part", "status", "details"], map(_finding_row, findings))
+    verdict = verdict_of(findings)
+    if verdict is not Verdict.COMPLETE:
+        raise typer.Exit(verdict)
+
+
+def verdict_of(findings: Iterable[Finding]) -> Verdict:
+    """Return the exit code that findings call for."""
+    missing = {finding.need for finding in findings if not finding.is_there}
+    if Need.TO_COARSEN in missing:
+        return Verdict.INCOMPLETE
+    return Verdict.NO_DEVICE if Need.TO_RUN in missing else Verdict.COMPLETE
+
+
+def _finding_row(finding: Finding) -> list[str]:
+    details = finding.details if finding.is_there or not finding.mend else f"{finding.details}; {finding.mend}"
+    return [finding.what, finding.status, details.removeprefix("; ")]
+
+
+def _calibrated(spec: str, output: Path | None) -> DeviceProfile:
+    # Imported late: PyOpenCL is slow to import.
+    from coarsen.devices.selection import find_device
+    from coarsen.models.analytic.profile_json import write_profile
+    from coarsen.models.analytic.profiles import profile_name
+    from coarsen.models.analytic.steadiness import busy_remark
+    from coarsen.opencl_bench.calibration.calibrate import calibrate as measured
+    from coarsen.opencl_bench.sweep.device_lock import device_lock
+
+    found = find_device(spec)
+    path = output or _own_file(profile_name(spec))
+    with device_lock(found):
+        profile = measured(found, path.stem, progress=lambda what: note(f"measuring {what}"))
+    remark = busy_remark(profile)
+    if remark is not None and output is None:
+        # It would go before the profile of the package.
+        raise DeviceError(f"nothing is stored: {remark}, or name a file by -o")
+    write_profile(profile, path)
+    note(f"the profile is in {path}")
+    if remark is not None:
+        note(remark)
+    return profile
+
+
+def _own_file(name: str) -> Path:
+    """The file of a profile in the user's folder, which is made."""
+    from coarsen.models.analytic.profiles import user_folder
+
+    folder = user_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(
+            f"the folder {folder} can't be made: {error.strerror}; name a file with -o"
+        ) from None
+    return folder / f"{name}.json"
+
+
+def _print_profile(profile: DeviceProfile, output_format: Format) -> None:
+    if output_format is Format.JSON:
+        from coarsen.models.analytic.profile_json import profile_to_json
+
+        print_json(profile_to_json(profile))
+        return
+
+    print_line(str(profile))
+    print_profile(profile)
+
+
+# A device's profile as tables: what it is, its memory, its operations, what starting work costs.
+
+_UNKNOWN = "–"
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_BYTES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
+_LAUNCH = {
+    "gap": "from a launch to the next, many in a row",
+    "round_trip": "a launch and the wait for its end",
+    "event": "a launch, as its event tells",
+    "group": "a work-group, on its compute unit",
+    "item": "a work-item, on its compute unit",
+    "barrier": "a barrier",
+    "barrier_item": "a barrier, for each work-item of the group",
+}
+
+
+def print_profile(profile: DeviceProfile) -> None:
+    """Print a profile; ± is half the distance of the quartiles, – what isn't known."""
+    print_line(f"{profile.source.kind} on {profile.source.date}: {profile.source.text}")
+    print_line()
+    print_table(["device", ""], _described(profile))
+    print_line()
+    print_table(["memory level", "bandwidth", "latency"], map(_level_row, profile.levels), numbers=["bandwidth"])
+    print_line()
+    _print_curves(profile)
+    _print_strides(profile)
+    headings = ["operations", "a second", "±", "latency"]
+    print_table(headings, _rate_rows(profile), numbers=["a second", "±", "latency"])
+    print_line()
+    print_table(["starting work", "seconds", "±"], _launch_rows(profile), numbers=["seconds", "±"])
+
+
+def scaled(value: float | None, unit: str) -> str:
+    """Return a number with three digits and the prefix that suits it: `1.23 GB/s`."""
+    if value is None:
+        return _UNKNOWN
+    size, prefix = next(((size, prefix) for size, prefix in _PREFIXES if value >= size), _PREFIXES[-1])
+    return f"{value / size:.3g} {prefix}{unit}".rstrip()
+
+
+def _byte_text(count: float | None) -> str:
+    if count is None:
+        return _UNKNOWN
+    size, unit = next((size, unit) for size, unit in _BYTES if count >= size or size == 1)
+    return f"{count / size:.4g} {unit}"
+
+
+def _described(profile: DeviceProfile) -> Iterator[list[str]]:
+    yield ["compute units", str(profile.compute_units)]
+    yield ["lanes together", _text(profile.simd_width)]
+    yield ["clock", scaled(profile.clock, "Hz")]
+    dedicated = {True: "its own", False: "ordinary memory", None: _UNKNOWN}[profile.local_memory_is_dedicated]
+    yield ["local memory", f"{_byte_text(profile.local_memory)}, {dedicated}"]
+    bandwidth = profile.local_bandwidth
+    yield ["local bandwidth", scaled(bandwidth.value if bandwidth else None, "B/s")]
+
+
+def _text(value: int | None) -> str:
+    return _UNKNOWN if value is None else str(value)
+
+
+def _level_row(level: MemoryLevel) -> list[str]:
+    size = "memory" if level.bytes is None else f"up to {_byte_text(level.bytes)}"
+    return [size, scaled(level.bandwidth, "B/s"), scaled(level.latency, "s")]
+
+
+def _print_curves(profile: DeviceProfile) -> None:
+    curves = (profile.private_bandwidth, profile.bandwidth, profile.latency)
+    if not any(curves):
+        return
+    headings = ["footprint", "own share", "±", "others' share", "± ", "latency", " ±"]
+    units = ("B/s", "B/s", "s")
+    rows = [
+        [
+            _byte_text(at),
+            *chain.from_iterable(_cells(curve, at, unit) for curve, unit in zip(curves, units, strict=True)),
+        ]
+        for at in _places(*curves)
+    ]
+    print_table(headings, rows, numbers=headings)
+    print_line()
+
+
+def _print_strides(profile: DeviceProfile) -> None:
+    curves = (profile.stride_cost, profile.cached_stride_cost, profile.local_stride_cost)
+    if not any(curves):
+        return
+    headings = ["stride", "in memory", "±", "in a cache", "± ", "in local memory", " ±"]
+    rows = [
+        [f"{at:g}", *chain.from_iterable(_cells(curve, at, "") for curve in curves)] for at in _places(*curves)
+    ]
+    print_table(headings, rows, numbers=headings)
+    print_line()
+
+
+def _places(*curves: Curve) -> list[float]:
+    return sorted({point.at for curve in curves for point in curve})
+
+
+def _cells(curve: Curve, at: float, unit: str) -> tuple[str, str]:
+    point = next((each for each in curve if each.at == at), None)
+    return (_UNKNOWN, _UNKNOWN) if point is None else (scaled(point.value, unit), _spread(point))
+
+
+def _spread(value: Point | Quantity | None) -> str:
+    return _UNKNOWN if value is None or value.spread is None else f"{value.spread:.0%}"
+
+
+def _rate_rows(profile: DeviceProfile) -> Iterator[list[str]]:
+    for name, rate in profile.rates.items():
+        latency = rate.latency.value if rate.latency else None
+        amount = scaled(rate.throughput.value, "")
+        yield [name.replace("_", " "), amount, _spread(rate.throughput), scaled(latency, "s")]
+
+
+def _launch_rows(profile: DeviceProfile) -> Iterator[list[str]]:
+    for name, meaning in _LAUNCH.items():
+        cost: Quantity | None = getattr(profile.launch, name)
+        yield [meaning, scaled(cost.value if cost else None, "s"), _spread(cost)]

@@ -186,9 +186,9 @@ def _torch() -> str:
 
 def _models() -> str:
     from coarsen.models import available_models
-    from coarsen.models.default import has_default
+    from coarsen.models.launch.files import NAME, has_launch
 
-    names = [*(["default"] if has_default() else []), *available_models()]
+    names = [*([NAME] if has_launch() else []), *available_models()]
     if not names:
         raise OSError("none")
     return ", ".join(names)

@@ -7,42 +7,100 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from coarsen.cli.evaluate_options import (
-    Data,
-    Details,
-    Devices,
-    Figures,
-    Kernels,
-    Launch,
-    LaunchModels,
-    Models,
-    Preset,
-    Seeds,
-    Training,
-    Unseen,
-    WithoutSizes,
-)
-from coarsen.cli.folders import existing_folder, prepared_folder
+import typer
+
 from coarsen.cli.messages import note
-from coarsen.cli.options import Dimension, OutputFormat, checked_dimension
+from coarsen.cli.options import Dimension, OutputFormat, checked_dimension, existing_folder, prepared_folder
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
-from coarsen.models.cascade.settings import VARIANTS
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate_data import DataRequest
     from coarsen.cli.evaluate_report import Report
     from coarsen.models.evaluation.evaluation import Plan
 
-DEFAULT_METHODS = ("never", "unique", "cascade", "default", "oracle")
-_PACKAGES = {
-    **dict.fromkeys(VARIANTS, ("torch", "sklearn")),
-    "default": ("sklearn", "scipy"),
-    "launch": ("sklearn", "scipy"),
-}
+DEFAULT_METHODS = ("never", "unique", "cascade", "oracle")
+_PACKAGES = {"cascade": ("torch", "sklearn"), "launch": ("sklearn", "scipy")}
 _SECONDS_BETWEEN_NOTES = 20.0
+
+
+Data = Annotated[
+    list[str],
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="What to evaluate on: runtimes (.csv: kernel,factor,DEVICE_ns,…), best factors (.csv: "
+        "kernel,device,best_factor), results (.parquet, .json, .csv, .jsonl), a store, or a sweep that comes "
+        "along, intel for example. May be repeated.",
+        show_default=False,
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-m",
+        "--model",
+        metavar="NAME",
+        help="never, unique, published, cascade, oracle. May be repeated.  "
+        "[default: never, unique, cascade, oracle]",
+    ),
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("-d", "--device", metavar="NAME", help="Only this device of the data. May be repeated."),
+]
+Seeds = Annotated[
+    int, typer.Option("--seeds", metavar="NUMBER", min=1, help="How often methods with randomness are fitted.")
+]
+Training = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--training",
+        metavar="FILE",
+        help="With --unseen or --launch: what to learn from, in a form that --data takes. May be repeated.  "
+        "[default: the synthetic kernels' measurements]",
+    ),
+]
+Unseen = Annotated[
+    bool, typer.Option("--unseen", help="Learn nothing from the data, from the training files alone.")
+]
+Launch = Annotated[
+    bool,
+    typer.Option(
+        "--launch",
+        help="Evaluate the launch model, and what stands beside it, over the best uncoarsened local size: on "
+        "families of the data that are held out, or with --training or --models on all of it.",
+    ),
+]
+LaunchModels = Annotated[
+    Path | None, typer.Option("--models", metavar="FOLDER", help="With --launch: the model of this folder.")
+]
+WithoutSizes = Annotated[
+    bool,
+    typer.Option("--without-sizes", help="With --launch: do not tell the model the sizes of what is judged."),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="NAME", help="The sizes; needed where results have several."),
+]
+Kernels = Annotated[
+    Path | None,
+    typer.Option(
+        "--kernels", metavar="FOLDER", help="Descriptions (NAME.toml) of kernels that are not the suite's."
+    ),
+]
+Figures = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures",
+        metavar="FOLDER",
+        help="Write figures there: calibration, predictions; of the cascade its loadings, their "
+        "relevance, and the changes of two features (deltas).",
+    ),
+]
+Details = Annotated[bool, typer.Option("--details", help="Show what each method chose for each kernel.")]
 
 
 def evaluate(
@@ -73,13 +131,13 @@ def evaluate(
     """
     if launch:
         refuse_options({"--model": model, "--device": device, "--unseen": unseen, "--preset": preset})
-        refuse_options({"--dim": dimension, "--figures": figures})
+        refuse_options({"--dim": dimension, "--figures": figures, "--details": details})
         # Imported late: it loads the suite.
         from coarsen.cli.evaluate_launch import LaunchEvaluation, evaluate_launches
 
         described = existing_folder("--kernels", kernels)
         folder = existing_folder("--models", models)
-        asked = LaunchEvaluation(tuple(data), tuple(training or ()), folder, described, details, without_sizes)
+        asked = LaunchEvaluation(tuple(data), tuple(training or ()), folder, described, without_sizes)
         _check_packages_of("launch")
         evaluate_launches(asked, output_format)
         return
@@ -89,8 +147,8 @@ def evaluate(
         raise InvalidInputError("--without-sizes is for --launch")
     plan = _plan(model, device, seeds, dimension, unseen)
     _check_packages(plan)
-    if unseen and set(training or ()) == {"none"}:
-        raise InvalidInputError("--unseen with --training none leaves nothing to learn from")
+    if training and not unseen:
+        raise InvalidInputError("--training is for --unseen and --launch")
     from coarsen.cli.evaluate_data import DataRequest
 
     wanted = DataRequest(tuple(data), tuple(training or ()), preset, existing_folder("--kernels", kernels))
@@ -105,10 +163,7 @@ def _report(plan: Plan, wanted: DataRequest) -> Report:
     from coarsen.cli.evaluate_data import read_data
     from coarsen.cli.evaluate_report import Report
 
-    needs_training = _needs_training(plan)
-    if wanted.training and not needs_training:
-        note("none of the methods learns from other data than its device's own; --training changes nothing")
-    data = read_data(wanted, plan, needs_training)
+    data = read_data(wanted, plan)
     return Report.of(data, replace(plan, devices=data.devices), _Progress())
 
 
@@ -133,10 +188,9 @@ def _draw(report: Report, folder: Path) -> None:
 def _plan(methods: list[str] | None, devices: list[str] | None, seeds: int, dimension: int, unseen: bool) -> Plan:
     from coarsen.models.evaluation.entrants import entrant
     from coarsen.models.evaluation.evaluation import Plan
-    from coarsen.processes import processors
 
     names = tuple(entrant(name).name for name in methods or DEFAULT_METHODS)
-    return Plan(names, seeds, checked_dimension(dimension), tuple(devices or ()), unseen, processors())
+    return Plan(names, seeds, checked_dimension(dimension), tuple(devices or ()), unseen)
 
 
 def _check_packages(plan: Plan) -> None:
@@ -160,13 +214,6 @@ def _check_packages_of(name: str) -> None:
 
 def _is_missing(packages: Iterable[str]) -> bool:
     return any(importlib.util.find_spec(package) is None for package in packages)
-
-
-def _needs_training(plan: Plan) -> bool:
-    from coarsen.models.evaluation.entrants import entrant
-
-    fitted = [entrant(name) for name in plan.methods]
-    return any(each.pools or (plan.unseen and each.make is not None and not each.reads_work) for each in fitted)
 
 
 class _Progress:

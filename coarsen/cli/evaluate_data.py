@@ -10,8 +10,6 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import counted
 from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
-from coarsen.models.evaluation.entrants import entrant
 from coarsen.models.evaluation.evaluation import Plan
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.results.curve_files import read_curves
@@ -21,8 +19,6 @@ from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.results.learnable import check_learnable
 from coarsen.opencl_bench.results.shipped import shipped_files
 from coarsen.processes import processors
-
-NOTHING = "none"
 
 
 @dataclass(frozen=True)
@@ -48,28 +44,24 @@ class EvaluationData:
     devices: tuple[str, ...] = ()
 
 
-def read_data(wanted: DataRequest, plan: Plan, needs_training: bool) -> EvaluationData:
+def read_data(wanted: DataRequest, plan: Plan) -> EvaluationData:
     """Read everything, and say what was left out.
 
     Args:
         wanted: which files.
         plan: the methods, and the devices that are asked for.
-        needs_training: whether any method would use the further training data.
 
     Raises:
-        InvalidInputError: a file can't be read; a kernel is not known; a device is not in the data, or nothing is
-            known of it that a method needs.
+        InvalidInputError: a file can't be read; a kernel is not known; a device is not in the data.
     """
     read = merged([read_curves(source, wanted.preset, wanted.kernels) for source in wanted.data])
     devices = _asked_for(plan.devices, read.curves)
-    further = _training(wanted) if needs_training else CurveData(())
-    _check_known(plan.methods, (*read.curves, *further.curves))
+    further = _training(wanted) if plan.unseen else CurveData(())
     _say([*read.notes, *further.notes])
     note(
         f"computing the features of {counted(len({c.kernel for c in (*read.curves, *further.curves)}), 'kernel')}"
     )
-    counts_work = any(entrant(name).reads_work for name in plan.methods)
-    data = examples_of(read.curves, wanted.kernels, processors(), counts_work)
+    data = examples_of(read.curves, wanted.kernels, processors())
     more = examples_of(further.curves, wanted.kernels, processors())
     _say([*data.notes, *more.notes])
     return EvaluationData(data.examples, more.examples, {**_published(), **read.predicted}, devices)
@@ -85,26 +77,8 @@ def _asked_for(devices: Iterable[str], curves: Iterable[Curve]) -> tuple[str, ..
     return tuple(alike.get(device) or alike[device.casefold()] for device in devices)
 
 
-def _check_known(methods: Iterable[str], curves: Iterable[Curve]) -> None:
-    """Refuse a method that learns from all devices where one has no figures that tell it from others."""
-    pooling = [name for name in methods if entrant(name).pools]
-    unknown = [curve.device for curve in curves if curve.device not in DEVICE_DESCRIPTORS]
-    if pooling and unknown:
-        known = ", ".join(DEVICE_DESCRIPTORS)
-        raise InvalidInputError(
-            f"the {pooling[0]} model does not know the device '{unknown[0]}', it knows {known}; "
-            "name the other models with --model"
-        )
-
-
 def _training(wanted: DataRequest) -> CurveData:
-    sources = [source for source in wanted.training if source != NOTHING]
-    if not wanted.training:
-        sources = [str(path) for path in synthetic_files()]
-        if not sources:
-            note("there are no measurements of synthetic kernels to learn from besides")
-    elif len(sources) not in (0, len(wanted.training)):
-        raise InvalidInputError(f"--training {NOTHING} and --training FILE exclude each other")
+    sources = wanted.training or tuple(map(str, synthetic_files()))
     found = merged([read_curves(source, None, wanted.kernels) for source in sources])
     check_learnable((curve.kernel for curve in found.curves), wanted.kernels)
     return found

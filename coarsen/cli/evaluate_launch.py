@@ -11,7 +11,10 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.cli.train_launch import read_cases
 from coarsen.errors import InvalidInputError
+from coarsen.models.calibration_set import is_calibration
 from coarsen.models.launch.evaluation import Judgement
+
+FAMILIES = "families held out"
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,6 @@ class LaunchEvaluation:
         training: what is learned from, calibration set included.
         models: the folder of the model that is judged on `data`, in place of one that is fitted.
         kernels: where kernels are described that are not the suite's.
-        studies: whether mechanisms, devices, shares of the kernels and groups of inputs are held out, too.
         without_sizes: whether the model is not told sizes and arguments of what is judged.
         seed: of the trees.
     """
@@ -33,7 +35,6 @@ class LaunchEvaluation:
     training: tuple[str, ...] = ()
     models: Path | None = None
     kernels: Path | None = None
-    studies: bool = False
     without_sizes: bool = False
     seed: int = 0
 
@@ -56,42 +57,37 @@ def evaluate_launches(wanted: LaunchEvaluation, output_format: Format) -> None:
 
 def _judgements(wanted: LaunchEvaluation) -> Mapping[str, Judgement]:
     if wanted.training or wanted.models:
-        if wanted.studies or (wanted.training and wanted.models):
-            raise InvalidInputError("--training, --models FOLDER and --details exclude each other with --launch")
+        if wanted.training and wanted.models:
+            raise InvalidInputError("--training and --models FOLDER exclude each other with --launch")
         return {"unseen kernels": _unseen(wanted)}
     if wanted.without_sizes:
         raise InvalidInputError(
             "--without-sizes is for kernels that are not learned from: give --models or --training"
         )
     # Imported late: they load scikit-learn.
+    from coarsen.models.launch.folds import family_folds
     from coarsen.models.launch.growing import TreeSettings
-    from coarsen.models.launch.studies import (
-        FAMILIES,
-        FAMILIES_OF_CALIBRATION,
-        Material,
-        nested,
-        of_calibration_set,
-        studies,
-    )
-    from coarsen.models.launch.training import split
+    from coarsen.models.launch.nested import judge_nested
+    from coarsen.models.launch.training import judged, split
 
-    fitted_on, judged = split(read_cases(wanted.data, wanted.kernels))
-    if not judged:
+    fitted_on, held_out = split(read_cases(wanted.data, wanted.kernels))
+    if not held_out:
         raise InvalidInputError(
             "nothing can be judged: the data has no kernel that ran at several local sizes uncoarsened"
         )
-    material = Material(fitted_on, judged, TreeSettings(), wanted.seed)
-    if wanted.studies:
-        return dict(studies(material, note))
-    judgement = nested(material, note)
-    found = {FAMILIES: judgement, FAMILIES_OF_CALIBRATION: of_calibration_set(judgement)}
+    folds = family_folds(fitted_on, held_out)
+    judgement = judge_nested(list(judged(folds, TreeSettings(), wanted.seed, note)))
+    calibration = judgement.only(is_calibration)
+    found = {FAMILIES: judgement, f"{FAMILIES}, the calibration set": calibration}
     return {name: each for name, each in found.items() if each.outcomes}
 
 
 def _unseen(wanted: LaunchEvaluation) -> Judgement:
     from coarsen.launch_prediction import launch_model
+    from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+    from coarsen.models.launch.device import launch_device
+    from coarsen.models.launch.evaluation import ask, judge
     from coarsen.models.launch.growing import TreeSettings
-    from coarsen.models.launch.studies import unseen
     from coarsen.models.launch.training import split, train_launch
     from coarsen.opencl_bench.results.launch_cases import read_launch_cases
     from coarsen.processes import processors
@@ -102,9 +98,9 @@ def _unseen(wanted: LaunchEvaluation) -> Judgement:
         fitted_on, settled_on = split(read_cases(wanted.training, wanted.kernels))
         model = train_launch(fitted_on, settled_on, TreeSettings(), wanted.seed, note).model
     unsized = wanted.without_sizes
-    judged = read_launch_cases(wanted.data, wanted.kernels, processors(), at_usual_sizes=unsized)
-    for text in judged.notes:
+    found = read_launch_cases(wanted.data, wanted.kernels, processors(), at_usual_sizes=unsized)
+    for text in found.notes:
         note(text)
-    if not judged.cases:
+    if not found.cases:
         raise InvalidInputError("the data has no launch that was measured, with an uncoarsened one beside it")
-    return unseen(model, judged.cases)
+    return judge([ask(model, case, launch_device(DEVICE_DESCRIPTORS[case.device])) for case in found.cases])

@@ -43,10 +43,9 @@ class Report:
     @property
     def protocol(self) -> str:
         """Say in one sentence what was learned from."""
-        kernels = counted(self.further[1], "kernel" if self.shares_kernels else "other kernel")
-        further = f"{counted(self.further[0], 'curve')} of {kernels}"
         if self.plan.unseen:
+            kernels = counted(self.further[1], "kernel" if self.shares_kernels else "other kernel")
+            further = f"{counted(self.further[0], 'curve')} of {kernels}"
             but = ", but never those of the predicted kernel and its family" if self.shares_kernels else ""
             return f"Nothing of this data was learned from; {further} were{but}."
-        besides = f" The default model also learned from {further}." if self.further[0] else ""
-        return f"Each kernel was predicted by models that had not seen it or its family on any device.{besides}"
+        return "Each kernel was predicted by models that had not seen it or its family on any device."

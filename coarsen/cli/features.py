@@ -1,134 +1,82 @@
-"""`coarsen features`: the static features of a kernel at each factor."""
+"""`coarsen apply --features`: the static features of a kernel at each factor."""
 
 from __future__ import annotations
 
-import re
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
 
-import typer
-
-from coarsen.cli.apply_options import AnySize, FastPath, LockStep, WideAccesses
-from coarsen.cli.features_mechanism import (
-    LocalSizeBefore,
-    Mechanism,
-    given_local_size,
-    mechanism_as_data,
-    mechanism_of,
-    print_mechanism,
-)
 from coarsen.cli.features_planned import (
     Asked,
-    PlannedFactor,
-    PlannedLevel,
-    PlannedStride,
     check_planned_options,
     planned_as_data,
     planned_work,
     print_planned,
 )
-from coarsen.cli.features_registers import RegistersOn, print_registers, registers_as_data, registers_by_factor
+from coarsen.cli.features_registers import print_registers, registers_as_data, registers_by_factor
 from coarsen.cli.features_work import (
-    ArgumentSizes,
-    GlobalSize,
-    Work,
     check_work_options,
     print_work,
     work_as_data,
     work_of,
 )
 from coarsen.cli.kernel_input import lower_file, naming_file
-from coarsen.cli.options import (
-    BuildOptions,
-    Definitions,
-    Dimension,
-    IncludeFolders,
-    KernelFile,
-    KernelName,
-    OutputFormat,
-    Standard,
-    build_options,
-    checked_dimension,
-)
+from coarsen.cli.options import build_options, checked_dimension, parsed_local_size
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURE_SETS, FEATURES, FeatureTable, feature_table
+from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import Use
 
-_ALL_FACTORS = ",".join(map(str, FACTORS))
-
-FeatureSet = Annotated[
-    int,
-    typer.Option(
-        "--feature-set",
-        metavar="VERSION",
-        min=min(FEATURE_SETS),
-        max=max(FEATURE_SETS),
-        help="The version of the 17 features: 1, or 2 as the paper and its authors define them.",
-    ),
-]
-Factors = Annotated[str, typer.Option("--factors", metavar="FACTOR,...", help="The factors, separated by commas.")]
-
 
 def features(
-    file: KernelFile,
-    kernel: KernelName = None,
-    dim: Dimension = 0,
-    factors: Factors = _ALL_FACTORS,
-    mechanism: Mechanism = False,
-    local_size: LocalSizeBefore = None,
-    registers: RegistersOn = None,
-    feature_set: FeatureSet = FEATURE_SET_VERSION,
-    work: Work = False,
-    global_size: GlobalSize = None,
-    size: ArgumentSizes = None,
-    factor: PlannedFactor = None,
-    stride: PlannedStride = 1,
-    level: PlannedLevel = Level.ITEM,
-    any_size: AnySize = False,
-    fast_path: FastPath = Use.AUTO,
-    lock_step: LockStep = Use.AUTO,
-    wide_accesses: WideAccesses = False,
-    define: Definitions = None,
-    include: IncludeFolders = None,
-    cl_std: Standard = None,
-    build_option: BuildOptions = None,
-    output_format: OutputFormat = Format.TABLE,
+    file: Path,
+    kernel: str | None,
+    dim: int,
+    *,
+    local_size: str | None,
+    registers: str | None,
+    work: bool,
+    global_size: str | None,
+    size: Sequence[str] | None,
+    factor: int | None,
+    stride: int,
+    level: Level,
+    any_size: bool,
+    fast_path: Use,
+    lock_step: Use,
+    wide_accesses: bool,
+    define: list[str] | None,
+    include: list[str] | None,
+    cl_std: str | None,
+    build_option: list[str] | None,
+    output_format: Format,
 ) -> None:
-    """Show the static features of a kernel at each factor.
+    """Show the 17 static features of a kernel at each factor, as the paper and its authors define them.
 
-    They are computed from the kernel's divergence, without coarsening it. The default model takes version 1 of the
-    17 features, the published cascade version 2.
-
-    Example: coarsen features sgemm.cl --dim 1 --factors 1,2,4
-
-    Example: coarsen features sgemm.cl --work --global-size 512x512 --size inner_size=1024
-
-    Example: coarsen features sgemm.cl --work --global-size 512x512 --factor 4 --wide-accesses
+    They are computed from the kernel's divergence, without coarsening it. The arguments are options of
+    `coarsen apply`; `registers` of a chip and `work` are shown besides where they are asked for.
     """
-    wanted = _parse_factors(factors)
-    local = given_local_size(local_size, is_used=mechanism or work)
+    if local_size is not None and not work:
+        raise InvalidInputError("--local-size goes with --report and --features work")
+    local = parsed_local_size(local_size)
     check_work_options(work, global_size, size)
     dimension, options = checked_dimension(dim), build_options(define, include, cl_std, build_option)
     asked = Asked(factor, dimension, stride, level, any_size, fast_path, lock_step, wide_accesses)
     check_planned_options(asked, has_work=work, global_size=global_size)
     lowered = lower_file(file, kernel, options)
     with naming_file(file):
-        table = feature_table(lowered, dimension, wanted, feature_set)
-        causes = mechanism_of(lowered, dimension, local, wanted) if mechanism else None
+        table = feature_table(lowered, dimension)
         functions = work_of(lowered, global_size, local, size or ()) if work else None
         planned = planned_work(functions, asked) if functions else None
-        found = registers_by_factor(lowered, dimension, wanted, registers) if registers is not None else {}
+        found = registers_by_factor(lowered, dimension, FACTORS, registers) if registers is not None else {}
     if output_format is Format.JSON:
-        further = mechanism_as_data(causes) if causes else {}
+        further: dict[str, object] = {}
         further |= {"registers": registers_as_data(found)} if registers is not None else {}
         further |= work_as_data(functions) if functions else {}
         further |= planned_as_data(planned) if planned else {}
         print_json(_as_data(table) | further)
         return
     _print(table)
-    if causes:
-        print_mechanism(causes)
     if registers is not None:
         print_registers(found, registers)
     if functions:
@@ -137,33 +85,21 @@ def features(
         print_planned(planned)
 
 
-def _parse_factors(text: str) -> tuple[int, ...]:
-    words = [word.strip() for word in text.split(",")]
-    if not all(re.fullmatch(r"[0-9]+", word) and int(word) >= 1 for word in words):
-        raise InvalidInputError(f"--factors needs whole numbers of at least 1 between commas, not '{text}'")
-    return tuple(sorted({int(word) for word in words}))
-
-
 def _as_data(table: FeatureTable) -> dict[str, object]:
     return {
         "kernel": table.kernel,
         "dimension": table.dimension,
-        "feature_set": table.version,
         "features": {str(factor): table.at(factor).by_name() for factor in table.factors},
     }
 
 
 def _print(table: FeatureTable) -> None:
-    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor{_of(table.version)}")
+    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor")
     print_line()
     columns = [table.at(factor).by_name() for factor in table.factors]
     headings = [str(factor) for factor in table.factors]
     rows = [[name.replace("_", " "), *(f"{column[name]:.4g}" for column in columns)] for name in _names()]
     print_table(["feature", *headings], rows, numbers=headings)
-
-
-def _of(version: int) -> str:
-    return f", version {version} of the features" if version != FEATURE_SET_VERSION else ""
 
 
 def _names() -> list[str]:

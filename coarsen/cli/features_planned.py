@@ -1,16 +1,12 @@
-"""`coarsen features --work --factor`: the work of a configuration, counted from the plan of the transforms."""
+"""`coarsen apply --features work --factor`: the work of a variant, counted from the plan of the transforms."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from coarsen.cli.features_work import WorkOfKernel
-from coarsen.cli.options import whole_number
 from coarsen.cli.output import print_line, print_table
 from coarsen.cost.planned_work.costs import PlanCosts
 from coarsen.cost.planned_work.launches import launched_sizes
@@ -20,28 +16,6 @@ from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
-
-PlannedFactor = Annotated[
-    int | None,
-    typer.Option(
-        "--factor",
-        metavar="FACTOR",
-        help="Also the work when so many are merged along --dim, from the plan; for --work.",
-        parser=whole_number,
-    ),
-]
-PlannedStride = Annotated[
-    int,
-    typer.Option(
-        "--stride",
-        metavar="STRIDE",
-        help="How far apart the merged work-items stand; for --factor.",
-        parser=whole_number,
-    ),
-]
-PlannedLevel = Annotated[
-    Level, typer.Option("--level", help="Merge work-items, or whole work-groups; for --factor.")
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +35,7 @@ class Asked:
         """Return the configuration. Raises InvalidInputError for what can't be one, or is said of none."""
         if self.factor is None:
             if self != dataclasses.replace(NOT_ASKED, dimension=self.dimension):
-                raise InvalidInputError("--stride, --level and transforms are for --factor")
+                raise InvalidInputError("--stride, --level and transforms go with --factor")
             return None
         transforms = Transforms(self.fast_path, self.lock_step, self.wide_accesses)
         coarsening = Coarsening(self.factor, self.dimension, self.stride, self.level)
@@ -83,11 +57,11 @@ class PlannedWork:
 
 
 def check_planned_options(asked: Asked, *, has_work: bool, global_size: str | None) -> None:
-    """Raise InvalidInputError for a configuration without `--work` or without the sizes of the launch."""
+    """Raise InvalidInputError for a configuration without `work` or without the sizes of the launch."""
     if asked.variant() is None:
         return
     if not has_work:
-        raise InvalidInputError("--factor is for --work; --factors chooses the columns of the table")
+        raise InvalidInputError("--factor goes with --features work")
     if global_size is None:
         raise InvalidInputError("--factor needs --global-size too: work is that of a launch")
 

@@ -1,12 +1,9 @@
-"""`coarsen features --registers`: how many registers a kernel takes at each factor, estimated and real."""
+"""`coarsen apply --features --registers`: how many registers a kernel takes at each factor, estimated and real."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated
-
-import typer
 
 from coarsen.backend.registers import RegisterUse, registers_on
 from coarsen.cli.output import print_line, print_table
@@ -16,14 +13,6 @@ from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
 
-RegistersOn = Annotated[
-    str | None,
-    typer.Option(
-        "--registers",
-        metavar="CHIP",
-        help="Show the registers on a GPU that need not be there, too: tahiti, nvidia, sm_90, ...",
-    ),
-]
 _UNKNOWN = "-"
 
 

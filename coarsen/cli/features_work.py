@@ -1,20 +1,17 @@
-"""`coarsen features --work`: the work of a kernel as functions of the sizes of its launch, and their values."""
+"""`coarsen apply --features work`: the work of a kernel as functions of the sizes of its launch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
-
-import typer
 
 from coarsen.analysis.expression_data import expression_as_data
 from coarsen.analysis.expression_text import expression_text
 from coarsen.analysis.expressions import ZERO, Expression, Quantity, evaluate, number
 from coarsen.analysis.loop_counts import LoopCount
-from coarsen.cli.local_size import local_size_of
+from coarsen.cli.kernel_input import whole_arguments
+from coarsen.cli.options import local_size_of
 from coarsen.cli.output import print_line, print_table
-from coarsen.cli.whole_arguments import whole_arguments
 from coarsen.cost.access_functions import AccessFunction
 from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.cost.work_functions import WorkFunctions, launch_sizes_by_name, work_functions
@@ -22,16 +19,6 @@ from coarsen.errors import InvalidInputError
 from coarsen.features.launch_size import launch_size
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
-
-Work = Annotated[bool, typer.Option("--work", help="Also loops, work and accesses as functions of the sizes.")]
-GlobalSize = Annotated[
-    str | None,
-    typer.Option("--global-size", metavar="SIZE", help="The launch's global size, 4096 or 512x512; for --work."),
-]
-ArgumentSizes = Annotated[
-    list[str] | None,
-    typer.Option("--size", metavar="NAME=NUMBER", help="A whole argument of the launch; for --work. Repeatable."),
-]
 
 _NOTHING = "-"
 _UNKNOWN = "depends on data"
@@ -60,9 +47,9 @@ class _Row:
 
 
 def check_work_options(work: bool, global_size: str | None, arguments: Sequence[str] | None) -> None:
-    """Raise InvalidInputError for sizes without `--work`, and for arguments without a global size."""
+    """Raise InvalidInputError for sizes without `work`, and for arguments without a global size."""
     if not work and (global_size is not None or arguments):
-        raise InvalidInputError(f"{'--size' if arguments else '--global-size'} is for --work")
+        raise InvalidInputError(f"{'--size' if arguments else '--global-size'} goes with --features work")
     if arguments and global_size is None:
         raise InvalidInputError("--size needs --global-size too: work is that of a launch")
 

@@ -15,16 +15,14 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from coarsen.bug_report import bug_message
-from coarsen.cli.bare_options import with_numbers
-from coarsen.cli.groups import Group
 from coarsen.cli.messages import INTERRUPTED, Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
@@ -33,40 +31,104 @@ from coarsen.whole_output import whole_output
 
 _EVERYDAY = MappingProxyType(
     {
-        "tune": "Find the fastest variant of a kernel, and remember it.",
         "run": "Run a PyOpenCL program as it is, with its kernels coarsened.",
+        "tune": "Find the fastest variant of a kernel, and remember it.",
+        "describe": "Describe a kernel's arguments in a file, for tune and bench.",
         "apply": "Coarsen a kernel, or explain the effect of coarsening it.",
-        "predict": "Predict the best coarsening factor of a kernel on a device.",
-        "explore": "Plot stored measurements, or list the best configurations.",
-        "doctor": "Show what coarsen uses, and how to mend what is missing.",
+        "predict": "Predict the best launch of a kernel on a device.",
+        "devices": "List the OpenCL devices; check what coarsen needs.",
+        "results": "Show, plot, export, import or forget what was measured.",
     }
 )
 _RESEARCH = MappingProxyType(
     {
-        "features": "Show the static features of a kernel at each factor.",
+        "bench": "Measure kernels coarsened in every way, and verify them.",
         "train": "Train a predictor, print its evaluation and store it.",
         "evaluate": "Evaluate predictors on kernels that they have not seen.",
-        "bench": "Measure kernels coarsened in every way, and verify them.",
-        "results": "List, show, export, import and merge stored measurements.",
-        "remembered": "List, show, forget, export and import what tuning found.",
-        "calibrate": "Measure what a device's memory, operations and launches cost.",
-        "devices": "List the OpenCL devices and whether each really runs a kernel.",
     }
 )
 _SECTIONS = MappingProxyType({"Everyday commands": _EVERYDAY, "Commands for research": _RESEARCH})
 COMMANDS = _EVERYDAY | _RESEARCH
-# Commands of former versions, and what to do instead.
-_GONE = MappingProxyType(
+# What --help shows of each command; --help-all shows everything. All that it has where none is named.
+_FIRST: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "search": "it compared search strategies; 'coarsen bench --search NAME' searches a kernel's space",
-        "loadings": "the notebook paper.ipynb draws the components' loadings",
+        "run": ("program", "arguments", "module", "tune", "seconds", "predict", "record", "report"),
+        "tune": ("kernel", "device", "seconds", "inputs", "layout", "output", "store"),
+        "describe": ("kernel_file", "kernel", "output", "inputs", "define"),
+        "apply": (
+            "file",
+            "kernel",
+            "factor",
+            "dimension",
+            "stride",
+            "level",
+            "device",
+            "output",
+            "explain",
+            "report",
+        ),
+        "predict": ("file", "device", "kernel", "local_size", "global_size", "measure"),
+        "devices": ("check", "calibrate", "profile"),
+        "results": ("action", "words", "kernel", "device", "remembered", "output", "store"),
+        "bench": ("kernels", "device", "preset", "space", "quick", "store"),
+        "train": ("device", "model", "data", "output"),
+        "evaluate": ("data", "model", "device", "details"),
     }
 )
-# Commands of two words; the module of `bench init` is `bench_init`.
-SUBCOMMANDS = MappingProxyType({"bench": ("init", "pack"), "tune": ("init", "show", "export")})
+# Names of former versions, and what to do instead.
+_GONE = MappingProxyType(
+    {
+        "search": "'coarsen bench --search NAME' searches a kernel's space",
+        "loadings": "the notebook paper.ipynb draws the components' loadings",
+        "features": "'coarsen apply KERNEL.cl --features paper' shows them",
+        "explore": "'coarsen results best' lists, 'coarsen results plot -o FILE' draws",
+        "remembered": "'coarsen results' has ls, show, forget, export and import; --remembered chooses these",
+        "doctor": "'coarsen devices --check' does that",
+        "calibrate": "'coarsen devices --calibrate NAME' does that",
+        "bench init": "'coarsen describe KERNEL.cl' does that",
+        "bench pack": "'coarsen bench KERNEL --pack FOLDER' does that",
+        "tune init": "'coarsen describe KERNEL.cl --inputs' does that",
+        "tune show": "'coarsen results show FILE.tuned.json' does that",
+        "tune export": "'coarsen apply KERNEL.cl --tuned FILE.tuned.json -o FOLDER' does that",
+    }
+)
+_OF_SPACE = ("factor", "stride", "dim", "local-size", "level", "at-once", "sample")
+_OF_BOTH = ("wide-accesses", "clean-up", "any-size", "distinct", "fast-path", "lock-step")
+_GONE_OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "bench": MappingProxyType(
+            {
+                **{f"--{name}s": f"--space {name}=VALUE,..." for name in _OF_SPACE[:-2]},
+                **{f"--{name}": f"--space {name}=VALUE,..." for name in (*_OF_SPACE[-2:], *_OF_BOTH)},
+                "--suite": "a KERNEL called seventeen, records or judge",
+                "--design": "--space grid",
+                "--cold-cache": "--caches cold",
+                "--repetitions": "--quick",
+                "--device-kind": "--device cpu or gpu",
+                **dict.fromkeys(("--tls-ca-file", "--tls-cert", "--tls-key"), "--tls FOLDER"),
+            }
+        ),
+        "tune": MappingProxyType(
+            {
+                "--levels": "--space level=item",
+                "--no-wide-accesses": "--space wide-accesses=no",
+                "--no-distinct": "--space distinct=no",
+                "--layouts": "--layout all",
+                "--budget": "--trials",
+                "--cold-cache": "--caches cold",
+                "--cold-check": "--caches both",
+            }
+        ),
+        "apply": MappingProxyType({"--time-passes": "-v"}),
+        "results": MappingProxyType({"--benchmark": "--kernel", "--compact": "FILE.compact.parquet"}),
+    }
+)
+# Of each command, what an option of a number means alone: `--measure` is `--measure 4`.
+_NUMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({"predict": MappingProxyType({"--measure": "4"})})
 # All that comes after the first word of these that is no option belongs to a program.
 _ENDS_WITH_ANOTHER = ("run",)
 
+_SUMMARY = "Thread coarsening for OpenCL kernels: several work-items become one."
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _BRACES = re.compile(r"^\{(.+)\}")
 _NO_CHOICE = re.compile(r"'([^']*)' is not one of (.*)$")
@@ -86,25 +148,24 @@ class UsageError(Protocol):
         ...
 
 
-class NamedCommands(TyperGroup):
-    """Commands by name; a message about an unknown one says which is spelled almost so."""
-
-    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """Return the name, the command and what is left of the words."""
-        known = self.list_commands(ctx)
-        if args and args[0] in _GONE and args[0] not in known:
-            ctx.fail(f"there is no '{args[0]}' any more: {_GONE[args[0]]}")
-        if args and not args[0].startswith("-") and args[0] not in known:
-            ctx.fail(f"no such command '{args[0]}'{did_you_mean(args[0], known)}")
-        return super().resolve_command(ctx, args)
-
-
-class LazyCommands(NamedCommands):
+class LazyCommands(TyperGroup):
     """The commands by name; each is loaded when it is to run, and listed without being loaded."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Return the names in the order of the help."""
         return list(COMMANDS)
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
+        """Write what fits a screen: the commands, and where the rest is."""
+        if _ALL in ctx.meta:
+            super().format_help(ctx, formatter)
+            return
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text(_SUMMARY)
+        self.format_commands(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text("coarsen COMMAND --help describes a command, --help-all all of its options.")
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
         """Write the commands of each section under its heading."""
@@ -118,38 +179,80 @@ class LazyCommands(NamedCommands):
         return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """Return the command itself, and what is left of the words."""
+        """Return the command itself, and what is left of the words; an unknown one's error names its like."""
+        for old in (" ".join(args[:2]), *args[:1]):
+            if old in _GONE:
+                ctx.fail(f"there is no '{old}' any more: {_GONE[old]}")
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            ctx.fail(f"no such command '{args[0]}'{did_you_mean(args[0], COMMANDS)}")
         name, _, rest = super().resolve_command(ctx, args)
-        if name and rest and rest[0] in SUBCOMMANDS.get(name, ()):
-            name, rest = f"{name} {rest[0]}", rest[1:]
         ctx.ensure_object(Settings).command = f"{ctx.command_path} {name}"
         return name, load_command(name) if name else None, rest
 
 
 class PlainUsage(TyperCommand):
-    """A command whose usage names what is required without the braces that some versions of typer put there.
+    """A command whose help fits a screen, and whose usage has no braces, which some versions of typer put there.
 
     Some of its options may come without their number.
     """
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Read the words."""
-        return super().parse_args(ctx, with_numbers(self.name or "", args))
+        """Read the words. Fails for an option of a former version, and says what took its place."""
+        name = self.name or ""
+        own = args if name not in _ENDS_WITH_ANOTHER else []
+        for word in own[: own.index("--")] if "--" in own else own:
+            option = word.partition("=")[0]
+            if option in _GONE_OPTIONS.get(name, {}):
+                ctx.fail(f"there is no {option} any more: {_GONE_OPTIONS[name][option]} does that")
+        return super().parse_args(ctx, with_numbers(name, args))
+
+    def format_help(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
+        """Write what fits a screen, or everything."""
+        first = _FIRST.get(self.name or "")
+        if _ALL in ctx.meta or first is None:
+            super().format_help(ctx, formatter)
+            return
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        summary, *others = (self.help or "").split("\n\n")
+        formatter.write_text(summary)
+        shown = (parameter.get_help_record(ctx) for parameter in self.params if parameter.name in first)
+        with formatter.section("Options"):
+            formatter.write_dl([(names, _first_sentence(text)) for names, text in filter(None, shown)])
+        example = next((text for text in others if text.strip().startswith("Example")), "")
+        formatter.write_paragraph()
+        formatter.write_text(example)
+        formatter.write_text(f"{ctx.command_path} --help-all shows all of its options and says more.")
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """Return the words of the usage."""
         return [_BRACES.sub(r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
 
+def _first_sentence(text: str) -> str:
+    """The first sentence of an option's help, without what its default is."""
+    return re.split(r"(?<=[.])\s|\s+\[default", text)[0]
+
+
+def with_numbers(command: str, words: Sequence[str]) -> list[str]:
+    """Return a command's words with the numbers that were left out; what follows `--` is left as it is."""
+    numbers = _NUMBERS.get(command, {})
+    end = list(words).index("--") if "--" in words else len(words)
+    filled: list[str] = []
+    for word, following in zip(words[:end], [*words[1:end], ""], strict=False):
+        filled.append(word)
+        # A negative number is one, too, so that its own message says what is wrong with it.
+        if word in numbers and not following.removeprefix("-").isdecimal():
+            filled.append(numbers[word])
+    return [*filled, *words[end:]]
+
+
 def load_command(name: str) -> Any:  # noqa: ANN401 (typer's commands have no public type)
     """Import a command's module and make a command of its function, with the options that all have."""
-    module = importlib.import_module(f"coarsen.cli.{name.replace(' ', '_')}")
-    found = getattr(module, name.split()[-1])
-    command = _group_of(found) if isinstance(found, Group) else _command_of(found, name)
-    for each in (command, *getattr(command, "commands", {}).values()):
-        for parameter in _command_of(_common, name).params:
-            parameter.expose_value = False
-            each.params.append(parameter)
+    command = _command_of(getattr(importlib.import_module(f"coarsen.cli.{name}"), name), name)
+    for parameter in _command_of(_common, name).params:
+        parameter.expose_value = False
+        command.params.append(parameter)
     return command
 
 
@@ -160,21 +263,23 @@ def _command_of(function: Any, name: str) -> Any:  # noqa: ANN401
     return typer.main.get_command(application)
 
 
-def _group_of(group: Group) -> Any:  # noqa: ANN401
-    application = typer.Typer(**_PLAIN)
-    settings: Any = {"invoke_without_command": True, "help": group.description}
-    application.callback(cls=NamedCommands, context_settings=_CONTEXT, **settings)(_help_of_group)
-    for name, function in group.commands.items():
-        application.command(name, cls=PlainUsage, context_settings=_CONTEXT)(function)
-    return typer.main.get_command(application)
-
-
-def _help_of_group(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
+def _show_all(context: typer.Context, value: bool) -> bool:
+    if value:
+        context.meta[_ALL] = True
         typer.echo(context.get_help())
+        raise typer.Exit
+    return value
 
 
-def _common(verbose: Verbose = False, quiet: Quiet = False, debug: Debug = False) -> None:
+_ALL = "coarsen.help-all"
+HelpAll = Annotated[
+    bool, typer.Option("--help-all", help="Show all options and exit.", callback=_show_all, is_eager=True)
+]
+
+
+def _common(
+    verbose: Verbose = False, quiet: Quiet = False, debug: Debug = False, help_all: HelpAll = False
+) -> None:
     """The options of every command; each acts when it is read."""
 
 
@@ -184,6 +289,7 @@ def _root(
     verbose: Verbose = False,
     quiet: Quiet = False,
     debug: Debug = False,
+    help_all: HelpAll = False,
 ) -> None:
     """Thread coarsening for OpenCL kernels: several work-items become one.
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
+import os
+import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -136,3 +141,76 @@ def build_options(
 def checked_dimension(dimension: int) -> int:
     """Return the dimension. Raises InvalidInputError unless it is 0, 1 or 2."""
     return Coarsening(1, dimension).dimension
+
+
+# Local sizes on the command line: `64`, `16x16`.
+
+_SIZE = re.compile(r"[1-9][0-9]{0,8}([x×][1-9][0-9]{0,8}){0,2}")
+
+
+def local_size_of(word: str) -> tuple[int, ...] | None:
+    """`16x16` as a local size, in work-items; None for what is no size."""
+    if not _SIZE.fullmatch(word.strip()):
+        return None
+    return tuple(int(extent) for extent in re.split("[x×]", word.strip()))
+
+
+def launch_place(size: tuple[int, ...] | None) -> tuple[int, int, int] | None:
+    """Return a local size along three dimensions, those that are missing being 1; None for none."""
+    if size is None:
+        return None
+    width, height, depth = (*size, 1, 1)[:3]
+    return width, height, depth
+
+
+def parsed_local_size(text: str | None) -> tuple[int, ...] | None:
+    """Return the sizes given to `--local-size`; None where it wasn't given. Raises InvalidInputError."""
+    if text is None:
+        return None
+    size = local_size_of(text)
+    if size is None:
+        raise InvalidInputError(f"--local-size takes one to three sizes, such as 64 or 16x16, not '{text}'")
+    return size
+
+
+# Folders named on the command line: those to read from, and those to write into.
+
+
+def existing_folder(option: str, folder: Path | None) -> Path | None:
+    """Return a folder to read from, None where the option isn't given.
+
+    Raises InvalidInputError where there is none.
+    """
+    if folder is not None and not folder.is_dir():
+        raise InvalidInputError(f"{option} {folder}: there is no such folder")
+    return folder
+
+
+@contextmanager
+def prepared_folder(folder: Path | None) -> Iterator[None]:
+    """Make the folder for the results of long work before it begins, since a failure at its end would lose them.
+
+    A folder made here is removed again if it is still empty at the end. Does nothing without a folder.
+
+    Raises:
+        InvalidInputError: it can't be made, or not written into.
+    """
+    made = _made(folder) if folder is not None else ()
+    try:
+        yield
+    finally:
+        for each in made:
+            with contextlib.suppress(OSError):  # it isn't empty
+                each.rmdir()
+
+
+def _made(folder: Path) -> tuple[Path, ...]:
+    """Make a folder; those that were made, from the innermost on."""
+    missing = tuple(each for each in (folder, *folder.parents) if not each.exists())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"{folder}: no folder can be made there: {error.strerror}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"{folder}: can't be written: {os.strerror(errno.EACCES)}")
+    return missing

@@ -77,7 +77,7 @@ def read_measurable(wanted: KernelRequest) -> DescribedInput:
         RefusalError: the kernel can't be read.
     """
     # Imported late: it loads the store's packages.
-    from coarsen.cli.bench_inputs import benchmarks_of
+    from coarsen.cli.bench.inputs import benchmarks_of
 
     ((benchmark, name),) = benchmarks_of([wanted.word])
     return _described(wanted, benchmark, name)

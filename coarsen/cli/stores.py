@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from coarsen.opencl_bench.records.measurement import Measurement
+    from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
     from coarsen.opencl_bench.results.store.database import Store
 
 STORE_PACKAGES = ("sqlalchemy",)
+# Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
+KEY_DIGITS = 12
+_NAMED_KEYS = 4  # in an error
 
 
 def check_packages(packages: Iterable[str] = STORE_PACKAGES) -> None:
@@ -35,3 +40,38 @@ def existing_store(text: str | None, packages: Iterable[str] = STORE_PACKAGES) -
     from coarsen.opencl_bench.results.store.database import open_existing_store
 
     return open_existing_store(text)
+
+
+def row_or_choice(store: Store, prefix: str) -> tuple[Measurement | None, RememberedChoice | None]:
+    """Return the row, or the choice, whose key begins so. Raises InvalidInputError unless it is just one."""
+    from coarsen.opencl_bench.results.store.filters import Filter
+    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+
+    rows, choices = Filter(key_prefix=prefix), RememberedFilter(key_prefix=prefix)
+    found = (
+        [row for row, _ in zip(store.measurements(rows), range(_NAMED_KEYS + 1), strict=False)] if prefix else []
+    )
+    kept = store.remembered.choices(choices) if prefix else []
+    keys = [*(row.key for row in found), *(each.key.digest for each in kept)]
+    _check_one(keys, prefix, store, store.count(rows) + len(kept) if keys else 0)
+    return (found[0], None) if found else (None, kept[0])
+
+
+def choice_key(store: Store, prefix: str) -> str:
+    """Return the choice's key that begins so. Raises InvalidInputError unless it is just one."""
+    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+
+    found = store.remembered.keys(RememberedFilter(key_prefix=prefix)) if prefix else []
+    _check_one(found, prefix, store, len(found))
+    return found[0]
+
+
+def _check_one(keys: Sequence[str], prefix: str, store: Store, count: int) -> None:
+    if not prefix:
+        raise InvalidInputError("a key has at least one letter; 'coarsen results ls' lists them")
+    if not keys:
+        raise InvalidInputError(f"no key begins with '{prefix}' in {store.location}")
+    if count > 1:
+        names = ", ".join(key[: max(KEY_DIGITS, len(prefix) + 4)] for key in keys[:_NAMED_KEYS])
+        more = f" and {count - _NAMED_KEYS} more" if count > _NAMED_KEYS else ""
+        raise InvalidInputError(f"{count} keys begin with '{prefix}': {names}{more}")

@@ -1,46 +1,63 @@
-"""`coarsen train`: a device's cascade, the default model of all devices, or the launch model."""
+"""`coarsen train`: a device's cascade, or the launch model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from coarsen.cli.folders import existing_folder, prepared_folder
-from coarsen.cli.options import Dimension, OutputFormat, checked_dimension
+import typer
+
+from coarsen.cli.options import Dimension, OutputFormat, checked_dimension, existing_folder, prepared_folder
 from coarsen.cli.output import Format, print_line
-from coarsen.cli.predict_options import ModelName
-from coarsen.cli.train_options import (
-    BestFactors,
-    Components,
-    Data,
-    Device,
-    Evaluation,
-    FeatureSet,
-    Kernels,
-    Model,
-    NetworksOption,
-    Output,
-    Seed,
-)
 from coarsen.errors import InvalidInputError
-from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings, Networks
+from coarsen.user_models import ModelName, answering_model, user_models
 
-if TYPE_CHECKING:
-    from coarsen.cli.train_cascade import CascadeTraining
+Device = Annotated[
+    str | None,
+    typer.Option("-d", "--device", metavar="NAME", help="Whose cascade to train, tahiti for example."),
+]
+Model = Annotated[
+    ModelName,
+    typer.Option("-m", "--model", help="A device's published cascade (PACT 2014), or the launch model."),
+]
+Data = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="FILE",
+        help="What is learned from: runtimes (.csv: kernel,factor,DEVICE_ns,…), results (.parquet, .json, .csv, "
+        ".jsonl), a store, a sweep that comes along, synthetic_intel for example, or for the cascade best factors "
+        "(.csv: kernel,device,best_factor). May be repeated.  [default: what was published of the cascade's "
+        "device; else the synthetic kernels' measurements]",
+    ),
+]
+Kernels = Annotated[
+    Path | None,
+    typer.Option(
+        "--kernels",
+        metavar="FOLDER",
+        help="Descriptions (NAME.toml) of kernels that are not the suite's.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FOLDER", help="Store the model there.  [default: the user's data folder]"
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the networks' first weights, or the trees."),
+]
 
 
 def train(
     device: Device = None,
     model: Model = ModelName.CASCADE,
     data: Data = None,
-    best_factors: BestFactors = None,
     kernels: Kernels = None,
-    evaluation: Evaluation = None,
     dim: Dimension = 0,
-    networks: NetworksOption = PUBLISHED.networks,
-    feature_set: FeatureSet = PUBLISHED.feature_set,
-    components: Components = None,
     output: Output = None,
     seed: Seed = 0,
     output_format: OutputFormat = Format.TABLE,
@@ -49,90 +66,47 @@ def train(
 
     A device's cascade learns from runtimes or best factors of any kernels on it. Without --data these are the best
     factors of the seventeen benchmark kernels, published for fermi, kepler, cypress and tahiti; for other devices
-    what the package has measured of its synthetic kernels. The default model learns from whole curves, measured on
-    any devices, the launch model from measured launches, best with the calibration set among them.
+    what the package has measured of its synthetic kernels. The launch model learns from measured launches, best
+    with the calibration set among them.
 
-    What is trained replaces the package's model from then on; `coarsen predict --shipped` passes it over. With
-    --output it doesn't: `coarsen predict --models FOLDER` takes it. A cascade answers without --model for fermi,
-    kepler, cypress and tahiti, and for a device that nothing else is known of.
+    A model you train replaces the shipped one; `coarsen predict --shipped` ignores it. With --output it doesn't:
+    `coarsen predict --models FOLDER` takes it. A cascade answers without --model for fermi, kepler, cypress and
+    tahiti, and for a device that nothing else is known of.
 
     Example: coarsen train --device fermi --data runtimes.csv
 
-    Example: coarsen train --model default --data results.parquet --output models
+    Example: coarsen train --model launch --data launches.sqlite --output models
     """
-    # Imported late: it loads the models.
-    from coarsen.user_models import user_models
-
-    folder = output or user_models()
+    folder, described, sources = output or user_models(), existing_folder("--kernels", kernels), tuple(data or ())
     if model is ModelName.LAUNCH:
-        _refuse({"--device": device, "--components": components, "--dim": dim}, "is not for the launch model")
-        _refuse({"--best-factors": best_factors, "--evaluation": evaluation}, "is not for the launch model")
-        cascades = {"--networks": networks is not Networks.ONE}
-        cascades |= {"--feature-set": feature_set != PUBLISHED.feature_set}
-        _refuse(cascades, "is not for the launch model")
+        _refuse_for_launch_model({"--device": device, "--dim": dim})
         # Imported late: it loads the suite.
         from coarsen.cli.train_launch import LaunchTraining, train_launch_model
 
-        launches = LaunchTraining(tuple(data or ()), folder, seed, existing_folder("--kernels", kernels))
         with prepared_folder(folder):
-            train_launch_model(launches, output_format)
-    elif model is ModelName.CASCADE:
-        _refuse({"--best-factors": best_factors, "--evaluation": evaluation}, "is for --model default")
-        settings = CascadeSettings(networks, feature_set, components)
-        described = existing_folder("--kernels", kernels)
-        place = folder, checked_dimension(dim)
-        _train_cascade(_request(device, tuple(data or ()), described, place, seed, settings), output_format)
+            train_launch_model(LaunchTraining(sources, folder, seed, described), output_format)
     else:
-        own = {"--device": device, "--components": components, "--dim": dim}
-        own |= {"--networks": networks is not Networks.ONE, "--feature-set": feature_set != PUBLISHED.feature_set}
-        _refuse(own, "is for the cascade: the default model is one for all devices")
-        # Imported late: it loads the suite, which the cascade's bad input does without.
-        from coarsen.cli.train_default import DefaultTraining, check_training, train_default
+        from coarsen.cli.train_cascade import CascadeTraining, check_libraries, train_cascade
 
-        described = existing_folder("--kernels", kernels)
-        wanted = DefaultTraining(tuple(data or ()), folder, seed, best_factors, described, evaluation)
-        check_training(wanted)
+        if device is None:
+            raise InvalidInputError("give the cascade's --device, or --model launch for the model of all devices")
+        wanted = CascadeTraining(device, sources, described, folder, checked_dimension(dim), seed)
+        check_libraries()
         with prepared_folder(folder):
-            train_default(wanted, output_format)
+            train_cascade(wanted, output_format)
     if output_format is not Format.JSON:
         print_line(_how_to_use(model, device, output))
 
 
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    """Refuse the options that were given, though they mean nothing to the model."""
+def _refuse_for_launch_model(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
-            raise InvalidInputError(f"{name} {why}")
-
-
-def _request(
-    device: str | None,
-    data: tuple[str, ...],
-    kernels: Path | None,
-    place: tuple[Path, int],
-    seed: int,
-    settings: CascadeSettings,
-) -> CascadeTraining:
-    from coarsen.cli.train_cascade import CascadeTraining
-
-    if device is None:
-        raise InvalidInputError("give the cascade's --device, or --model default for the model of all devices")
-    return CascadeTraining(device, data, kernels, *place, seed, settings)
-
-
-def _train_cascade(wanted: CascadeTraining, output_format: Format) -> None:
-    from coarsen.cli.train_cascade import check_libraries, train_cascade
-
-    check_libraries()
-    with prepared_folder(wanted.folder):
-        train_cascade(wanted, output_format)
+            raise InvalidInputError(f"{name} is not for the launch model")
 
 
 def _how_to_use(model: ModelName, device: str | None, output: Path | None) -> str:
-    from coarsen.user_models import answers_by_cascade
-
     where = f" --device {device}" if device else ""
-    answers = model is not ModelName.CASCADE or (device is not None and answers_by_cascade(device, output))
+    answers = device is None or answering_model(device, output) is model
     asked = "" if answers else f" --model {model.value}"
     if output is None:
         call = f"`coarsen predict KERNEL{where}{asked}`"

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
-from coarsen.cli.predict_cascade import held_out_text
+from coarsen.cli.predict_output import held_out_text
 from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
-from coarsen.models.cascade.settings import PUBLISHED as PUBLISHED_CASCADE
-from coarsen.models.cascade.settings import CascadeSettings
 from coarsen.models.model_files import model_name
 from coarsen.near_names import did_you_mean
 from coarsen.printable import NOTE
@@ -55,7 +53,6 @@ class CascadeTraining:
         folder: where the model is stored.
         dimension: of the NDRange, along which it predicts.
         seed: of the networks' first weights.
-        settings: of the cascade.
     """
 
     device: str
@@ -64,7 +61,6 @@ class CascadeTraining:
     folder: Path
     dimension: int = 0
     seed: int = 0
-    settings: CascadeSettings = PUBLISHED_CASCADE
 
 
 @dataclass(frozen=True)
@@ -203,9 +199,7 @@ def _train_and_save(
 
     families = {example.family for example in learned.examples}
     seeds = max(1, min(EVALUATION_SEEDS, _MOST_FITS // len(families)))
-    trained = train_device(
-        learned.examples, wanted.seed, learned.published, seeds, wanted.settings, learned.sources, progress
-    )
+    trained = train_device(learned.examples, wanted.seed, learned.published, seeds, learned.sources, progress)
     return trained, save_model(trained, wanted.folder)
 
 

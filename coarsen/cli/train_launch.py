@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import importlib.util
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 from coarsen.cli.evaluate_launch_text import judgement_as_data, print_judgement
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line
-from coarsen.cli.train_default import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -69,6 +69,15 @@ def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
     print_line(f"stored in {' and '.join(map(str, paths))}")
 
 
+def check_packages(sources: Iterable[str]) -> None:
+    """Refuse to start without the packages that training on files needs. Raises InvalidInputError."""
+    if importlib.util.find_spec("sklearn") is None:
+        raise InvalidInputError("training needs scikit-learn: pip install 'coarsen[train]'")
+    tables = all(source.lower().endswith(".csv") for source in sources)
+    if not tables and importlib.util.find_spec("pyarrow") is None:
+        raise InvalidInputError("reading measurements needs more packages: pip install 'coarsen[bench]'")
+
+
 def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase, ...]:
     """Return the cases of files that something is learned from, and say what was left out.
 
@@ -93,13 +102,13 @@ def _provenance(
     fitted: FittedLaunch,
     judgement: Judgement,
 ) -> LaunchProvenance:
+    from coarsen.models.calibration_set import is_calibration
     from coarsen.models.launch.card import LaunchProvenance, cases_by_device
-    from coarsen.models.launch.studies import of_calibration_set
 
     return LaunchProvenance(
         date=wanted.date or datetime.datetime.now(datetime.UTC).date().isoformat(),
         sources=tuple(Path(source).name for source in wanted.data),
-        settings={**asdict(settings), "without": sorted(settings.without), "seed": wanted.seed},
+        settings={**asdict(settings), "seed": wanted.seed},
         versions={package: version(package) for package in _PACKAGES},
         cases=cases_by_device(fitted_on),
         settled_on=cases_by_device(settled_on),
@@ -108,7 +117,7 @@ def _provenance(
         identities={case.kernel: case.identity for case in fitted_on if case.identity},
         evaluation={
             "families_held_out": judgement_as_data(judgement),
-            "calibration_set": judgement_as_data(of_calibration_set(judgement)),
+            "calibration_set": judgement_as_data(judgement.only(is_calibration)),
             "settled": {risk.value: list(score) for risk, score in fitted.settled.scores.items()},
         },
     )

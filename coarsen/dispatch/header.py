@@ -62,7 +62,7 @@ def _check(file: TunedFile) -> None:
         if version.variant.any_size or transforms.wide_accesses or transforms.distinct:
             raise InvalidInputError(
                 f"version {number} is guarded, has wide accesses or takes arguments as distinct, which the C "
-                "header can't check (coarsen tune --no-distinct finds versions without the last)"
+                "header can't check (coarsen tune --space distinct=no finds versions without the last)"
             )
         others = [launch.kernel for launch in version.launches if launch.kernel != file.kernel]
         if others and not version.is_sequence:

@@ -333,8 +333,6 @@ class CoarseningPlan:
                 options=self._options,
                 local_size=local_size,
             )
-            if predicted.device_note:
-                self.say_once(predicted.device_note, f"predicted factors: {predicted.device_note}")
             decided = configuration([Coarsening(predicted.factor, predicted.dimension)])
             if decided:
                 self._codes.coarsen(kernel, self.variant_of(decided, arrays=self.arrays_of(kernel)))

@@ -124,11 +124,6 @@ class PredictedFactor(Protocol):
         """The dimension of the NDRange that the factor goes with."""
         ...
 
-    @property
-    def device_note(self) -> str:
-        """The gaps in what is known of the device, in one sentence; empty where it was learned from."""
-        ...
-
 
 class PredictFunction(Protocol):
     """Predicts the factor of a kernel on a device; raises DeviceError where nothing is known of such devices."""

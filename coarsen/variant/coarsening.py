@@ -7,7 +7,7 @@ import enum
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, SupportsIndex
 
 from coarsen.errors import InvalidInputError
@@ -43,15 +43,17 @@ class Coarsening:
             between work-groups, or something of the wrong type.
     """
 
-    factor: int
-    dimension: int = 0
-    stride: int = 1
-    level: Level = Level.ITEM
+    factor: int = field(metadata={"help": "How many work-items, or work-groups, become one."})
+    dimension: int = field(
+        default=0, metadata={"option": "dim", "help": "The dimension of the NDRange: 0, 1 or 2."}
+    )
+    stride: int = field(default=1, metadata={"help": "How far apart the merged work-items stand."})
+    level: Level = field(default=Level.ITEM, metadata={"help": "Merge work-items, or whole work-groups."})
 
     def __post_init__(self) -> None:
         # Whole numbers of other types, NumPy's for example, become Python's; a level may be given by its name.
-        for field in ("factor", "dimension", "stride"):
-            object.__setattr__(self, field, _whole_number(field, getattr(self, field)))
+        for name in ("factor", "dimension", "stride"):
+            object.__setattr__(self, name, _whole_number(name, getattr(self, name)))
         object.__setattr__(self, "level", _level(self.level))
         self._check_ranges()
 
@@ -67,7 +69,7 @@ class Coarsening:
         if self.stride > _LARGEST_STRIDE:
             raise InvalidInputError(f"the stride must be at most {_LARGEST_STRIDE}, not {self.stride}")
         if self.level is Level.GROUP and self.stride > 1:
-            raise InvalidInputError("merged work-groups stand side by side: a stride is for work-items")
+            raise InvalidInputError("a stride needs the level of work-items: --stride goes with --level item")
 
     def __str__(self) -> str:
         stride = f" with stride {self.stride}" if self.stride > 1 else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order, parse_shape
@@ -26,12 +26,33 @@ class ArrayPlan:
     """
 
     argument: str
-    layout: ArrayLayout = AOS
-    order: Order | None = None
-    shape: tuple[int, ...] | None = None
+    layout: ArrayLayout = field(
+        default=AOS,
+        metadata={
+            "metavar": "ARG=LAYOUT",
+            "help": "Give an argument's array the layout aos, soa, aosoa:WIDTH, deep-soa or deep-aosoa:WIDTH.",
+        },
+    )
+    order: Order | None = field(
+        default=None,
+        metadata={"metavar": "ARG=ORDER", "help": "Order its dimensions otherwise: 1,0 for a transposed matrix."},
+    )
+    shape: tuple[int, ...] | None = field(
+        default=None,
+        metadata={"metavar": "ARG=SHAPE", "help": "How many elements it has: 1000, or 48,64 for 48 rows of 64."},
+    )
     record: RecordType | None = None
-    place: Place = GLOBAL
-    pad: Pad = NO_PAD
+    place: Place = field(
+        default=GLOBAL,
+        metadata={"metavar": "ARG=PLACE", "help": "Read it from constant, noncoherent, local or global memory."},
+    )
+    pad: Pad = field(
+        default=NO_PAD,
+        metadata={
+            "metavar": "ARRAY=PAD",
+            "help": "Pad the rows of a static local array: by a number of elements, auto or xor.",
+        },
+    )
 
     @property
     def moves_fields(self) -> bool:

@@ -24,6 +24,7 @@ from typing import Any
 from coarsen.variant.coarsening import DIMENSIONS, MOST_MERGED, Coarsening, Level
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.options import TRANSFORM_OPTIONS
 from coarsen.variant.padding import NO_PAD, Pad
 from coarsen.variant.placement import AS_WRITTEN, Place, PlaceChoice
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
@@ -209,17 +210,11 @@ class VariantSpace:
         return {dimension.name for dimension in self.dimensions if dimension.name.startswith("stride_")}
 
     def _transforms(self, values: dict[str, Any]) -> Transforms:
-        return Transforms(
-            fast_path=values.get("fast_path", DEFAULT.fast_path),
-            lock_step=values.get("lock_step", DEFAULT.lock_step),
-            wide_accesses=values.get("wide_accesses", DEFAULT.wide_accesses),
-            clean_up=values.get("clean_up", DEFAULT.clean_up),
-            device_kind=self.device_kind,
-            distinct=values.get("distinct", DEFAULT.distinct),
-        )
+        chosen = {name: values[name] for name in _TRANSFORMS - {"any_size"} if name in values}
+        return Transforms(device_kind=self.device_kind, **chosen)
 
 
-_TRANSFORMS = {"fast_path", "lock_step", "wide_accesses", "clean_up", "distinct", "any_size"}
+_TRANSFORMS = {*TRANSFORM_OPTIONS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from coarsen.errors import InvalidInputError
@@ -60,12 +60,22 @@ class Transforms:
             what loops accumulate in memory in registers; a launch must keep to it.
     """
 
-    fast_path: Use = Use.AUTO
-    lock_step: Use = Use.AUTO
-    wide_accesses: bool = False
-    clean_up: bool = True
+    fast_path: Use = field(
+        default=Use.AUTO,
+        metadata={"help": "Run a divergent region once where all merged work-items go the same way."},
+    )
+    lock_step: Use = field(
+        default=Use.AUTO, metadata={"help": "Run a divergent loop for all merged work-items at once."}
+    )
+    wide_accesses: bool = field(
+        default=False, metadata={"help": "Make one vector access where addresses are consecutive."}
+    )
+    clean_up: bool = field(default=True, metadata={"help": "Remove what the rewriting of ids left over."})
     device_kind: DeviceKind = DeviceKind.ANY
-    distinct: bool = False
+    distinct: bool = field(
+        default=False,
+        metadata={"help": "Assume that pointer arguments do not overlap: accumulate in registers."},
+    )
 
 
 DEFAULT = Transforms()

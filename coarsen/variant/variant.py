@@ -9,7 +9,7 @@ are all variants.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coarsen.variant.coarsening import Configuration, Level, configuration
 from coarsen.variant.data_plan import ArrayPlan, chosen_plans
@@ -43,7 +43,10 @@ class Variant:
     coarsenings: Configuration = ()
     definitions: Definitions = ()
     transforms: Transforms = DEFAULT
-    any_size: bool = False
+    any_size: bool = field(
+        default=False,
+        metadata={"help": "Take global sizes that the factor does not divide; the kernel gets an argument."},
+    )
     arrays: tuple[ArrayPlan, ...] = ()
 
     def __post_init__(self) -> None:

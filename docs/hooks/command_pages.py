@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from coarsen.cli.main import COMMANDS, SUBCOMMANDS, load_command
+from coarsen.cli.main import COMMANDS, load_command
 
 _EXAMPLE = re.compile(r"^Examples?: (?P<command>.+)$", re.DOTALL)
 # An option in a sentence, and what can't be had literally in Markdown.
@@ -31,7 +31,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command by its full name, without `coarsen`; a group has commands of its own and only `help`."""
+    """A command by its name, without `coarsen`."""
 
     name: str
     usage: str
@@ -41,21 +41,12 @@ class Command:
     @property
     def anchor(self) -> str:
         """Of its heading."""
-        return "coarsen-" + self.name.replace(" ", "-")
+        return f"coarsen-{self.name}"
 
 
 def commands() -> list[Command]:
-    """Every command, in the order of the help, each before its sub-commands."""
-    return [command for name in COMMANDS for command in _with_subcommands(name)]
-
-
-def _with_subcommands(name: str) -> Iterator[Command]:
-    loaded = load_command(name)
-    yield _command(name, loaded)
-    for word, function in getattr(loaded, "commands", {}).items():
-        yield _command(f"{name} {word}", function)
-    for word in SUBCOMMANDS.get(name, ()):
-        yield _command(f"{name} {word}", load_command(f"{name} {word}"))
+    """Every command, in the order of the help."""
+    return [_command(name, load_command(name)) for name in COMMANDS]
 
 
 def _command(name: str, loaded: Any) -> Command:  # noqa: ANN401 (typer's commands have no public type)
@@ -98,11 +89,10 @@ def _sentence(text: str) -> str:
 
 
 def _in_markdown(command: Command, shared: list[Parameter]) -> str:
-    level = "###" if " " in command.name else "##"
     own = [parameter for parameter in command.parameters if parameter not in shared]
     arguments = [parameter for parameter in own if parameter.is_argument]
     options = [parameter for parameter in own if not parameter.is_argument]
-    parts = [f"{level} coarsen {command.name} {{ #{command.anchor} }}", *_description(command)]
+    parts = [f"## coarsen {command.name} {{ #{command.anchor} }}", *_description(command)]
     parts += ["**Arguments**", _list(arguments)] if arguments else []
     parts += ["**Options**, besides [those of every command](#options-of-every-command)"] if options else []
     return "\n\n".join([*parts, _list(options, command.anchor)] if options else parts)

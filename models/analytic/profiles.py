@@ -48,7 +48,7 @@ def find_profile(name: str) -> DeviceProfile:
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
         raise InvalidInputError(
-            f"there is no profile '{name}' (there are: {known}); 'coarsen calibrate' makes one"
+            f"there is no profile '{name}' (there are: {known}); 'coarsen devices --calibrate NAME' makes one"
         )
     return read_profile(found[name])
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.network_training import Progress, unobserved
-from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings
 from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascades
 from coarsen.models.evaluation.method import Choice, Fit
 from coarsen.models.examples import Example
@@ -24,22 +23,13 @@ class Cascade:
     dimension in question, it stays at factor 1.
 
     Args:
-        settings: of its networks, features and components.
-        name: what the evaluation calls it.
         progress: told how far the training of all networks is.
     """
 
-    def __init__(
-        self, settings: CascadeSettings = PUBLISHED, name: str = "cascade", progress: Progress = unobserved
-    ) -> None:
-        self._settings = settings
-        self._name = name
-        self._progress = progress
+    name = "cascade"
 
-    @property
-    def name(self) -> str:
-        """Return what the evaluation calls it."""
-        return self._name
+    def __init__(self, progress: Progress = unobserved) -> None:
+        self._progress = progress
 
     def fit(self, training: Sequence[Example], seed: int) -> CascadePredictor:
         """Learn from examples of any devices, each device on its own."""
@@ -51,7 +41,7 @@ class Cascade:
         wanted = [
             Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
         ]
-        models = iter(fit_cascades(wanted, self._settings, self._progress))
+        models = iter(fit_cascades(wanted, self._progress))
         return [CascadePredictor({place: next(models) for place in group}) for group in groups]
 
 
@@ -66,8 +56,9 @@ class CascadePredictor:
         model = self.models.get((example.device, example.dimension))
         if model is None:
             return Choice(1)
-        table = example.features(model.settings.feature_set)
-        return Choice(model.predict(table).factor, step_probability=model.step_probabilities(table))
+        return Choice(
+            model.predict(example.table).factor, step_probability=model.step_probabilities(example.table)
+        )
 
 
 def _by_place(examples: Sequence[Example]) -> dict[Place, tuple[Example, ...]]:

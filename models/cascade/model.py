@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURES, FeatureTable
 from coarsen.models.cascade.network import StepModel
 from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings
 from coarsen.models.cascade.step_inputs import Array, inputs_of_feature, step_inputs
 
 THRESHOLD = 0.5
@@ -102,23 +100,20 @@ class CascadeModel:
     projection: Projection
     steps: tuple[StepModel, ...]
     card: Mapping[str, object] = field(default_factory=dict, compare=False)
-    settings: CascadeSettings = PUBLISHED
     kernels: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def predict(self, table: FeatureTable) -> Prediction:
         """Return the factor for a kernel.
 
         Args:
-            table: the kernel's features at the factors 1 to 32, along whichever dimension is to be coarsened, of
-                the version in `settings`.
+            table: the kernel's features at the factors 1 to 32, along whichever dimension is to be coarsened.
 
         Returns:
             The factor, 1 to 32, and the steps that led to it.
 
         Raises:
-            InvalidInputError: the table lacks a factor that is needed, or is of another version.
+            InvalidInputError: the table lacks a factor that is needed.
         """
-        self._check_version(table)
         answers: list[Step] = []
         factor = 1
         for step in self.steps:
@@ -140,15 +135,7 @@ class CascadeModel:
         Raises:
             InvalidInputError: as `predict`.
         """
-        self._check_version(table)
         return {step.factor: self._probability(step, self._standardised(step, table)) for step in self.steps}
-
-    def _check_version(self, table: FeatureTable) -> None:
-        if table.version != self.settings.feature_set:
-            raise InvalidInputError(
-                f"the cascade of {self.name} takes version {self.settings.feature_set} of the features, "
-                f"not version {table.version}"
-            )
 
     def _answer(self, step: StepModel, table: FeatureTable) -> Step:
         probability = self._probability(step, self._standardised(step, table))

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from coarsen.features import FACTORS, FEATURE_SETS
+from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
 from coarsen.models.cascade.labels import component_labels
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.network import StepModel
 from coarsen.models.cascade.network_training import NetworkSettings
-from coarsen.models.cascade.settings import Networks
-from coarsen.models.cascade.storage import FORMAT_VERSION
+from coarsen.models.cascade.storage import FORMAT_VERSION, NETWORKS
 from coarsen.models.cascade.trained import TrainedModel, chosen_factors
 from coarsen.models.cascade.training import FEWEST_EXAMPLES
 from coarsen.models.cascade.varimax_components import VARIANCE
@@ -29,17 +28,8 @@ _METHOD = (
     "A cascade (Magni, Dubach, O'Boyle, PACT 2014, section 6): at each factor a neural network with one hidden "
     "layer says whether to coarsen further. It sees the 17 features at that factor and their relative deltas to "
     "the next one, standardised and projected on varimax-rotated principal components, one set for all steps. "
-)
-_ONE_NETWORK = (
     "One network is asked at every factor. It learns from five samples of each kernel: 'further' at the factors "
     "below its best one, 'stop' at it and beyond. "
-)
-_NETWORK_PER_FACTOR = (
-    "There is a network for each factor. Where runtimes are known, a kernel says 'further' to it if the double is "
-    "faster; where the best factor alone is known, it says so below the best factor, 'stop' at it, and nothing "
-    "beyond. "
-)
-_FEW = (
     f"A network with fewer examples than {FEWEST_EXAMPLES}, or with examples of one kind only, is none: it gives "
     "the same answer for all kernels, with the probability (further + 1) / (examples + 2)."
 )
@@ -53,13 +43,12 @@ _EVALUATION = (
 
 def model_card(trained: TrainedModel, checksum: str) -> dict[str, object]:
     """Return the card of a trained model; `checksum` is the SHA-256 of the file with its numbers."""
-    model, settings = trained.model, trained.model.settings
-    one = settings.networks is Networks.ONE
+    model = trained.model
     return {
         "format_version": FORMAT_VERSION,
         "name": model.name,
         "device": device_name(model.name),
-        "method": _METHOD + (_ONE_NETWORK if one else _NETWORK_PER_FACTOR) + _FEW,
+        "method": _METHOD,
         "method_date": _METHOD_DATE,
         "data": {
             "sources": list(trained.sources),
@@ -70,13 +59,13 @@ def model_card(trained: TrainedModel, checksum: str) -> dict[str, object]:
         "transforms": TRANSFORMS,
         "dimension": model.dimension,
         "factors": list(FACTORS),
-        "feature_set_version": settings.feature_set,
-        "features": [feature.name for feature in FEATURE_SETS[settings.feature_set]],
-        "networks": settings.networks.value,
+        "feature_set_version": FEATURE_SET_VERSION,
+        "features": [feature.name for feature in FEATURES],
+        "networks": NETWORKS,
         "training": {
             "seed": trained.seed,
-            "variance_kept": VARIANCE if settings.components is None else None,
-            "components": settings.components,
+            "variance_kept": VARIANCE,
+            "components": None,
             **asdict(NetworkSettings()),
         },
         "components": _components(model),

@@ -31,7 +31,7 @@ def _tensors(model: CascadeModel) -> Iterator[tuple[str, Array]]:
         yield name, getattr(model.projection, what)
     for step in model.steps:
         parts = {} if step.network is None else _arrays(step.network)
-        names = network_names(step.factor, model.settings.networks)
+        names = network_names()
         yield from ((names[what], array) for what, array in parts.items())
 
 

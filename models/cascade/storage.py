@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.features import FEATURE_SETS
+from coarsen.features import FEATURE_SET_VERSION, FEATURES
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.network import Network, StepModel
 from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.settings import CascadeSettings, Networks
 from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS
 from coarsen.models.launch.files import NAME as LAUNCH
 from coarsen.models.model_files import (
-    DEFAULT,
     LARGEST,
     SMALLEST,
-    Card,
     Tensors,
     check_features,
     check_format,
@@ -33,6 +30,10 @@ from coarsen.models.model_files import (
 
 SHIPPED = Path(__file__).parent.parent / "data"
 FORMAT_VERSION = 3
+# One network that is asked at every factor (PACT 2014, section 6.2).
+NETWORKS = "one"
+# The models of all devices: the launch model, and one that former versions trained.
+_OF_ALL_DEVICES = (LAUNCH, "default")
 
 
 def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
@@ -44,7 +45,7 @@ def available_models(folder: Path = SHIPPED) -> tuple[str, ...]:
     Returns:
         The names, in alphabetical order.
     """
-    return tuple(name for name in model_names(folder) if name not in (DEFAULT, LAUNCH))
+    return tuple(name for name in model_names(folder) if name not in _OF_ALL_DEVICES)
 
 
 def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:
@@ -62,30 +63,18 @@ def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:
         raise InvalidInputError(f"there is no model '{name}'; there is: {known}")
     card = read_card(name, folder)
     check_format(name, card, FORMAT_VERSION)
-    version = _feature_set(name, card)
+    check_features(name, card, "features", FEATURE_SET_VERSION, tuple(feature.name for feature in FEATURES))
     check_transforms(name, card)
+    if card.get("networks") != NETWORKS:
+        raise InvalidInputError(f"the model '{name}' has not one network for all factors; train it again")
     tensors = read_tensors(name, folder, card)
     try:
-        settings = _settings(card, version)
         projection = _projection(tensors)
-        steps = _steps(card["steps"], tensors, projection.weights.shape[1], settings.networks)
+        steps = _steps(card["steps"], tensors, projection.weights.shape[1])
         kernels = {str(identity): str(kernel) for kernel, identity in card["data"]["identities"].items()}
-        return CascadeModel(str(card["name"]), int(card["dimension"]), projection, steps, card, settings, kernels)
+        return CascadeModel(str(card["name"]), int(card["dimension"]), projection, steps, card, kernels)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(f"the model '{name}' is damaged: {error}") from None
-
-
-def _feature_set(name: str, card: Card) -> int:
-    """The version of the features that a model takes. Raises InvalidInputError where this package has no such."""
-    written = card.get("feature_set_version")
-    version = written if isinstance(written, int) and written in FEATURE_SETS else max(FEATURE_SETS)
-    check_features(name, card, "features", version, tuple(feature.name for feature in FEATURE_SETS[version]))
-    return version
-
-
-def _settings(card: Card, version: int) -> CascadeSettings:
-    count = card["training"]["components"]
-    return CascadeSettings(Networks(card["networks"]), version, None if count is None else int(count))
 
 
 def projection_names() -> Mapping[str, str]:
@@ -93,14 +82,10 @@ def projection_names() -> Mapping[str, str]:
     return {part: f"projection.{part}" for part in ("mean", "scale", "loadings", "weights", "shares")}
 
 
-def network_names(factor: int, networks: Networks) -> Mapping[str, str]:
-    """Return what the arrays of one step's network are called in the file, by what they are.
-
-    All steps may share one.
-    """
+def network_names() -> Mapping[str, str]:
+    """Return what the arrays of the network that all steps share are called in the file, by what they are."""
     parts = ("hidden_weights", "hidden_biases", "output_weights", "output_bias")
-    network = "network" if networks is Networks.ONE else f"step{factor}"
-    return {part: f"{network}.{part}" for part in parts}
+    return {part: f"network.{part}" for part in parts}
 
 
 def _projection(tensors: Tensors) -> Projection:
@@ -118,20 +103,18 @@ def _projection(tensors: Tensors) -> Projection:
     return Projection(**part)
 
 
-def _steps(
-    cards: list[Mapping[str, Any]], tensors: Tensors, components: int, networks: Networks
-) -> tuple[StepModel, ...]:
-    steps = tuple(_step(card, tensors, components, networks) for card in cards)
+def _steps(cards: list[Mapping[str, Any]], tensors: Tensors, components: int) -> tuple[StepModel, ...]:
+    steps = tuple(_step(card, tensors, components) for card in cards)
     if tuple(step.factor for step in steps) != STEP_FACTORS:
         raise ValueError(f"its steps are not those at the factors {', '.join(map(str, STEP_FACTORS))}")
     return steps
 
 
-def _step(card: Mapping[str, Any], tensors: Tensors, components: int, networks: Networks) -> StepModel:
+def _step(card: Mapping[str, Any], tensors: Tensors, components: int) -> StepModel:
     factor, examples, further = int(card["factor"]), int(card["examples"]), int(card["further"])
     if card["constant"]:
         return StepModel(factor, examples, further)
-    part = {what: tensors[name] for what, name in network_names(factor, networks).items()}
+    part = {what: tensors[name] for what, name in network_names().items()}
     hidden = len(part["hidden_biases"])
     shapes = {
         "hidden_weights": (hidden, components),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from coarsen.models.best_factors import CITATION
 from coarsen.models.cascade.model import CascadeModel
 from coarsen.models.cascade.network_training import Progress, unobserved
-from coarsen.models.cascade.settings import PUBLISHED, CascadeSettings
 from coarsen.models.cascade.training import fit_cascade
 from coarsen.models.evaluation.entrants import cascade_entrant
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
@@ -39,7 +38,6 @@ def train_device(
     seed: int = 0,
     published: Mapping[str, int] | None = None,
     evaluation_seeds: int = EVALUATION_SEEDS,
-    settings: CascadeSettings = PUBLISHED,
     sources: Sequence[str] = (CITATION,),
     progress: Progress = unobserved,
 ) -> TrainedModel:
@@ -50,21 +48,18 @@ def train_device(
         seed: of the networks' first weights.
         published: the factors that others predicted by kernel, for comparison.
         evaluation_seeds: how many seeds the evaluation is repeated with.
-        settings: of the cascade.
         sources: where the examples are from, in words; those of table 5 if left out.
         progress: told how far the training is, that of the evaluation included.
 
     Raises:
         InvalidInputError: see `fit_cascades`; a kernel is there twice.
     """
-    fitted = fit_cascade(examples, seed, settings, lambda done, total: progress(done, 2 * total))
-    identities = {example.features(settings.feature_set).identity: example.kernel for example in examples}
+    fitted = fit_cascade(examples, seed, lambda done, total: progress(done, 2 * total))
+    identities = {example.table.identity: example.kernel for example in examples}
     model = replace(fitted, kernels={identity: kernel for identity, kernel in identities.items() if identity})
     methods = METHODS if published else METHODS[:-1]
     factors = {(kernel, model.name): factor for kernel, factor in (published or {}).items()}
-    held_out = cascade_entrant(
-        "cascade", settings, "this cascade", lambda done, total: progress(total + done, 2 * total)
-    )
+    held_out = cascade_entrant(lambda done, total: progress(total + done, 2 * total))
     plan = Plan(methods, evaluation_seeds, model.dimension, published=factors, added=(held_out,))
     kernels = tuple(example.kernel for example in examples)
     measured = sum(bool(example.speedup) for example in examples)

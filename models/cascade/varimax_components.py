@@ -29,24 +29,21 @@ VARIANCE = 0.95
 
 
 class VarimaxComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Principal components, rotated (PACT 2014, section 6): a number of them, or the fewest that hold enough.
+    """Principal components, rotated (PACT 2014, section 6): the fewest that hold enough of the variance.
 
     Components stand in falling order of the variance that they hold after rotation; the sign is the one that makes
     the largest loadings positive. An input that is the same in all samples contributes nothing.
 
     Args:
         variance: the part of the standardised inputs' variance that is kept, between 0 and 1.
-        count: how many are kept instead, whatever they hold; all that there are if these are fewer. None: as many
-            as `variance` asks for.
 
     Attributes:
         projection_: the fitted `Projection`.
         n_features_in_: the number of inputs.
     """
 
-    def __init__(self, variance: float = VARIANCE, count: int | None = None) -> None:
+    def __init__(self, variance: float = VARIANCE) -> None:
         self.variance = variance
-        self.count = count
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit on samples of shape (n, i), at least two; `y` is not used.
@@ -58,7 +55,7 @@ class VarimaxComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         scaler = StandardScaler().fit(samples)
         scale = significant(scaler.scale_)
         mean = on_grid(scaler.mean_ / scale) * scale
-        self.projection_ = _rotated(mean, scale, (samples - mean) / scale, self._kept)
+        self.projection_ = _rotated(mean, scale, (samples - mean) / scale, self.variance)
         return self
 
     def transform(self, X: ArrayLike) -> Array:  # noqa: N803 - scikit-learn's name
@@ -68,22 +65,16 @@ class VarimaxComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self.projection_.scores(self.projection_.standardise(samples))
 
     @property
-    def _kept(self) -> float | int:
-        return self.variance if self.count is None else self.count
-
-    @property
     def _n_features_out(self) -> int:
         return int(self.projection_.weights.shape[1])
 
 
-def _rotated(mean: Array, scale: Array, standardised: Array, kept_components: float | int) -> Projection:
-    """The projection of standardised samples (n, i): on a number of components, or those of a part of it all."""
+def _rotated(mean: Array, scale: Array, standardised: Array, variance: float) -> Projection:
+    """The projection of standardised samples (n, i): on the fewest components that hold a part of it all."""
     total = float(standardised.var(axis=0).sum())
     if total == 0.0:
         raise ValueError("all samples are alike: there are no components to find")
-    # More than there are, the rank, would be of variance 0 and could not be scaled.
-    wanted = min(kept_components, np.linalg.matrix_rank(standardised)) if kept_components >= 1 else kept_components
-    kept = PCA(n_components=wanted, svd_solver="full").fit(standardised)
+    kept = PCA(n_components=variance, svd_solver="full").fit(standardised)
     # scikit-learn divides by n − 1, standardisation by n.
     spread = np.sqrt(kept.explained_variance_ * (1 - 1 / len(standardised)))
     unrotated: Array = kept.components_.T * spread

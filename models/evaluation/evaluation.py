@@ -41,8 +41,6 @@ class Plan:
         dimension: of the NDRange, along which is predicted; what is learned from may be along any.
         devices: that are predicted for, all if none is named; what is learned from may be on any.
         unseen: whether nothing of the data is learned from, the further training data alone.
-        processes: how many fit at once; of a script, more than one only where its work stands under
-            `if __name__ == "__main__":`, since each process that starts runs its file.
         published: the factors that others predicted, by kernel and device.
         added: further methods that `methods` may name, before those of `ENTRANTS` that are called the same.
     """
@@ -52,7 +50,6 @@ class Plan:
     dimension: int = 0
     devices: tuple[str, ...] = ()
     unseen: bool = False
-    processes: int = 1
     published: Mapping[tuple[str, str], int] = field(default_factory=dict)
     added: tuple[Entrant, ...] = ()
 
@@ -112,7 +109,7 @@ def evaluate(
     Args:
         data: to be evaluated on, each kernel held out in its turn, and to be learned from unless `plan.unseen`;
             from the second judge's kernels nothing is learned.
-        further: to be learned from only: by methods that pool devices, and by all with `plan.unseen`.
+        further: to be learned from with `plan.unseen`, in place of the data.
         plan: what to do.
         progress: told after each fit the method's name, how many fits are done, and of how many.
 
@@ -161,27 +158,12 @@ def _choices(
     if chosen.make is None:
         yield from _looked_up(chosen.name, evaluated, plan.published)
         return
-    training = _training(chosen, data, further, plan)
+    training = list(further) if plan.unseen else [each for each in data if not is_judge(each.kernel)]
     seeds = range(plan.seeds) if chosen.is_random else range(1)
-    processes = plan.processes if chosen.is_random else 1
     folds = leave_one_family_out(evaluated, training)
-    for done in run_method(
-        chosen.make(), folds, seeds, processes, lambda count, total: progress(chosen.name, count, total)
-    ):
+    for done in run_method(chosen.make(), folds, seeds, lambda count, total: progress(chosen.name, count, total)):
         for example, choice in zip(done.fold.held_out, done.choices, strict=True):
             yield done.seed, key_of(example), choice
-
-
-def _training(chosen: Entrant, data: Sequence[Example], further: Sequence[Example], plan: Plan) -> list[Example]:
-    """Return what a method may learn from, but for the kernel held out.
-
-    What the data has too is taken from the data.
-    """
-    if plan.unseen:
-        return list(further)
-    known = set(map(key_of, data))
-    learned = (example for example in data if not is_judge(example.kernel))
-    return [*learned, *(example for example in further if chosen.pools and key_of(example) not in known)]
 
 
 def _looked_up(

@@ -46,6 +46,11 @@ class Expected:
     over_own: Array
     distance: float
 
+    def only(self, kept: Sequence[int]) -> Expected:
+        """Return what is expected of the launches at some places."""
+        places = list(kept)
+        return Expected(self.speeds[places], self.over_best[places], self.over_own[places], self.distance)
+
 
 @dataclass(frozen=True)
 class LaunchModel:
@@ -91,10 +96,14 @@ class LaunchModel:
             distance=min(self.neighbourhood.distance(each.place) for each in inputs),
         )
 
-    def decide(self, expected: Expected, inputs: LaunchInputs, risk: Risk) -> Decision:
-        """Choose one of the launches; none that is expected to be slower than the launch as it is."""
+    def decide(self, expected: Expected, inputs: LaunchInputs, risk: Risk, *, over_own: bool = False) -> Decision:
+        """Choose one of the launches; none that is expected to be slower than the launch as it is.
+
+        They are compared by their speed-up over the best uncoarsened launch, or else `over_own`.
+        """
         no_loss = expected.over_own.mean(axis=1) >= 0
-        return decide(expected.over_best, inputs.is_coarsened, expected.distance, self.rules[risk], no_loss)
+        samples = expected.over_own if over_own else expected.over_best
+        return decide(samples, inputs.is_coarsened, expected.distance, self.rules[risk], no_loss)
 
     def influences(self, inputs: LaunchInputs, launch: int, count: int = 3) -> tuple[Influence, ...]:
         """Return the inputs that moved the prediction of a launch most: of a coarsened one, its coarsening's."""

@@ -74,7 +74,6 @@ class LaunchPrediction:
         nearest: training kernels.
         training_kernel: the kernel that this one is, of those that were learned from; None if it is none.
         sizes_are_assumed: whether speeds are means over usual global sizes, since none was given.
-        device_note: what isn't known of the device, in a sentence.
         unknown: what of the work isn't known, in words.
     """
 
@@ -90,7 +89,6 @@ class LaunchPrediction:
     nearest: tuple[Neighbour, ...]
     training_kernel: str | None = None
     sizes_are_assumed: bool = False
-    device_note: str = ""
     unknown: tuple[str, ...] = ()
 
     def explained_by(self, influences: tuple[Influence, ...]) -> LaunchPrediction:
@@ -101,6 +99,17 @@ class LaunchPrediction:
     def chosen(self) -> ExpectedLaunch:
         """The launch to use."""
         return self.launches[self.choice]
+
+    @property
+    def factor(self) -> int:
+        """The factor of the launch to use, of all its dimensions together; 1 where it is uncoarsened."""
+        return self.chosen.variant.factor
+
+    @property
+    def dimension(self) -> int:
+        """The first dimension along which the launch to use is coarsened; 0 where it is uncoarsened."""
+        coarsenings = self.chosen.variant.coarsenings
+        return coarsenings[0].dimension if coarsenings else 0
 
     @property
     def explained(self) -> ExpectedLaunch:

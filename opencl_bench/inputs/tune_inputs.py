@@ -31,8 +31,9 @@ def tune_inputs(
     """Tune a kernel over inputs: measure versions, and find which of them is to run for which input.
 
     Args:
-        kernel: the path of a TOML file that declares inputs (`coarsen tune init` writes one), whose versions are
-            searched; or a kernel of the package that adapts, `adaptive-NAME`, for which a sample is measured.
+        kernel: the path of a TOML file that declares inputs (`coarsen describe --inputs` writes one), whose
+            versions are searched; or a kernel of the package that adapts, `adaptive-NAME`, for which a sample is
+            measured.
         device: its index or a part of its name; the first that works if None.
         inputs: the first so many of those that are listed; all if None.
         versions: of `adaptive-NAME`, so many, drawn from seed 0, with the default; all if None.

@@ -50,7 +50,7 @@ class GridDesign:
         if kind not in (DeviceKind.CPU, DeviceKind.GPU):
             raise InvalidInputError(
                 "the grid is that of a CPU or a GPU, and which of them the device is isn't known here; "
-                "--device-kind tells a pack"
+                "--device cpu or gpu tells a pack"
             )
         key = (benchmark.name, benchmark.source, preset)
         if key not in self._asked:

@@ -14,7 +14,7 @@ def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
 
     Args:
         name: as it stands in the table or the row.
-        kernels: a folder with NAME.toml, as `coarsen bench init` writes it.
+        kernels: a folder with NAME.toml, as `coarsen describe` writes it.
 
     Raises:
         InvalidInputError: nothing is called so, or there is a mistake in its description.

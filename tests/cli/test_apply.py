@@ -15,11 +15,9 @@ import llvmlite.binding as llvm
 import pytest
 
 from coarsen.api import coarsen
-from coarsen.cli.apply_options import Stage
+from coarsen.cli.apply.command import Stage
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import STAGES
-from coarsen.prediction import default_model
-from tests.cli.small_model import store_small_model
 
 Run = Callable[..., Any]
 SPIRV_MAGIC = b"\x03\x02\x23\x07"
@@ -136,19 +134,16 @@ def test_assumptions_are_noted(halves: Path, run: Run) -> None:
     assert run("apply", halves, "--factor", 2, "-q").err == ""
 
 
-def test_the_factor_is_predicted_for_a_device(
-    scale: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = default_model(store_small_model(tmp_path, limit=1e9))
-    monkeypatch.setattr("coarsen.prediction._shipped_default", lambda: model)
-    predicted = run("predict", scale, "--device", "pocl", "--model", "default", "-f", "json")
+def test_the_factor_is_predicted_for_a_device(scale: Path, run: Run) -> None:
+    sgemm = SUITE["sgemm"].kernel_file
+    predicted = run("predict", sgemm, "--device", "pocl", "--dim", "1", "--no-measure", "-f", "json")
     factor = json.loads(predicted.out)["factor"]
     assert factor > 1
-    outcome = run("apply", scale, "--device", "PoCL")
-    assert (outcome.code, outcome.out) == (0, coarsen(scale, factor=factor).opencl_c)
+    outcome = run("apply", sgemm, "--device", "PoCL", "--dim", "1")
+    assert (outcome.code, outcome.out) == (0, coarsen(sgemm, factor=factor, dim=1, device_kind="cpu").opencl_c)
     assert outcome.err == (
-        f"coarsen: note: predicted factor {factor} along dimension 0 for PoCL, by the default model; "
-        "`coarsen predict` asks the launch model, which answers with a whole launch\n"
+        f"coarsen: note: predicted factor {factor} along dimension 1 for PoCL, by the launch model; "
+        "`coarsen predict` answers with a whole launch\n"
     )
     # A device of the publication is answered by its cascade, here as by `coarsen predict`.
     predicted = run("predict", scale, "--device", "tahiti", "-f", "json")
@@ -187,7 +182,7 @@ def test_only_stages_of_the_pipeline_can_be_shown() -> None:
 
 
 def test_the_time_of_each_stage(scale: Path, run: Run) -> None:
-    outcome = run("apply", scale, "--factor", 2, "--distinct", "--wide-accesses", "--time-passes", "-q")
+    outcome = run("apply", scale, "--factor", 2, "--distinct", "--wide-accesses", "-v")
     assert [line.split()[0] for line in outcome.err.splitlines()] == [*STAGES, "total"]
     assert all(line.endswith(" ms") for line in outcome.err.splitlines())
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from coarsen.api import coarsen
-from coarsen.cli.apply_request import Request
+from coarsen.cli.apply.request import Request
 from coarsen.frontend.clang import Clang
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.transform.replicate import Replicator

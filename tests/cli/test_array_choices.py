@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.cli.space_options import ArrayOptions, array_choices
+from coarsen.cli.variant_options import array_choices
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
@@ -20,7 +20,7 @@ from tests.cli.conftest import Run
 
 
 def test_values_by_argument() -> None:
-    found = array_choices(ArrayOptions(["bodies=soa, aosoa:32", "image=soa"], ["image=1,0", "image=0,1"]))
+    found = array_choices({"layout": ["bodies=soa, aosoa:32", "image=soa"], "order": ["image=1,0", "image=0,1"]})
     assert found == (
         ArrayChoices("bodies", (SOA, ArrayLayout.parse("aosoa:32"))),
         ArrayChoices("image", (SOA,), (Order((1, 0)), Order((0, 1)))),
@@ -38,13 +38,13 @@ def test_values_by_argument() -> None:
 )
 def test_what_can_not_be_read(layouts: list[str], orders: list[str], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        array_choices(ArrayOptions(layouts, orders))
+        array_choices({"layout": layouts, "order": orders})
 
 
 def test_arrays_are_independent_of_each_other_and_of_the_launch() -> None:
     dimensions = [
         each
-        for choices in array_choices(ArrayOptions(["bodies=soa"], ["bodies=1,0"]))
+        for choices in array_choices({"layout": ["bodies=soa"], "order": ["bodies=1,0"]})
         for each in choices.dimensions()
     ]
     space = VariantSearchSpace(VariantSpace((Dimension("local_size", ((64,), (32,))), *dimensions)))
@@ -57,7 +57,7 @@ def test_arrays_are_independent_of_each_other_and_of_the_launch() -> None:
     assert space.variant((0, 0, 0)) == Variant((64,))
 
 
-PLACED = ArrayOptions.given(None, None, ["w=constant,local", "w=local"], ["tile=1, xor"], ["w=5,5"])
+PLACED = {"place": ["w=constant,local", "w=local"], "pad": ["tile=1, xor"], "shape": ["w=5,5"]}
 
 
 def test_places_and_pads() -> None:
@@ -70,16 +70,16 @@ def test_places_and_pads() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (ArrayOptions(places=["w=image"]), "image is not offered"),
-        (ArrayOptions(places=["w=const"]), "a place is global, constant, noncoherent, local, not 'const'"),
-        (ArrayOptions(places=["w=constant"], shapes=["w=5"]), "--shape w=… goes with --place w=local"),
-        (ArrayOptions(shapes=["w=5"]), "--shape w=… goes with --place w=local"),
-        (ArrayOptions(pads=["tile=1,auto"]), "--pad tile=auto is for `coarsen apply`"),
-        (ArrayOptions(pads=["tile=one"]), "a pad is a number of elements, xor or auto, not 'one'"),
-        (ArrayOptions(pads=["tile"]), "--pad is written as ARGUMENT=VALUE, not 'tile'"),
+        ({"place": ["w=image"]}, "image is not offered"),
+        ({"place": ["w=const"]}, "a place is global, constant, noncoherent, local, not 'const'"),
+        ({"place": ["w=constant"], "shape": ["w=5"]}, "--shape w=… goes with --place w=local"),
+        ({"shape": ["w=5"]}, "--shape w=… goes with --place w=local"),
+        ({"pad": ["tile=1,auto"]}, "--pad tile=auto is for `coarsen apply`"),
+        ({"pad": ["tile=one"]}, "a pad is a number of elements, xor or auto, not 'one'"),
+        ({"pad": ["tile"]}, "--pad is written as ARGUMENT=VALUE, not 'tile'"),
     ],
 )
-def test_places_and_pads_that_can_not_be_read(options: ArrayOptions, message: str) -> None:
+def test_places_and_pads_that_can_not_be_read(options: dict[str, list[str]], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         array_choices(options)
 

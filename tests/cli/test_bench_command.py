@@ -22,9 +22,21 @@ from tests.opencl_bench.measurements import some_measurement
 
 Run = Callable[..., Any]
 Sweeping = Callable[[dict[str, Any]], None]
-SMALL = ("-d", "intel", "--preset", "test", "--quick", "--factors", "1,2", "--strides", "1", "--dims", "0")
+SMALL = (
+    "-d",
+    "intel",
+    "--preset",
+    "test",
+    "--quick",
+    "--space",
+    "factor=1,2",
+    "--space",
+    "stride=1",
+    "--space",
+    "dim=0",
+)
 # A selection, two comparisons, a confirmation.
-MT = ("mt", *SMALL, "--local-sizes", "32x32")
+MT = ("mt", *SMALL, "--space", "local-size=32x32")
 
 
 def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
@@ -50,7 +62,7 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     # One uncoarsened, two compared, and in three new processes factor 2 and the baseline confirmed.
     assert len(read_table(export)) == 1 + 2 + 3 * 2
 
-    again = run("bench", *MT, "reduce", "--local-sizes", "32x32,64", "--store", store, "-f", "json", "-q")
+    again = run("bench", *MT, "reduce", "--space", "local-size=32x32,64", "--store", store, "-f", "json", "-q")
     assert (again.code, again.err) == (0, "")
     report = json.loads(again.out)
     assert [(each["benchmark"], each["rows"], each["measured"]) for each in report["sweeps"]] == [
@@ -68,30 +80,47 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     ("words", "code", "message"),
     [
         (("sgem",), 2, "no benchmark 'sgem' (did you mean sgemm?); there are binarySearch, "),
-        (("inti", "mine.cl"), 2, "no benchmark 'inti' (did you mean 'coarsen bench init'?)"),
-        (("pakc",), 2, "no benchmark 'pakc' (did you mean 'coarsen bench pack'?)"),
+        (("init", "mine.cl"), 2, "there is no 'bench init' any more: 'coarsen describe KERNEL.cl' does that"),
+        (("pack", "mt"), 2, "there is no 'bench pack' any more: 'coarsen bench KERNEL --pack FOLDER' does that"),
+        (("mt", "--factors", "1"), 2, "there is no --factors any more: --space factor=VALUE,... does that"),
+        (("mt", "--factors=1"), 2, "there is no --factors any more: --space factor=VALUE,... does that"),
+        (("mt", "--space", "factr=1"), 2, "--space takes factor, dim, stride, level, "),
+        (("mt", "--space", "factor"), 2, "--space is written as factor=VALUE,..., not 'factor'"),
+        (("mt", "--space", "at-once=1,2"), 2, "--space at-once=1,2: at-once is one number"),
+        (("mt", "--space", "grid", "--space", "factor=2"), 2, "--space grid says what is measured: leave out the"),
+        (("mt", "--device-kind", "cpu"), 2, "there is no --device-kind any more: --device cpu or gpu does that"),
+        (("mt", "--tls", "."), 2, "--tls goes with --scheduler"),
+        (("mt", "--form", "ptx"), 2, "--form is opencl_c or spirv, once; ptx and several are for --pack"),
+        (("mt", "--caches", "both"), 2, "--caches both is for coarsen tune over inputs: take warm or cold"),
+        (
+            ("mt", "--scheduler", "tcp://127.0.0.1:1", "--tls", "."),
+            2,
+            "--tls is for tls://, not tcp://127.0.0.1:1",
+        ),
         (("unlike",), 2, "no benchmark 'unlike'; there are binarySearch, "),
         (("nowhere.toml",), 2, "{here}/nowhere.toml: "),
         (
             ("nowhere.cl",),
             2,
-            "nowhere.cl: there is no nowhere.toml beside it; coarsen bench init nowhere.cl writes",
+            "nowhere.cl: there is no nowhere.toml beside it; coarsen describe nowhere.cl writes",
         ),
         (("mt", "--preset", "huge"), 2, "mt: no preset 'huge'; there are test, cpu, paper"),
         (("mt", "-d", "gameboy"), 4, "no OpenCL device is called 'gameboy'; there are: "),
         (
-            ("mt", "--factors", "1,two"),
+            ("mt", "--space", "factor=1,two"),
             2,
-            "--factors takes whole numbers from 1 on, separated by commas, not '1,two'",
+            "--space factor=1,two: a whole number from 1 on is expected, not 'two'",
         ),
-        (("mt", "--factors", ""), 2, "--factors takes whole numbers from 1 on, separated by commas, not ''"),
-        (("mt", "--strides", "0"), 2, "--strides takes whole numbers from 1 on"),
-        (("mt", "--dims", "2"), 2, "mt: --dims names none of its dimensions (0, 1)"),
-        (("mt", "--local-sizes", "16*16"), 2, "--local-sizes takes sizes such as 64 or 16x16"),
-        (("mt", "--local-sizes", "64"), 2, "mt: --local-sizes has none of its dimensions, such as "),
+        (("mt", "--space", "factor="), 2, "--space factor=: a whole number from 1 on is expected, not ''"),
+        (("mt", "--space", "stride=0"), 2, "--space stride=0: a whole number from 1 on is expected"),
+        (("mt", "--space", "dim=2"), 2, "mt: --space dim=… names none of its dimensions (0, 1)"),
+        (
+            ("mt", "--space", "local-size=16*16"),
+            2,
+            "--space local-size=16*16: a local size is 64 or 16x16 for example",
+        ),
+        (("mt", "--space", "local-size=64"), 2, "mt: --space local-size=… has none of its dimensions, such as "),
         (("mt", "-D", "TILE"), 2, "-D takes a name and the values to try, NAME=1,2, not 'TILE'"),
-        (("mt", "--repetitions", "0"), 2, "invalid value for '--repetitions'"),
-        (("mt", "--timeout-multiple", "1"), 2, "--timeout-multiple must be above 1, not 1"),
         (("mt", "--again", "some"), 2, "invalid value for '--again'"),
         (("mt", "-o", "rows.xlsx"), 2, "rows.xlsx: the name must end with one of .json, .parquet, .csv"),
         (("mt", "-o", "nowhere/rows.csv"), 2, "nowhere/rows.csv: there is no such folder"),
@@ -124,8 +153,8 @@ def test_a_kernel_of_ones_own(tmp_path: Path, run: Run, monkeypatch: pytest.Monk
     body = "size_t item = get_global_id(0); out[item] = 2 * in[item];"
     source = f"kernel void twice(global float *out, global const float *in) {{ {body} }}"
     Path("twice.cl").write_text(source)
-    assert run("bench", "init", "twice.cl").code == 0
-    words = ("bench", "twice.cl", *SMALL, "--local-sizes", "32", "--store", "results.sqlite")
+    assert run("describe", "twice.cl").code == 0
+    words = ("bench", "twice.cl", *SMALL, "--space", "local-size=32", "--store", "results.sqlite")
     outcome = run(*words, "-f", "json")
     assert outcome.code == 0, outcome.err
     (sweep,) = json.loads(outcome.out)["sweeps"]
@@ -265,16 +294,31 @@ def test_a_store_that_fails_ends_the_run(
     assert (outcome.code, outcome.out, outcome.error) == (2, "", "the store is gone")
 
 
-def test_all_single_means_nothing_without_a_sample(run: Run) -> None:
-    outcome = run("bench", "mt", *SMALL, "--all-single")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.error == "--all-single goes with --sample NUMBER; without it, all are tried"
-
-
 def test_a_larger_space_and_a_sample_of_it(tmp_path: Path, run: Run) -> None:
-    words = ("bench", "sgemm", *SMALL, "--local-sizes", "16x16", "--factors", "2,4", "--strides", "1")
-    larger = ("--levels", "item,group", "--at-once", 2, "--wide-accesses", "both", "--any-size", "no")
-    done = run(*words, *larger, "--sample", 2, "--store", tmp_path / "store", "-f", "json", "--no-confirmation")
+    words = (
+        "bench",
+        "sgemm",
+        *SMALL,
+        "--space",
+        "local-size=16x16",
+        "--space",
+        "factor=2,4",
+        "--space",
+        "stride=1",
+    )
+    larger = (
+        "--space",
+        "level=item,group",
+        "--space",
+        "at-once=2",
+        "--space",
+        "wide-accesses=no,yes",
+        "--space",
+        "any-size=no",
+    )
+    done = run(
+        *words, *larger, "--space", "sample=2", "--store", tmp_path / "store", "-f", "json", "--no-confirmation"
+    )
     assert done.code == 0
     assert done.err.startswith("coarsen: note: 4 rows to measure in 1 sweep")
     (sweep,) = json.loads(done.out)["sweeps"]

@@ -1,4 +1,4 @@
-"""`coarsen bench` and `coarsen bench pack` with kernels of free launch; `--grid`; `--no-confirmation`."""
+"""`coarsen bench` with drawn kernels; `--space grid`: all that a prediction considers, measured or packed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,22 @@ from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant_json import variant_to_json
 from tests.cli.conftest import Run
 
-SMALL = ("--preset", "test", "--quick", "--factors", "1,2", "--strides", "1", "--dims", "0", "--local-sizes", "64")
+SMALL = (
+    "--preset",
+    "test",
+    "--quick",
+    "--space",
+    "factor=1,2",
+    "--space",
+    "stride=1",
+    "--space",
+    "dim=0",
+    "--space",
+    "local-size=64",
+)
 ON_INTEL = ("bench", "-d", "intel", *SMALL, "-f", "json", "-q")
 # Both can have 64 work-items in a group.
 DRAWN = ("launch-0-1", "launch-5-6")
-GRID = ("launch-0-13", "--preset", "test", "--grid", "--quick")
 
 
 def test_kernels_are_measured_with_and_without_confirmation(tmp_path: Path, run: Run) -> None:
@@ -43,7 +54,7 @@ def test_kernels_are_measured_with_and_without_confirmation(tmp_path: Path, run:
 
 
 def test_a_pack_of_drawn_kernels(tmp_path: Path, run: Run) -> None:
-    done = run("bench", "pack", *DRAWN, *SMALL, "-o", tmp_path / "pack", "-q")
+    done = run("bench", *DRAWN, *SMALL, "--pack", tmp_path / "pack", "-q")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(f"{tmp_path / 'pack'}: 2 sweeps, 4 configurations (0 of them not to be run)")
     plan = json.loads((tmp_path / "pack" / "plan.json").read_text())
@@ -53,7 +64,8 @@ def test_a_pack_of_drawn_kernels(tmp_path: Path, run: Run) -> None:
 
 
 def test_the_grid_is_measured_and_not_measured_again(tmp_path: Path, run: Run) -> None:
-    words = ("bench", "-d", "intel", *GRID, "--no-confirmation", "-f", "json", "-q", "--store", tmp_path / "store")
+    design = ("launch-0-13", "--preset", "test", "--space", "grid", "--quick", "--no-confirmation")
+    words = ("bench", "-d", "intel", *design, "-f", "json", "-q", "--store", tmp_path / "store")
     done = run(*words, "-o", tmp_path / "rows.parquet")
     assert (done.code, done.err) == (0, "")
     rows = read_table(tmp_path / "rows.parquet")
@@ -62,12 +74,12 @@ def test_the_grid_is_measured_and_not_measured_again(tmp_path: Path, run: Run) -
     space = GridDesign().space(benchmark, "test", DeviceKind.CPU, limits_of(place))
     assert compared == list(space.variants or ())
     assert {row.invalidity.value for row in rows} == {"correct"}
-    assert {row.method.compile_seconds for row in rows} == {20.0}
     assert [sweep["measured"] for sweep in json.loads(run(*words).out)["sweeps"]] == [0]
 
 
 def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
-    assert run("bench", "pack", *GRID, "--device-kind", "cpu", "-o", tmp_path / "pack", "-q").code == 0
+    design = ("launch-0-13", "--preset", "test", "--space", "grid", "--quick", "--device", "cpu")
+    assert run("bench", *design, "--pack", tmp_path / "pack", "-q").code == 0
     (sweep,) = json.loads((tmp_path / "pack" / "plan.json").read_text())["sweeps"]
     assert [each["candidate"] for each in sweep["candidates"]] == sweep["space"]["variants"]
     words = (str(tmp_path / "pack"), "-o", str(tmp_path / "rows.jsonl"), "--device", "intel", "--no-confirmation")
@@ -77,16 +89,18 @@ def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
     assert compared == sweep["space"]["variants"]
 
 
-@pytest.mark.parametrize("command", [("bench", "-d", "intel"), ("bench", "pack")])
+def test_a_pack_of_the_grid_is_for_a_kind_of_device(tmp_path: Path, run: Run) -> None:
+    done = run("bench", "launch-0-13", "--preset", "few", "--space", "grid", "--pack", tmp_path / "pack")
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith("the grid is that of a CPU or a GPU")
+    assert done.error.endswith("--device cpu or gpu tells a pack")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((*GRID, "--factors", "2"), "--grid says what is measured: leave out the options of a space"),
         (("synthetic-0-1",), "no benchmark 'synthetic-0-1'; there are"),
-        (
-            ("launch-0-1", "--preset", "few", "--local-sizes", "7x7"),
-            "launch-0-1: --local-sizes has none of its dimensions",
-        ),
         (("launch-1",), "no benchmark 'launch-1'; a kernel of free launch is called launch-SEED-NUMBER"),
         (
             ("launch-0-1", "--preset", "paper"),
@@ -94,19 +108,8 @@ def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
         ),
     ],
 )
-def test_refusals(
-    command: tuple[str, ...], words: tuple[str, ...], message: str, tmp_path: Path, run: Run
-) -> None:
-    where = ("-o", tmp_path / "pack") if "pack" in command else ("--store", tmp_path / "store")
-    done = run(*command, *words, *where)
+def test_refusals(words: tuple[str, ...], message: str, tmp_path: Path, run: Run) -> None:
+    done = run("bench", "-d", "intel", *words, "--store", tmp_path / "store")
     assert (done.code, done.out) == (2, "")
     assert done.error.startswith(message)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_pack_of_the_grid_is_for_a_kind_of_device(tmp_path: Path, run: Run) -> None:
-    done = run("bench", "pack", "launch-0-13", "--preset", "few", "--grid", "-o", tmp_path / "pack")
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith("the grid is that of a CPU or a GPU")
-    assert done.error.endswith("--device-kind tells a pack")
     assert list(tmp_path.iterdir()) == []

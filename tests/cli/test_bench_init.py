@@ -1,4 +1,4 @@
-"""`coarsen bench init`: the file that it writes is read back as it is, and fits the kernel."""
+"""`coarsen describe`: the file that it writes is read back as it is, and fits the kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from coarsen.cli.bench_init import init
+from coarsen.cli.describe import describe
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
@@ -45,8 +45,8 @@ def mixed(tmp_path: Path) -> Path:
 
 
 def initialised(kernel_file: Path, **options: object) -> Benchmark:
-    """What is read back from the file that `init` writes beside a kernel."""
-    init(kernel_file, **options)  # type: ignore[arg-type]
+    """What is read back from the file that `describe` writes beside a kernel."""
+    describe(kernel_file, **options)  # type: ignore[arg-type]
     path = kernel_file.with_suffix(".toml")
     check_kernel_of(path)
     return read_benchmark(path)
@@ -77,7 +77,7 @@ def test_the_suites_kernels(name: str, tmp_path: Path) -> None:
     source = SUITE[name].kernel_file
     path = tmp_path / "folder" / f"{name}.toml"
     path.parent.mkdir()
-    init(source, output=path)
+    describe(source, output=path)
     check_kernel_of(path)
     read = read_benchmark(path)
     assert read.kernel == name
@@ -171,7 +171,7 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "one.toml"
     path.write_text("mine")
     with pytest.raises(InvalidInputError, match=r"one\.toml: the file is there already; --force overwrites it"):
-        init(kernel)
+        describe(kernel)
     assert path.read_text() == "mine"
     assert initialised(kernel, force=True).kernel == "one"
 
@@ -191,7 +191,7 @@ def test_kernels_that_are_no_benchmark(tmp_path: Path, parameters: str, words: s
     kernel = tmp_path / "k.cl"
     kernel.write_text(f"kernel void k({parameters}) {{ }}\n")
     with pytest.raises(InvalidInputError, match=words):
-        init(kernel)
+        describe(kernel)
     assert not kernel.with_suffix(".toml").exists()
 
 
@@ -207,16 +207,16 @@ def test_files_that_do_not_do(tmp_path: Path, name: str, output: str | None, wor
     for file in ("k.ll", "k.cl"):
         (tmp_path / file).write_text("kernel void k(global int *o) { *o = 1; }\n")
     with pytest.raises(InvalidInputError, match=words):
-        init(tmp_path / name, output=tmp_path / output if output else None)
+        describe(tmp_path / name, output=tmp_path / output if output else None)
 
 
 def test_as_a_command(mixed: Path) -> None:
     application = typer.Typer()
-    application.command()(init)
+    application.command()(describe)
     words = [str(mixed), "-k", "mixed", "-D", "OFFSET=1", "-o", str(mixed.with_name("other.toml"))]
     result = CliRunner().invoke(application, words)
     assert result.exit_code == 0, result.output
-    assert "coarsen bench" in result.output
+    assert "coarsen tune" in result.output
     assert read_benchmark(mixed.with_name("other.toml")).name == "other"
 
 

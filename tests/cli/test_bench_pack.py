@@ -1,4 +1,4 @@
-"""`coarsen bench pack`: the folder, what is said of it, what is refused."""
+"""`coarsen bench --pack`: the folder, what is said of it, what is refused."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from tests.cli.conftest import Run
 
-SMALL = ("--preset", "test", "--factors", "1,2", "--strides", "1", "--local-sizes", "64,16x16")
+SMALL = ("--preset", "test", "--space", "factor=1,2", "--space", "stride=1", "--space", "local-size=64,16x16")
 
 
 def test_a_pack_of_two_forms(tmp_path: Path, run: Run) -> None:
     folder = tmp_path / "pack"
-    done = run("bench", "pack", "reduce", *SMALL, "--form", "opencl_c", "--form", "ptx", "-o", folder)
+    done = run("bench", "reduce", *SMALL, "--form", "opencl_c", "--form", "ptx", "--pack", folder)
     assert done.code == 0, done.err
     assert done.out.splitlines() == [
         f"{folder}: 2 sweeps, 4 configurations (0 of them not to be run), 4 kernels, 0.0 MB",
@@ -27,26 +27,26 @@ def test_a_pack_of_two_forms(tmp_path: Path, run: Run) -> None:
     assert [sweep["form"] for sweep in plan["sweeps"]] == ["opencl_c", "ptx"]
 
 
-def test_limits_of_the_device(tmp_path: Path, run: Run) -> None:
-    limits = ("--max-work-group-size", 32, "--local-memory", 1)
-    done = run("bench", "pack", "reduce", *SMALL, "--form", "ptx", *limits, "-o", tmp_path / "pack", "-q")
-    assert (done.code, done.err) == (0, "")
-    plan = json.loads((tmp_path / "pack" / "plan.json").read_text())
-    failures = [entry.get("failure", "") for entry in plan["sweeps"][0]["candidates"]]
-    assert failures[0] == "a work-group would have 64 work-items, the device allows 32"
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("sgem",), "no benchmark 'sgem'"),
         (("reduce", "--preset", "huge"), "reduce: no preset 'huge'"),
-        (("reduce", "--factors", "two"), "--factors takes whole numbers"),
+        (("reduce", "--space", "factor=two"), "--space factor=two: a whole number"),
         (("nowhere.toml",), "nowhere.toml"),
+        (("reduce", "-d", "pocl"), "a pack is for devices of a kind: --device cpu or gpu, not pocl"),
+        (
+            ("reduce", "-d", "cpu", "-d", "gpu"),
+            "a pack is for devices of a kind: --device cpu or gpu, not cpu ",
+        ),
+        (
+            ("reduce", "--search", "random", "-o", "x.csv"),
+            "--pack measures nothing: leave out --search and --output",
+        ),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, run: Run, words: tuple[str, ...], message: str) -> None:
-    done = run("bench", "pack", *words, "-o", tmp_path / "pack")
+    done = run("bench", *words, "--pack", tmp_path / "pack")
     assert done.code == 2
     assert message in done.error
     assert not (tmp_path / "pack").exists()
@@ -54,5 +54,5 @@ def test_bad_input_is_one_line(tmp_path: Path, run: Run, words: tuple[str, ...],
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, run: Run) -> None:
     (tmp_path / "mine").write_text("mine")
-    assert run("bench", "pack", "reduce", *SMALL, "-o", tmp_path).error == f"{tmp_path} isn't empty"
+    assert run("bench", "reduce", *SMALL, "--pack", tmp_path).error == f"{tmp_path} isn't empty"
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -9,9 +9,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from coarsen.cli.bench_bar import Bar
-from coarsen.cli.bench_progress import PlainLines, Tally, best_so_far, duration, progress_line, rows_per_minute
-from coarsen.cli.bench_watch import watching
+from coarsen.cli.bench.progress import (
+    Bar,
+    PlainLines,
+    Tally,
+    best_so_far,
+    duration,
+    progress_line,
+    rows_per_minute,
+    watching,
+)
 from coarsen.cli.messages import logging_to_stderr
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.observer import SearchProgress

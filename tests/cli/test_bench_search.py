@@ -10,13 +10,25 @@ from typing import Any
 import pytest
 
 Run = Callable[..., Any]
-SMALL = ("-d", "intel", "--preset", "test", "--quick", "--factors", "1,2,4", "--strides", "1", "--dims", "0,1")
-MT = ("mt", *SMALL, "--local-sizes", "8x8", "--at-once", "2", "--no-confirmation")
+SMALL = (
+    "-d",
+    "intel",
+    "--preset",
+    "test",
+    "--quick",
+    "--space",
+    "factor=1,2,4",
+    "--space",
+    "stride=1",
+    "--space",
+    "dim=0,1",
+)
+MT = ("mt", *SMALL, "--space", "local-size=8x8", "--space", "at-once=2", "--no-confirmation")
 
 
 def test_a_search_its_report_and_going_on(tmp_path: Path, run: Run) -> None:
     store = ("--store", tmp_path / "results.sqlite")
-    first = run("bench", *MT, "--search", "random", "--budget", 3, "--search-seed", 4, *store)
+    first = run("bench", *MT, "--search", "random", "--budget", 3, "--seed", 4, *store)
     assert first.code == 0
     notes = first.err.splitlines()
     assert notes[0] == "coarsen: note: 4 rows to measure in 1 sweep, those apart that the store has"
@@ -25,9 +37,7 @@ def test_a_search_its_report_and_going_on(tmp_path: Path, run: Run) -> None:
     )
     assert "mt on intel: the best that it met, before confirmation: " in first.out
 
-    again = run(
-        "bench", *MT, "--search", "random", "--budget", "50%", "--search-seed", 4, *store, "-f", "json", "-q"
-    )
+    again = run("bench", *MT, "--search", "random", "--budget", "50%", "--seed", 4, *store, "-f", "json", "-q")
     (found,) = json.loads(again.out)["sweeps"]
     assert found["measured"] == 1
     search = found["search"]
@@ -41,16 +51,9 @@ def test_a_search_its_report_and_going_on(tmp_path: Path, run: Run) -> None:
     ("arguments", "message"),
     [
         (("--budget", "5"), "--budget goes with --search NAME, the search that it is for"),
-        (("--search-seed", "5"), "--search-seed goes with --search NAME"),
-        (("--prior", "none"), "--prior goes with --search NAME"),
         (("--search", "randon"), "--search knows no 'randon' (did you mean random?); it knows additive, "),
-        (("--search", "random", "--sample", "3"), "--sample does not go with --search"),
+        (("--search", "random", "--space", "sample=3"), "--space sample=… does not go with --search"),
         (("--search", "random", "--scheduler", "tcp://127.0.0.1:1"), "--search does not run on a cluster"),
-        (
-            ("--search", "random", "--design", "grid"),
-            "--design does not go with --search, which",
-        ),
-        (("--search", "random", "--prior", "model"), "--prior model goes with --search guided"),
         (
             ("--search", "random", "--budget", "much"),
             "--budget is a share such as 5%, seconds such as 90s, or a whole number, not 'much'",

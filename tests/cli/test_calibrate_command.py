@@ -1,4 +1,4 @@
-"""`coarsen calibrate`: what it writes, shows and refuses."""
+"""`coarsen devices --calibrate`: what it writes, shows and refuses."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def measured(device: DeviceDescription, name: str, **_: object) -> DeviceProfile
 def test_a_profile_is_shown(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "nowhere.json"
     write_profile(PROFILE, path)
-    outcome = run("calibrate", "--show", path)
+    outcome = run("devices", "--profile", path)
     assert outcome.code == 0
     assert outcome.out.startswith("nowhere (Nowhere 100, OpenCL, driver 1.0)\nmeasured on 2026-11-22: made up\n")
     rows = [" ".join(line.split()) for line in outcome.out.splitlines()]
     assert "up to 32 KiB 400 GB/s 100 ns" in rows
     assert "a work-group, on its compute unit" in outcome.out
-    assert json.loads(run("calibrate", "--show", path, "-f", "json").out)["compute_units"] == 4
+    assert json.loads(run("devices", "--profile", path, "-f", "json").out)["compute_units"] == 4
 
 
 def test_a_calibration_goes_to_the_users_folder(
@@ -41,7 +41,7 @@ def test_a_calibration_goes_to_the_users_folder(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr("coarsen.opencl_bench.calibration.calibrate.calibrate", measured)
-    outcome = run("calibrate", "--device", device.index)
+    outcome = run("devices", "--calibrate", device.index)
     assert outcome.code == 0
     (path,) = (tmp_path / "coarsen" / "profiles").iterdir()
     assert read_profile(path) == PROFILE
@@ -62,14 +62,16 @@ def test_a_calibration_goes_to_a_file(
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--show", "x.json", "--device", "pocl"), 2, "--show measures nothing: leave out --device and --output"),
-        (("--show", "no-such-profile"), 2, "there is no profile 'no-such-profile'"),
-        (("--show", "/nowhere/x.json"), 2, "can't be read"),
-        (("--device", "no such device"), 4, "no OpenCL device is called"),
+        (("--profile", "x.json", "--calibrate", "pocl"), 2, "give one of --calibrate and --profile"),
+        (("--check", "--calibrate", "pocl"), 2, "give one of --check and --calibrate"),
+        (("--profile", "x.json", "-o", "y.json"), 2, "--output goes with --calibrate"),
+        (("--profile", "no-such-profile"), 2, "there is no profile 'no-such-profile'"),
+        (("--profile", "/nowhere/x.json"), 2, "can't be read"),
+        (("--calibrate", "no such device"), 4, "no OpenCL device is called"),
     ],
 )
 def test_bad_input(run: Run, words: tuple[str, ...], code: int, message: str) -> None:
-    outcome = run("calibrate", *words)
+    outcome = run("devices", *words)
     assert outcome.code == code
     assert message in outcome.error
 
@@ -83,9 +85,9 @@ def test_a_calibration_that_other_work_disturbed_is_not_stored(
     busy = replace(PROFILE, bandwidth=noisy, private_bandwidth=noisy, latency=noisy)
     assert busy_remark(busy) is not None
     monkeypatch.setattr("coarsen.opencl_bench.calibration.calibrate.calibrate", lambda *_, **__: busy)
-    outcome = run("calibrate", "--device", device.index)
+    outcome = run("devices", "--calibrate", device.index)
     assert outcome.code == 4 and "nothing is stored: " in outcome.err and "or name a file by -o" in outcome.err
     assert not list((tmp_path / "coarsen").rglob("*.json"))
     path = tmp_path / "busy.json"
-    outcome = run("calibrate", "--device", device.index, "-o", path)
+    outcome = run("devices", "--calibrate", device.index, "-o", path)
     assert outcome.code == 0 and read_profile(path) == busy and "something else used the device" in outcome.err

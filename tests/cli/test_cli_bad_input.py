@@ -220,10 +220,3 @@ def test_predictions_refuse(
     outcome = run("predict", file, *words)
     assert (outcome.code, outcome.out) == (code, "")
     assert message in outcome.error
-
-
-@pytest.mark.parametrize("factors", ["", "0", "2,", "1;2", "-1", "two", "²"])
-def test_features_refuse_bad_factors(factors: str, kernels: Path, run: Callable[..., Any]) -> None:
-    outcome = run("features", kernels / "plain.cl", "--factors", factors)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.error == (f"--factors needs whole numbers of at least 1 between commas, not '{factors}'")

@@ -1,4 +1,4 @@
-"""`coarsen devices` and `coarsen doctor`: what they find here, and what they say where it is missing."""
+"""`coarsen devices`, with and without --check: what it finds here, and what it says where it is missing."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from coarsen.cli import diagnosis
+from coarsen.cli.devices import Verdict, verdict_of
 from coarsen.cli.diagnosis import Finding, Need
-from coarsen.cli.doctor import Verdict, verdict_of
 from coarsen.devices.discovery import DeviceDescription, Discovery, discover_devices
 from coarsen.devices.health import Health, check_health
 from coarsen.devices.selection import find_device
 from coarsen.models import available_models
-from coarsen.models.default import has_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 
 Run = Callable[..., Any]
@@ -52,7 +51,7 @@ def test_devices_can_be_listed_without_a_check(run: Run, monkeypatch: pytest.Mon
     def never(_: DeviceDescription) -> Health:
         raise AssertionError("a kernel was to run")
 
-    monkeypatch.setattr("coarsen.cli.devices.check_health", never)
+    monkeypatch.setattr("coarsen.devices.health.check_health", never)
     outcome = run("devices", "--no-check")
     assert outcome.code == 0
     assert outcome.out.count("not checked") == len(discover_devices())
@@ -60,7 +59,7 @@ def test_devices_can_be_listed_without_a_check(run: Run, monkeypatch: pytest.Mon
 
 def test_no_device_that_works(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = Health(False, "its driver crashed (SIGSEGV)", 0.0)
-    monkeypatch.setattr("coarsen.cli.devices.check_health", lambda _: broken)
+    monkeypatch.setattr("coarsen.devices.health.check_health", lambda _: broken)
     outcome = run("devices")
     assert outcome.code == 4
     assert outcome.out.count("no: its driver crashed (SIGSEGV)") == len(discover_devices())
@@ -68,14 +67,14 @@ def test_no_device_that_works(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_drivers_that_did_not_load_are_noted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coarsen.cli.devices.discover", lambda: Discovery((), ("a driver did not load",)))
+    monkeypatch.setattr("coarsen.devices.discovery.discover", lambda: Discovery((), ("a driver did not load",)))
     outcome = run("devices")
     assert outcome.code == 4
     assert outcome.err.splitlines()[0] == "coarsen: note: a driver did not load"
 
 
-def test_doctor_finds_everything_here(working_devices: tuple[DeviceDescription, ...], run: Run) -> None:
-    outcome = run("doctor", "-f", "json")
+def test_a_check_finds_everything_here(working_devices: tuple[DeviceDescription, ...], run: Run) -> None:
+    outcome = run("devices", "--check", "-f", "json")
     assert (outcome.code, outcome.err) == (0, "")
     findings = {finding["what"]: finding for finding in json.loads(outcome.out)}
     assert {
@@ -89,29 +88,29 @@ def test_doctor_finds_everything_here(working_devices: tuple[DeviceDescription, 
     assert {finding["status"] for finding in findings.values()} == {"ok", "loaded"}
     models = findings["models"]["details"]
     assert models.endswith(", ".join(available_models()))
-    assert models.startswith("default, ") == has_default()
+    assert models.startswith("launch, ")
     assert "libOpenCL" in findings["OpenCL loader"]["details"]
-    rows = run("doctor").out.splitlines()
+    rows = run("devices", "--check").out.splitlines()
     assert rows[0].split() == ["part", "status", "details"]
     assert sum(row.startswith("OpenCL driver ") for row in rows) >= len(working_devices)
 
 
-def test_doctor_without_clang(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_without_clang(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COARSEN_CLANG", "/nowhere/clang")
-    outcome = run("doctor")
+    outcome = run("devices", "--check")
     assert outcome.code == 2
     row = next(line for line in outcome.out.splitlines() if line.startswith("clang"))
     assert row.split()[1] == "missing"
     assert row.endswith("COARSEN_CLANG names '/nowhere/clang', which can't be run; pip install ziglang")
 
 
-def test_doctor_without_a_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_without_a_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> str:
         raise ImportError("No module named 'pyopencl'")
 
     monkeypatch.setattr(diagnosis, "_pyopencl", missing)
     monkeypatch.setattr(diagnosis, "_torch", missing)
-    outcome = run("doctor", "-f", "json")
+    outcome = run("devices", "--check", "-f", "json")
     assert outcome.code == 4
     bad = {
         f["what"]: (f["status"], f["mend"]) for f in json.loads(outcome.out) if f["status"] not in ("ok", "loaded")
@@ -135,18 +134,18 @@ def finding(need: Need, is_there: bool = False) -> Finding:
         ([finding(Need.TO_RUN), finding(Need.TO_COARSEN)], Verdict.INCOMPLETE),
     ],
 )
-def test_the_exit_code_of_doctor(findings: list[Finding], verdict: Verdict) -> None:
+def test_the_exit_code_of_a_check(findings: list[Finding], verdict: Verdict) -> None:
     assert verdict_of(findings) is verdict
 
 
-def test_doctor_and_devices_say_the_same_of_a_device_that_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_and_the_list_agree_about_a_device_that_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver that loads, and whose device can't run a kernel, is no driver that is all right."""
     bad = discover_devices()[0]
     reason = "error: unknown target CPU 'generic'"
     checked = {each: Health(each != bad, "" if each != bad else reason, 1.0) for each in discover_devices()}
-    for place in ("coarsen.devices.health", "coarsen.devices.selection", "coarsen.cli.devices"):
+    for place in ("coarsen.devices.health", "coarsen.devices.selection"):
         monkeypatch.setattr(f"{place}.check_health", checked.__getitem__)
-    findings = json.loads(run("doctor", "-f", "json").out)
+    findings = json.loads(run("devices", "--check", "-f", "json").out)
     verdicts = {
         finding["details"]: finding["status"] for finding in findings if finding["what"] == "OpenCL device"
     }
@@ -170,11 +169,11 @@ def test_a_cache_that_cant_be_written_is_no_fault_of_devices(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "cache"))
     assert check_health.__wrapped__(device).works
     monkeypatch.setattr("coarsen.devices.health.check_health", lambda _: Health(True, "", 1.0))
-    outcome = run("doctor", "-f", "json")
+    outcome = run("devices", "--check", "-f", "json")
     assert outcome.code == 4
     (bad,) = [finding for finding in json.loads(outcome.out) if finding["status"] == "missing"]
     assert bad["what"] == "PyOpenCL's cache"
     assert "can't be written (Not a directory)" in bad["details"]
     assert bad["mend"].endswith("PYOPENCL_NO_CACHE=1")
     monkeypatch.setenv("PYOPENCL_NO_CACHE", "1")
-    assert run("doctor").code == 0
+    assert run("devices", "--check").code == 0

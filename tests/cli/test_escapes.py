@@ -58,10 +58,9 @@ def check(run: Run, commands: list[tuple[object, ...]]) -> None:
 
 def test_a_tuned_file(run: Run, described: Path, tuned: Path) -> None:
     commands: list[tuple[object, ...]] = [
-        ("tune", "show", tuned),
-        ("tune", "evaluate", tuned),
-        ("tune", "export", tuned, "--c", tuned.with_name("generated"), "--source", described.with_suffix(".cl")),
-        ("explore", "--inputs", tuned, "-o", tuned.with_suffix(".svg")),
+        ("results", "show", tuned),
+        ("apply", described.with_suffix(".cl"), "--tuned", tuned, "-o", tuned.with_name("generated")),
+        ("results", "plot", "--from", tuned, "-o", tuned.with_suffix(".svg")),
     ]
     value = json.loads(tuned.read_text())
     for other in planted(value):
@@ -78,8 +77,8 @@ def test_remembered_choices(run: Run, tmp_path: Path, monkeypatch: pytest.Monkey
     write_choices([CHOICE], path)
     for other in planted(json.loads(path.read_text())):
         path.write_text(json.dumps(other))
-        check(run, [("remembered", "import", path)])
-    check(run, [("remembered", "ls")] if store.exists() else [])
+        check(run, [("results", "import", path)])
+    check(run, [("results", "ls", "--remembered")] if store.exists() else [])
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".parquet"])
@@ -174,7 +173,7 @@ def test_a_device_profile(run: Run, tmp_path: Path) -> None:
     value = json.loads(path.read_text())
     for other in planted(value):
         path.write_text(json.dumps(other))
-        check(run, [("calibrate", "--show", path)])
+        check(run, [("devices", "--profile", path)])
 
 
 def test_the_plants_are_many() -> None:

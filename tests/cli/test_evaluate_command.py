@@ -164,7 +164,7 @@ def test_unseen_data_is_predicted_from_the_training_files(runtimes: Path, tmp_pa
     other = tmp_path / "other.csv"
     other.write_text("kernel,factor,fermi_ns\nreduce,1,100\nreduce,2,50\nsobel,1,100\nsobel,2,50\n")
     words = ("evaluate", "--data", runtimes, "--device", "fermi", "--model", "unique", "-f", "json")
-    seen = json.loads(run(*words, "--training", other).out)
+    seen = json.loads(run(*words).out)
     unseen = json.loads(run(*words, "--unseen", "--training", other).out)
 
     def factors(found: dict[str, Any]) -> set[int]:
@@ -173,15 +173,7 @@ def test_unseen_data_is_predicted_from_the_training_files(runtimes: Path, tmp_pa
 
     assert factors(unseen) == {2} != factors(seen)
     assert unseen["further_training"] == {"curves": 2, "kernels": 2}
-    # Unique learns from its own data alone otherwise, so the file isn't even read.
     assert seen["further_training"] == {"curves": 0, "kernels": 0}
-
-
-def test_a_pooled_model_runs(runtimes: Path, tmp_path: Path, run: Run) -> None:
-    words = ("--model", "default", "--model", "oracle", "--seeds", 1, "--training", "none", "--device", "fermi")
-    outcome = run("evaluate", "--data", runtimes, *words)
-    assert outcome.code == 0
-    assert set(rows_of(outcome.out, "fermi: 5 kernels")) == {"default", "oracle"}
 
 
 @pytest.mark.parametrize(
@@ -191,8 +183,7 @@ def test_a_pooled_model_runs(runtimes: Path, tmp_path: Path, run: Run) -> None:
         (("--device", "tahiti"), "the data has nothing of a device 'tahiti'; it has fermi, cypress"),
         (("--dim", "1"), "no kernel of the data was coarsened along dimension 1"),
         (("--dim", "3"), "the dimension"),
-        (("--unseen", "--training", "none"), "--unseen with --training none leaves nothing to learn from"),
-        (("--training", "none", "--training", "x.csv", "--unseen"), "--training none and --training FILE exclude"),
+        (("--training", "x.csv"), "--training is for --unseen and --launch"),
         (("--seeds", "0"), "invalid value for '--seeds'"),
         (("--kernels", "nowhere"), "--kernels nowhere: there is no such folder"),
     ],
@@ -225,19 +216,12 @@ def test_figures_need_a_folder(runtimes: Path, run: Run) -> None:
     assert outcome.error == f"{runtimes}: no folder can be made there: File exists"
 
 
-def test_a_device_that_the_default_model_cant_know_is_named_before_anything_is_fitted(
-    tmp_path: Path, run: Run
-) -> None:
+def test_a_device_that_nobody_knows_needs_no_figures(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "table.csv"
     path.write_text("kernel,factor,mine_ns\nsgemm,1,100\nsgemm,2,50\nmt,1,100\nmt,2,50\n")
-    words = ("evaluate", "--data", path, "--training", "none", "-q", "--figures", tmp_path / "figures")
-    outcome = run(*words)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.error.startswith("the default model does not know the device 'mine', it knows fermi, kepler")
-    assert outcome.error.endswith("name the other models with --model")
-    assert not (tmp_path / "figures").exists()
-    # Others need no figures of a device; its name may be written in capitals.
-    assert run(*words, *SIMPLE, "--device", "MINE").out.splitlines()[2] == "mine: 2 kernels"
+    # Its name may be written in capitals.
+    out = run("evaluate", "--data", path, "-q", *SIMPLE, "--device", "MINE").out
+    assert out.splitlines()[2] == "mine: 2 kernels"
 
 
 def test_training_files_that_hold_the_data_are_no_other_kernels(runtimes: Path, run: Run) -> None:
@@ -259,11 +243,3 @@ def test_two_devices_that_differ_in_capitals_are_two(tmp_path: Path, run: Run) -
     for name in ("Gpu", "gpu"):
         out = run("evaluate", "--data", path, "-m", "oracle", "--device", name, "-f", "json").out
         assert list(json.loads(out)["devices"]) == [name]
-
-
-def test_analytic_models_need_nothing_to_learn_from(run: Run, tmp_path: Path) -> None:
-    data = tmp_path / "best.csv"
-    data.write_text("kernel,device,best_factor\nmvCoal,tahiti,2\nmvCoal,pocl,2\n")
-    outcome = run("evaluate", "--data", data, "--unseen", "-m", "analytic", "-f", "json")
-    assert outcome.code == 0
-    assert '"analytic"' in outcome.out

@@ -1,4 +1,4 @@
-"""`coarsen features --registers`: its rows, its JSON, and what it says where there are no figures."""
+"""`coarsen apply --features registers:CHIP`: its rows, its JSON, and what it says where there are no figures."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from coarsen.backend import ptxas
 from coarsen.backend.registers import amd_registers
 from coarsen.cost.register_pressure import maximum_live_words
+from coarsen.features import FACTORS
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
@@ -21,12 +22,12 @@ Run = Callable[..., Any]
 
 
 def test_json_holds_estimate_and_figures(scale: Path, run: Run) -> None:
-    outcome = run("features", scale, "--factors", "1,4", "--registers", "tahiti", "--format", "json")
+    outcome = run("apply", scale, "--features", "registers:tahiti", "--format", "json")
     assert (outcome.code, outcome.err) == (0, "")
     kernel = lower(scale)
     use = amd_registers(coarsen_kernel(kernel, [Coarsening(4)]))
     found = json.loads(outcome.out)["registers"]
-    assert list(found) == ["1", "4"]
+    assert list(found) == [str(factor) for factor in FACTORS]
     assert found["4"] == {
         "live_words": maximum_live_words(analyse(kernel, 0), 4),
         "chip": "tahiti",
@@ -38,11 +39,11 @@ def test_json_holds_estimate_and_figures(scale: Path, run: Run) -> None:
 
 
 def test_the_table_follows_that_of_the_features(scale: Path, run: Run) -> None:
-    outcome = run("features", scale, "--factors", "1,2", "--registers", "tahiti")
-    plain = run("features", scale, "--factors", "1,2")
+    outcome = run("apply", scale, "--features", "registers:tahiti")
+    plain = run("apply", scale, "--features", "paper")
     assert outcome.out.startswith(plain.out)
     added = outcome.out.removeprefix(plain.out).splitlines()
-    assert added[1].split() == ["on", "tahiti", "1", "2"]
+    assert added[1].split() == ["on", "tahiti", *map(str, FACTORS)]
     names = ["live words", "registers per work-item", "scalar registers", "occupancy", "scratch bytes"]
     assert all(line.startswith(name) for line, name in zip(added[2:], names, strict=True))
 
@@ -55,7 +56,7 @@ def test_without_figures_it_says_why(
     scale: Path, run: Run, monkeypatch: pytest.MonkeyPatch, chip: str, code: int, message: str
 ) -> None:
     monkeypatch.setattr(ptxas, "find_ptxas", lambda: None)
-    outcome = run("features", scale, "--registers", chip)
+    outcome = run("apply", scale, "--features", f"registers:{chip}")
     assert outcome.code == code
     assert message in outcome.error
     assert outcome.out == ""
@@ -64,6 +65,6 @@ def test_without_figures_it_says_why(
 def test_a_refusal_names_the_file(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "tell.cl"
     path.write_text('kernel void tell(global int *a) { printf("%d", a[0]); }')
-    outcome = run("features", path, "--registers", "tahiti")
+    outcome = run("apply", path, "--features", "registers:tahiti")
     assert outcome.code == 3
     assert outcome.error.startswith(f"{path}:1:35: printf has no form")

@@ -1,4 +1,4 @@
-"""`coarsen features --work`: functions of the sizes, and their values."""
+"""`coarsen apply --features work`: functions of the sizes, and their values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def work_lines(output: str) -> list[str]:
 
 
 def test_functions_are_printed(rows: Path, run: Run) -> None:
-    outcome = run("features", rows, "--work")
+    outcome = run("apply", rows, "--features", "work")
     assert (outcome.code, outcome.err) == (0, "")
     lines = work_lines(outcome.out)
     assert "line 5, for every work-item  width" in lines
@@ -50,21 +50,21 @@ def test_functions_are_printed(rows: Path, run: Run) -> None:
 
 
 def test_values_are_printed_at_sizes(rows: Path, run: Run) -> None:
-    words = ("--work", "--global-size", "1024", "--local-size", "64", "--size", "width=300")
-    lines = work_lines(run("features", rows, *words).out)
+    words = ("work", "--global-size", "1024", "--local-size", "64", "--size", "width=300")
+    lines = work_lines(run("apply", rows, "--features", *words).out)
     assert lines[1] == "for global_size(0) = 1024, local_size(0) = 64, width = 300"
     assert "line 5, for every work-item    300  width" in lines
     assert any(line.split() == ["float", "300", "width"] for line in lines)
 
 
 def test_a_value_that_needs_another_argument_is_left_out(rows: Path, run: Run) -> None:
-    lines = work_lines(run("features", rows, "--work", "--global-size", "1024").out)
+    lines = work_lines(run("apply", rows, "--features", "work", "--global-size", "1024").out)
     assert "line 5, for every work-item      -  width" in lines
 
 
 def test_json_has_the_functions_and_their_values(rows: Path, run: Run) -> None:
-    words = ("--work", "--global-size", "64", "--size", "width=5", "--factors", "1", "-f", "json")
-    work = json.loads(run("features", rows, *words).out)["work"]
+    words = ("work", "--global-size", "64", "--size", "width=5", "-f", "json")
+    work = json.loads(run("apply", rows, "--features", *words).out)["work"]
     [loop] = work["loops"]
     assert loop["count"] == "width" and loop["basis"] == "for every work-item"
     assert work["sizes"] == {"global_size(0)": 64, "local_size(0)": 256, "width": 5}
@@ -76,11 +76,11 @@ def test_json_has_the_functions_and_their_values(rows: Path, run: Run) -> None:
     assert work["unknown"] == []
 
 
-PLANNED = ("--work", "--global-size", "1024", "--local-size", "64", "--size", "width=300")
+PLANNED = ("work", "--global-size", "1024", "--local-size", "64", "--size", "width=300")
 
 
 def test_the_work_of_a_configuration_is_printed_beside_the_original(rows: Path, run: Run) -> None:
-    outcome = run("features", rows, *PLANNED, "--factor", "4", "--stride", "2")
+    outcome = run("apply", rows, "--features", *PLANNED, "--factor", "4", "--stride", "2")
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     title = "factor 4 along dimension 0 with stride 2: the work of a coarsened work-item, from the plan"
@@ -91,8 +91,8 @@ def test_the_work_of_a_configuration_is_printed_beside_the_original(rows: Path, 
 
 
 def test_json_has_the_work_of_a_configuration(rows: Path, run: Run) -> None:
-    words = ("--factor", "2", "--level", "group", "--factors", "1", "-f", "json")
-    planned = json.loads(run("features", rows, *PLANNED, *words).out)["planned_work"]
+    words = ("--factor", "2", "--level", "group", "-f", "json")
+    planned = json.loads(run("apply", rows, "--features", *PLANNED, *words).out)["planned_work"]
     assert planned["configuration"] == "factor 2 of work-groups along dimension 0"
     assert (planned["global_size"], planned["local_size"]) == ([512, 1, 1], [64, 1, 1])
     assert (planned["original"]["loads"], planned["values"]["loads"]) == (300, 600)
@@ -106,36 +106,36 @@ def test_a_configuration_that_is_refused(tmp_path: Path, run: Run) -> None:
         "kernel void k(global int *to) { local int tile[64]; tile[get_local_id(0)] = 1; "
         "barrier(CLK_LOCAL_MEM_FENCE); to[get_global_id(0)] = tile[0]; }"
     )
-    outcome = run("features", path, "--work", "--global-size", "64", "--factor", "2", "--any-size")
+    outcome = run("apply", path, "--features", "work", "--global-size", "64", "--factor", "2", "--any-size")
     assert outcome.code != 0 and "needs-whole-groups" in outcome.err and "Traceback" not in outcome.err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--global-size", "64"), "--global-size is for --work"),
-        (("--size", "width=3"), "--size is for --work"),
-        (("--factor", "2"), "--factor is for --work; --factors chooses the columns of the table"),
-        (("--work", "--factor", "2"), "--factor needs --global-size too: work is that of a launch"),
-        (("--work", "--stride", "2"), "--stride, --level and transforms are for --factor"),
+        (("paper", "--global-size", "64"), "--global-size goes with --features work"),
+        (("paper", "--size", "width=3"), "--size goes with --features work"),
+        (("paper", "--factor", "2"), "--factor goes with --features work"),
+        (("work", "--factor", "2"), "--factor needs --global-size too: work is that of a launch"),
+        (("work", "--stride", "2"), "--stride, --level and transforms go with --factor"),
         ((*PLANNED, "--factor", "0"), "the factor must be at least 1, not 0"),
-        (("--work", "--size", "width=3"), "--size needs --global-size too: work is that of a launch"),
+        (("work", "--size", "width=3"), "--size needs --global-size too: work is that of a launch"),
         (
-            ("--work", "--global-size", "64x"),
+            ("work", "--global-size", "64x"),
             "--global-size takes one to three sizes, such as 4096 or 512x512, not '64x'",
         ),
         (
-            ("--work", "--global-size", "64", "--size", "width"),
+            ("work", "--global-size", "64", "--size", "width"),
             "--size takes a name and a whole number, such as width=1024, not 'width'",
         ),
         (
-            ("--work", "--global-size", "64", "--size", "widht=4"),
+            ("work", "--global-size", "64", "--size", "widht=4"),
             "kernel rows has no whole argument 'widht' (did you mean width?)",
         ),
     ],
 )
 def test_bad_sizes_are_one_clear_line(words: tuple[str, ...], message: str, rows: Path, run: Run) -> None:
-    outcome = run("features", rows, *words)
+    outcome = run("apply", rows, "--features", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
     assert outcome.err.count("\n") == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.cli.folders import existing_folder, prepared_folder
+from coarsen.cli.options import existing_folder, prepared_folder
 from coarsen.errors import InvalidInputError
 
 

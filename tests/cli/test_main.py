@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -12,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from coarsen.cli.main import COMMANDS, main
+from coarsen.cli.main import COMMANDS, load_command, main
+from coarsen.cli.variant_options import _OPTIONS, ARRAYS, EVERY
 from coarsen.errors import (
     DeviceError,
     InternalError,
@@ -38,75 +40,70 @@ def raising(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
     return arrange
 
 
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns and 24 lines."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((80, 24)))
+
+
+def check_first_screen(text: str) -> None:
+    lines = text.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert "╭" not in text
+
+
+@pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",)])
 def test_help_lists_every_command(words: tuple[str, ...], run: Run) -> None:
     outcome = run(*words)
     assert (outcome.code, outcome.err) == (0, "")
     for name, summary in COMMANDS.items():
         assert f"  {name:<{max(map(len, COMMANDS))}}  {summary}\n" in outcome.out
-    assert "130 interrupted" in outcome.out
+    check_first_screen(outcome.out)
+    assert "130 interrupted" in run("--help-all").out
 
 
+@pytest.mark.usefixtures("screen")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_each_command(command: str, run: Run) -> None:
     outcome = run(command, "--help")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith(f"Usage: coarsen {command} ")
-    for option in ("-v, --verbose", "-q, --quiet", "--debug", "-h, --help"):
-        assert option in outcome.out
-    assert max(map(len, outcome.out.splitlines())) <= 100
-    assert "╭" not in outcome.out
+    check_first_screen(outcome.out)
+    assert outcome.out.endswith(f"coarsen {command} --help-all shows all of its options and says more.\n")
+    everything = run(command, "--help-all").out
+    for option in ("-v, --verbose", "-q, --quiet", "--debug", "-h, --help", "Example: coarsen"):
+        assert option in everything
+    assert max(map(len, everything.splitlines())) <= 80
+    shown = [line.split()[0].rstrip(",") for line in outcome.out.splitlines() if line.startswith("  -")]
+    assert shown and [option for option in shown if f"  {option}" not in everything] == []
 
 
-@pytest.mark.parametrize(
-    ("command", "options"),
-    {
-        "apply": (
-            *(
-                "-k, --kernel NAME",
-                "--factor FACTOR",
-                "--dim DIMENSION",
-                "--stride STRIDE",
-                "-d, --device NAME",
-            ),
-            *("--emit <cl|ll|spv|ptx>", "-o, --output FILE", "--explain", "-D, --define NAME[=VALUE]"),
-            *("-I, --include FOLDER", "--cl-std STANDARD", "--build-option OPTION", "--print-after STAGE"),
-            "--time-passes",
-        ),
-        "predict": (
-            *("-d, --device NAME", "--dim DIMENSION", "--local-size SIZE", "--measure NUMBER", "--preset NAME"),
-            *("--store URL|FILE", "-m, --model <launch|default|cascade>", "--models FOLDER"),
-            *("--risk <cautious|neutral|bold>", "--global-size SIZE", "--no-measure", "-f, --format <table|json>"),
-        ),
-        "features": ("--factors FACTOR,...", "--dim DIMENSION", "-f, --format <table|json>"),
-        "train": (
-            *("-d, --device NAME", "-m, --model <launch|default|cascade>", "--data FILE", "--best-factors FILE"),
-            *("--kernels FOLDER", "--evaluation FILE", "-o, --output FOLDER", "--seed NUMBER"),
-        ),
-        "bench": (
-            *("-d, --device NAME", "--preset NAME", "--seed NUMBER", "--factors N,...", "--strides N,..."),
-            *("--dims N,...", "--local-sizes SIZE,...", "-D, --define NAME=VALUE,...", "--form <opencl_c|spirv>"),
-            *("--repetitions NUMBER", "--quick", "--cold-cache", "--timeout-multiple NUMBER", "--store URL|FILE"),
-            *("--again <nothing|failed|uncertain|everything>", "--scheduler ADDRESS", "-o, --output FILE"),
-            *("--tls-ca-file FILE", "--tls-cert FILE", "--tls-key FILE", "--trust-network"),
-            *("-f, --format <table|json>", "coarsen bench init", "coarsen bench pack"),
-        ),
-        "devices": ("--no-check", "-f, --format <table|json>"),
-        "doctor": ("-f, --format <table|json>",),
-    }.items(),
-)
-def test_the_options_of_each_command(command: str, options: tuple[str, ...], run: Run) -> None:
-    text = run(command, "--help").out
-    assert [option for option in options if option not in text] == []
+def test_ten_commands_have_at_most_150_options() -> None:
+    common = {"verbose", "quiet", "debug", "help_all"}
+    options = [
+        parameter
+        for name in COMMANDS
+        for parameter in load_command(name).params
+        if parameter.param_type_name == "option" and parameter.name not in common
+    ]
+    assert len(COMMANDS) == 10 and len(options) <= 150
+
+
+def test_a_variants_options_are_those_that_its_fields_declare() -> None:
+    known = {"apply": EVERY, "bench": ARRAYS, "tune": ("layout", "order")}
+    for command, fields in known.items():
+        helps = {each.name: each.help for each in load_command(command).params}
+        assert all(helps[name].startswith(_OPTIONS[name].help) for name in fields)
+    assert set(EVERY) >= {"factor", "wide_accesses", "distinct", "layout", "pad"}
 
 
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [
-        *(("apply", "KERNEL.cl"), ("features", "KERNEL.cl"), ("bench init", "KERNEL.cl"), ("predict", "KERNEL")),
-        *(("results show", "KEY"), ("results import", "FILE..."), ("results merge", "OTHER-STORE")),
-        *(("remembered show", "KEY"), ("remembered forget", "[KEY]..."), ("remembered import", "FILE...")),
-        *(("bench", "[KERNEL]..."), ("explore", "[FIGURE]"), ("devices", "")),
+        *(("apply", "KERNEL.cl"), ("describe", "KERNEL.cl"), ("predict", "KERNEL"), ("tune", "KERNEL")),
+        *(("results", "[ACTION] [KEY|FILE]..."), ("bench", "[KERNEL]..."), ("devices", "")),
     ],
 )
 def test_the_usage_shows_what_is_required_plainly(command: str, arguments: str, run: Run) -> None:
@@ -123,7 +120,16 @@ def test_version(run: Run) -> None:
     ("words", "message"),
     [
         (("aply",), "no such command 'aply'"),
-        (("search", "replay"), "there is no 'search' any more: it compared search strategies"),
+        (("search", "replay"), "there is no 'search' any more: 'coarsen bench --search NAME' searches"),
+        (("features", "k.cl"), "there is no 'features' any more: 'coarsen apply KERNEL.cl --features paper'"),
+        (("explore",), "there is no 'explore' any more: 'coarsen results best' lists"),
+        (("remembered", "ls"), "there is no 'remembered' any more: 'coarsen results' has ls, show, forget"),
+        (("doctor",), "there is no 'doctor' any more: 'coarsen devices --check' does that"),
+        (("calibrate",), "there is no 'calibrate' any more: 'coarsen devices --calibrate NAME' does that"),
+        (("tune", "init", "k.cl"), "there is no 'tune init' any more: 'coarsen describe KERNEL.cl --inputs'"),
+        (("tune", "show", "x"), "there is no 'tune show' any more: 'coarsen results show FILE.tuned.json'"),
+        (("tune", "export", "x"), "there is no 'tune export' any more: 'coarsen apply KERNEL.cl --tuned"),
+        (("tune", "k", "--layouts"), "there is no --layouts any more: --layout all does that"),
         (("--nonsense",), "no such option: --nonsense"),
         (("devices", "extra"), "got unexpected extra argument"),
     ],
@@ -223,8 +229,8 @@ def test_the_log_goes_to_standard_error(
         log.warning("w")
         log.error("e")
 
-    monkeypatch.setattr("coarsen.cli.doctor.doctor", command)
-    outcome = run(*words, "doctor") if first else run("doctor", *words)
+    monkeypatch.setattr("coarsen.cli.devices.devices", command)
+    outcome = run(*words, "devices") if first else run("devices", *words)
     assert outcome.err.splitlines() == [f"coarsen: {line}" for line in shown]
 
 

@@ -13,15 +13,15 @@ import pytest
 from tests.cli.conftest import Run
 
 COMMANDS = (
-    ("remembered", "import", "PIPE.json"),
+    ("results", "import", "PIPE.json"),
     *(("results", "import", f"PIPE.{suffix}", "--store", "OTHER.sqlite") for suffix in ("json", "csv", "jsonl")),
     ("results", "import", "PIPE.parquet", "--store", "OTHER.sqlite"),
     ("results", "ls", "--store", "PIPE.sqlite"),
-    ("tune", "show", "PIPE.tuned.json"),
+    ("results", "show", "PIPE.tuned.json"),
     ("tune", "PIPE.toml"),
     ("bench", "PIPE.toml"),
-    ("bench", "pack", "PIPE.toml", "-o", "OTHER"),
-    ("explore", "curves", "--from", "PIPE.csv", "-o", "OTHER.svg"),
+    ("bench", "PIPE.toml", "--pack", "OTHER"),
+    ("results", "plot", "--from", "PIPE.csv", "-o", "OTHER.svg"),
     ("predict", "PIPE.cl", "--device", "tahiti"),
     ("apply", "PIPE.cl", "--factor", "2"),
 )

@@ -9,7 +9,7 @@ import pytest
 
 import coarsen
 from coarsen.cli.output import Format
-from coarsen.cli.predict_cascade import held_out_text, print_cascade
+from coarsen.cli.predict_output import held_out_text, print_cascade
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.cli.conftest import Run
@@ -34,6 +34,7 @@ def test_the_steps_lead_to_the_factor(run: Run) -> None:
 def test_the_table_shows_the_same(run: Run) -> None:
     predicted = coarsen.predict(SGEMM, device="tahiti", model="cascade")
     outcome = run("predict", "sgemm", "--device", "TAHITI", *CASCADE)
+    assert isinstance(predicted, Prediction)
     lines = outcome.out.splitlines()
     assert lines[0] == f"kernel sgemm on tahiti, along dimension 0: factor {predicted.factor}"
     assert lines[1].startswith("sgemm is one of the model's training kernels")
@@ -80,7 +81,7 @@ def test_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer = Prediction("tahiti", 1, (Step(1, 0.25, False, 17, contributions),))
-    monkeypatch.setattr("coarsen.cli.predict_by_factor.predict_by_cascade", lambda *_: answer)
+    monkeypatch.setattr("coarsen.cli.predict.predict_by_cascade", lambda *_: answer)
     outcome = run("predict", SGEMM, "--device", "tahiti", *CASCADE)
     assert outcome.out.splitlines()[-len(sentences) :] == sentences
 

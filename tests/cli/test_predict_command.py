@@ -1,9 +1,8 @@
-"""`coarsen predict` with the default model: the factor, the curve, why; devices, launches and descriptions."""
+"""`coarsen predict`: devices, kernels, launches and descriptions; a factor along one dimension."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +10,14 @@ from typing import Any
 
 import pytest
 
+import coarsen
 from coarsen.devices import targets
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.targets import target_of
-from coarsen.frontend.lower import lower
-from coarsen.models.default import load_default
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.prediction import KernelPrediction, predict_kernel
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant_json import variant_from_json
 from tests.cli.conftest import Run
-from tests.cli.small_model import store_small_model
+from tests.cli.small_launch_model import store_small_launch_model
 from tests.devices.described_devices import TAHITI
 
 SGEMM = SUITE["sgemm"].kernel_file
@@ -43,124 +41,40 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return store_small_model(tmp_path_factory.mktemp("models"))
-
-
-@pytest.fixture(scope="module")
-def abstaining(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that finds everything strange."""
-    return store_small_model(tmp_path_factory.mktemp("abstaining"), limit=1e-6)
-
-
-@pytest.fixture(scope="module")
-def without_gpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return store_small_model(tmp_path_factory.mktemp("without_gpus"), published=False)
-
-
-def predicted(models: Path, device: str, local_size: tuple[int, ...] | None = (16, 16)) -> KernelPrediction:
-    return predict_kernel(lower(SGEMM), load_default(models), target_of(device), 0, local_size)
+    return store_small_launch_model(tmp_path_factory.mktemp("models"))
 
 
 def told(run: Run, *words: object) -> Mapping[str, Any]:
-    outcome = run("predict", *words, "-f", "json")
+    outcome = run("predict", *words, "--no-measure", "-f", "json")
     assert (outcome.code, outcome.err) == (0, "")
     found: Mapping[str, Any] = json.loads(outcome.out)
     return found
 
 
-def test_json_tells_all(models: Path, run: Run) -> None:
-    expected = predicted(models, "pocl")
-    found = told(run, SGEMM, "--device", "pocl", "--local-size", "16x16", "--models", models)
-    assert (found["kernel"], found["dimension"], found["model"]) == ("sgemm", 0, "default")
-    assert found["device"] == {"name": "pocl", "full_name": "PoCL on a CPU with AVX-512"}
-    assert (found["local_size"], found["local_size_is_assumed"], found["device_note"]) == ([16, 16], False, "")
-    assert (found["factor"], found["abstained"], found["reason"]) == (expected.factor, False, "")
-    assert [point["factor"] for point in found["curve"]] == [2, 4, 8, 16, 32]
-    assert [point["possible"] for point in found["curve"]] == [True] * 4 + [False]
-    for point, curve in zip(found["curve"], expected.curve, strict=True):
-        bounds = [math.exp(curve.low), curve.speedup, math.exp(curve.high), curve.utility]
-        assert [point["low"], point["speedup"], point["high"], point["utility"]] == pytest.approx(bounds)
-    assert found["step_probability"] == {
-        str(step): pytest.approx(chance) for step, chance in expected.step_probability.items()
-    }
-    assert [influence["feature"] for influence in found["influences"]] == [
-        influence.feature for influence in expected.influences
-    ]
-    assert found["influences"][0]["effect"] == pytest.approx(math.exp(expected.influences[0].effect))
-    assert [near["kernel"] for near in found["nearest"]] == [near.kernel for near in expected.nearest]
-    assert (found["limit"], found["aversion"]) == (pytest.approx(expected.limit), 3.0)
-
-
-def test_a_factor_in_a_table(models: Path, run: Run) -> None:
-    expected = predicted(models, "pocl")
-    assert expected.factor > 1
-    outcome = run("predict", SGEMM, "-d", "pocl", "--local-size", "16x16", "--models", models)
-    assert (outcome.code, outcome.err) == (0, "")
-    lines = outcome.out.splitlines()
-    what = "kernel sgemm on pocl (PoCL on a CPU with AVX-512), along dimension 0, local size 16×16"
-    assert lines[0] == f"{what}: factor {expected.factor}"
-    chosen = next(point for point in expected.curve if point.factor == expected.factor)
-    interval = f"{math.exp(chosen.low):.2f} to {math.exp(chosen.high):.2f}"
-    assert lines[1] == f"Expected speed-up {chosen.speedup:.2f}; in 8 of 10 such cases {interval}"
-    known = "sgemm is one of the model's training kernels, so this is not an independent prediction"
-    assert lines.pop(2) == known
-    assert lines[3].split()[:5] == ["factor", "speed-up", "80", "%", "interval"]
-    rows = [line.split() for line in lines[4:10]]
-    assert [row[0] for row in rows] == ["1", "2", "4", "8", "16", "32"]
-    assert [row[1] for row in rows] == ["1.00", *(f"{point.speedup:.2f}" for point in expected.curve)]
-    assert [line.split()[0] for line in lines[4:10] if line.endswith("◀ chosen")] == [str(expected.factor)]
-    assert lines[9].endswith("can't divide")
-    assert f"{expected.step_probability[1]:.0%}" in lines[4]
-    assert all("●" in line for line in lines[4:10])
-    reasons = lines[13:16]
-    for line, influence in zip(reasons, expected.reasons(), strict=True):
-        assert line.startswith(influence.feature.replace("_", " "))
-        assert line.endswith(f"× {math.exp(influence.effect):.2f}")
-    near = ", ".join(f"{each.kernel} ({each.distance:.2f})" for each in expected.nearest)
-    assert lines[17] == (
-        f"Nearest training kernels, with their distance: {near}; it abstains beyond {expected.limit:.2f}"
-    )
-    assert lines[18:] == ["A loss counts 4 times as much as a gain of the same size"]
-
-
-def test_no_factor_is_worth_the_risk(models: Path, run: Run) -> None:
-    lines = run("predict", SGEMM, "-d", "intel", "--models", models).out.splitlines()
-    assert lines[0].endswith("local size 16×16 (assumed): factor 1")
-    start = "No factor is worth the risk, so the kernel stays as it is; the most promising is factor 2: 0."
-    assert lines[1].startswith(start)
-    assert lines[5].endswith("◀ chosen")
-    assert lines[-2] == "The launch's local size is not known: give it with --local-size"
-
-
-def test_a_kernel_unlike_all_others(abstaining: Path, run: Run) -> None:
-    words = (SGEMM, "--device", "pocl", "--local-size", "16x16", "--models", abstaining)
-    lines = run("predict", *words).out.splitlines()
-    assert lines[0].endswith(": factor 1")
-    assert lines[1].startswith("The model abstains, so the kernel stays as it is: the nearest training kernel is")
+def test_along_one_dimension_a_factor_is_chosen_for_the_launch_as_it_is(models: Path, run: Run) -> None:
+    words = (SGEMM, "--device", "pocl", "--local-size", "16x16", "--models", models, "--dim", "1")
     found = told(run, *words)
-    assert (found["factor"], found["abstained"]) == (1, True)
-    assert "it differs most in: " in found["reason"]
-
-
-def test_a_device_of_which_best_factors_are_known(models: Path, run: Run) -> None:
-    found = told(run, SGEMM, "--device", "TAHITI", "--models", models)
-    assert found["device"]["name"] == "tahiti"
-    assert found["device_note"] == (
-        "no whole curve was measured on tahiti: this one is that of other devices (intel, pocl), adjusted to the "
-        "best factors of 7 kernels on tahiti"
-    )
-    out = run("predict", SGEMM, "--device", "Tahiti", "--models", models).out
-    assert out.splitlines()[3] == f"Caution: {found['device_note']}"
-    # The best factors that were made up are all alike, so that the adjusted curve is that of any kernel.
-    assert "\nWhy: no feature moved it; on this device the model expects about the same of every kernel\n" in out
+    assert (found["kernel"], found["model"], found["device"]["name"]) == ("sgemm", "launch", "pocl")
+    variants = [variant_from_json(each["variant"]) for each in found["launches"]]
+    assert [each.coarsenings for each in variants] == [(), *((Coarsening(factor, 1),) for factor in (2, 4, 8, 16))]
+    assert {each.local_size for each in variants} == {(16, 16)}
+    chosen = variant_from_json(found["choice"]["variant"])
+    assert (found["factor"], found["dimension"]) == (chosen.factor, 1 if chosen.coarsenings else 0)
+    in_python = coarsen.predict(SGEMM, device="pocl", dim=1, local_size=(16, 16), models=models)
+    assert in_python.factor == found["factor"]
+    lines = run("predict", *words, "--no-measure").out.splitlines()
+    assert lines[0] == f"kernel sgemm on pocl (PoCL on a CPU with AVX-512): {found['choice_text']}"
+    rows = [line for line in lines if "●" in line]
+    assert len(rows) == len(variants) and sum(line.endswith("◀ chosen") for line in rows) == 1
 
 
 @pytest.mark.parametrize("name", ["h200", "NVIDIA H100 80GB HBM3"])
-def test_a_kind_of_device_that_was_never_measured(name: str, without_gpus: Path, run: Run) -> None:
-    outcome = run("predict", SGEMM, "--device", name, "--models", without_gpus)
+def test_a_device_that_was_never_measured(name: str, models: Path, run: Run) -> None:
+    outcome = run("predict", SGEMM, "--device", name, "--models", models)
     assert (outcome.code, outcome.out) == (4, "")
     assert outcome.error == (
-        "no kernel was measured on NVIDIA H200, nor on any other GPU, so nothing can be predicted"
+        "there is no model of h200 (NVIDIA H200): the launch model learned from intel, pocl; where the device is "
+        "here, `coarsen tune` measures instead"
     )
 
 
@@ -175,16 +89,16 @@ def here(monkeypatch: pytest.MonkeyPatch) -> DeviceDescription:
 
 
 @pytest.mark.parametrize("name", ["0:0", "some chip"])
-def test_an_unknown_device_of_a_known_kind(name: str, models: Path, run: Run, here: DeviceDescription) -> None:
-    found = told(run, SGEMM, "--device", name, "--models", models)
-    assert found["device"] == {"name": here.name, "full_name": here.name}
-    assert found["device_note"] == (
-        "no kernel was measured on Some chip: this is what the model expects of a device like it, from the CPUs "
-        "that it learned from (intel, pocl)"
-    )
-    lines = run("predict", SGEMM, "--device", name, "--models", models).out.splitlines()
-    assert lines[0].startswith("kernel sgemm on Some chip, along dimension 0")
-    assert f"Caution: {found['device_note']}" in lines
+def test_an_unknown_device(name: str, models: Path, run: Run, here: DeviceDescription) -> None:
+    for words in ((), ("--dim", "0")):
+        outcome = run("predict", SGEMM, "--device", name, "--models", models, *words)
+        assert (outcome.code, outcome.out) == (4, "")
+        assert outcome.error.startswith(
+            f"there is no model of {here.name}: the launch model learned from intel, pocl"
+        )
+    outcome = run("apply", SGEMM, "--device", name)
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.error.startswith(f"there is no model of {here.name}: ")
 
 
 @pytest.mark.parametrize("kinds", [(), ("cpu", "gpu"), ("accelerator",)])
@@ -202,19 +116,13 @@ def test_a_device_that_is_neither_cpu_nor_gpu(
 def test_the_local_size_decides(models: Path, run: Run) -> None:
     def possible(*words: str) -> list[int]:
         found = told(run, SGEMM, "--device", "pocl", "--models", models, *words)
-        assert found["factor"] in (1, *(point["factor"] for point in found["curve"] if point["possible"]))
-        return [point["factor"] for point in found["curve"] if point["possible"]]
+        return [variant_from_json(each["variant"]).factor for each in found["launches"]]
 
-    assert possible("--local-size", "4x32") == [2, 4]
-    assert possible("--local-size", "4×32", "--dim", "1") == [2, 4, 8, 16, 32]
-    assert possible("--local-size", "7") == []
-    out = run("predict", SGEMM, "-d", "pocl", "--models", models, "--local-size", "7").out
-    assert "No factor divides the local size along this dimension, so the kernel stays as it is" in out
-
-
-def test_a_dimension_that_the_kernel_does_not_use(scale: Path, models: Path, run: Run) -> None:
-    out = run("predict", scale, "-d", "pocl", "--models", models, "--dim", "1").out
-    assert "The kernel does not tell its work-items apart along dimension 1, so the kernel stays as it is" in out
+    assert possible("--local-size", "4x32", "--dim", "0") == [1, 2, 4]
+    assert possible("--local-size", "4×32", "--dim", "1") == [1, 2, 4, 8, 16]
+    assert possible("--local-size", "7", "--dim", "0") == [1]
+    out = run("predict", SGEMM, "-d", "pocl", "--models", models, "--local-size", "7", "--dim", "0").out
+    assert "Why: nothing of this launch can be coarsened" in out
 
 
 @pytest.mark.parametrize(
@@ -223,16 +131,20 @@ def test_a_dimension_that_the_kernel_does_not_use(scale: Path, models: Path, run
         (("--local-size", "16*16"), "--local-size takes one to three sizes, such as 64 or 16x16, not '16*16'"),
         (("--local-size", "0"), "--local-size takes one to three sizes, such as 64 or 16x16, not '0'"),
         (("--local-size", "2x2x2x2"), "--local-size takes one to three sizes, such as 64 or 16x16, not '2x2x2x2'"),
-        (("--local-size", "64", "--dim", "1"), "a launch with the local size 64 has no dimension 1"),
+        (("--local-size", "64", "--dim", "2"), "a launch with the local size 64×1 has no dimension 2"),
         (("--measure", "0"), "invalid value for '--measure'"),
         (("--model", "oracle"), "invalid value for '-m' / '--model'"),
-        (("--store", "rows.sqlite"), "--store keeps what is measured: give --measure NUMBER, too"),
         (("--store", "rows.sqlite", "--no-measure"), "--store keeps what is measured: leave out --no-measure"),
         (("--models", "nowhere"), "--models nowhere: there is no such folder"),
         (("-m", "cascade", "--models", "nowhere"), "--models nowhere: there is no such folder"),
         (("--store",), "option '--store' requires an argument (try 'coarsen predict --help')"),
-        (("--model", "cascade", "--local-size", "64"), "the cascade takes no --local-size"),
-        (("--model", "cascade", "--measure", "2"), "--measure needs a model that ranks what it considers"),
+        (("--model", "cascade", "--local-size", "64"), "--local-size is for the launch model"),
+        (("--model", "cascade", "--measure", "2"), "--measure is for the launch model, and the cascade answers"),
+        (("--model", "cascade", "--store", "rows.sqlite"), "--store is for the launch model"),
+        (
+            ("--model", "default"),
+            "invalid value for '-m' / '--model': 'default' ",
+        ),
     ],
 )
 def test_options_that_cant_be_used(words: tuple[str, ...], message: str, models: Path, run: Run) -> None:
@@ -248,23 +160,24 @@ def test_a_local_size_that_the_kernel_forbids(tmp_path: Path, models: Path, run:
     outcome = run("predict", path, "--device", "pocl", "--local-size", "64", "--models", models)
     assert (outcome.code, outcome.error) == (2, "the kernel fixed requires the local size 32×1×1, not 64")
     found = told(run, path, "--device", "pocl", "--models", models)
-    assert (found["local_size"], found["local_size_is_assumed"]) == ([32], False)
+    assert variant_from_json(found["own_launch"]).local_size == (32,)
 
 
-def test_no_default_model_in_a_folder(tmp_path: Path, run: Run) -> None:
+def test_no_model_in_a_folder(tmp_path: Path, run: Run) -> None:
     outcome = run("predict", SGEMM, "--device", "pocl", "--models", tmp_path)
-    assert (outcome.code, outcome.error) == (2, f"there is no default model in {tmp_path}")
-    (tmp_path / "fermi.safetensors").touch()
+    assert outcome.code == 2
+    assert outcome.error.startswith(f"there is no launch model in {tmp_path}: `coarsen train --model launch")
+    (tmp_path / "pocl.safetensors").touch()
     outcome = run("predict", SGEMM, "--device", "pocl", "--models", tmp_path)
-    assert outcome.error == f"there is no default model in {tmp_path}; --model cascade has: fermi"
+    assert "pocl.json" in outcome.error, "of a folder with its cascade alone, that is asked"
 
 
 def test_a_name_of_the_suite_knows_its_launch(models: Path, run: Run) -> None:
     found = told(run, "reduce", "--device", "pocl", "--models", models)
-    assert (found["kernel"], found["local_size_is_assumed"]) == ("reduce", False)
-    assert found["local_size"] == list(SUITE["reduce"].preset("cpu").local_size)
+    assert found["kernel"] == "reduce"
+    assert variant_from_json(found["own_launch"]).local_size == SUITE["reduce"].preset("cpu").local_size
     other = told(run, "reduce", "--device", "pocl", "--models", models, "--local-size", "32")
-    assert other["local_size"] == [32]
+    assert variant_from_json(other["own_launch"]).local_size == (32,)
 
 
 def test_a_description_knows_its_launch(
@@ -273,10 +186,10 @@ def test_a_description_knows_its_launch(
     monkeypatch.chdir(scale.parent)
     # A macro whose value only the description knows.
     scale.write_text(scale.read_text().replace("*= factor", "*= factor + PLUS"))
-    assert run("bench", "init", scale.name, "-D", "PLUS=2").code == 0
+    assert run("describe", scale.name, "-D", "PLUS=2").code == 0
     description = scale.with_suffix(".toml")
     found = told(run, description.name, "--device", "pocl", "--models", models)
-    assert (found["kernel"], found["local_size"], found["local_size_is_assumed"]) == ("scale", [64], False)
+    assert (found["kernel"], variant_from_json(found["own_launch"]).local_size) == ("scale", (64,))
     refused = run("predict", description.name, "-d", "pocl", "--models", models, "-D", "PLUS=3")
     assert (refused.code, refused.out) == (2, "")
     assert refused.error.startswith("scale.toml: its description says which kernel it is and how it is built")
@@ -301,11 +214,11 @@ def test_kernels_that_are_not_there(
     assert message in outcome.error
 
 
-@pytest.mark.parametrize("data", [None, [], {"curves": {"pocl": "many"}}, {"curves": {"pocl": 3}}])
+@pytest.mark.parametrize("data", [None, [], {"cases": ["pocl"]}, {"cases": {}}])
 def test_a_card_that_does_not_say_what_the_model_learned_from(data: object, tmp_path: Path, run: Run) -> None:
-    folder = store_small_model(tmp_path / "models")
-    path = folder / "default.json"
+    folder = store_small_launch_model(tmp_path / "models")
+    path = folder / "launch.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "data": data}))
     outcome = run("predict", SGEMM, "--device", "pocl", "--models", folder)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.error == "the model 'default' is damaged: its card does not say what it learned from"
+    assert (outcome.code, outcome.out) == (4, "")
+    assert outcome.error.startswith("there is no model of pocl (PoCL on a CPU with AVX-512): the launch model ")

@@ -16,7 +16,7 @@ from coarsen.variant.variant_json import variant_from_json
 from tests.cli.conftest import SCALE, Run
 from tests.cli.small_launch_model import store_small_launch_model
 
-NOT_FOR_A_FACTOR = "is for the launch model: ask for --model launch"
+NOT_FOR_A_CASCADE = "is for the launch model, and the cascade answers for this device"
 
 
 @pytest.fixture(scope="module")
@@ -82,21 +82,21 @@ def test_a_model_that_the_user_trained_answers_from_then_on(run: Run, kernel: Pa
     assert json.loads(outcome.out)["model"] == "launch"
     assert outcome.err.startswith("coarsen: note: by the model that you trained, in ")
     assert run(*asked, "--shipped").out == shipped.out
-    # Who asks for a dimension asks the same model; who asks for another model gets that.
+    # Who asks for a dimension asks the same model.
     assert json.loads(run(*asked, "--dim", "0").out)["model"] == "launch"
-    by_factor = ("predict", kernel, "-d", "intel", "-f", "json")
-    assert json.loads(run(*by_factor, "--model", "default").out)["model"] == "default"
 
 
 @pytest.mark.parametrize("gpu", ["tahiti", "Tesla K20c"])
 def test_a_gpu_of_the_publication_is_answered_by_its_cascade(run: Run, kernel: Path, gpu: str) -> None:
     found = json.loads(run("predict", kernel, "-d", gpu, "-f", "json").out)
     assert found["model"] == {"tahiti": "tahiti"}.get(gpu, "kepler")
-    # Whoever wants another answer names another model.
-    by_default = run("predict", kernel, "-d", gpu, "--model", "default", "-f", "json")
-    assert json.loads(by_default.out)["model"] == "default"
-    asked = ("predict", kernel, "-d", gpu, "--model", "launch", "--no-measure", "-f", "json")
-    assert json.loads(run(*asked).out)["model"] == "launch"
+    # The launch model learned nothing from it.
+    refused = run("predict", kernel, "-d", gpu, "--model", "launch", "--no-measure")
+    assert (refused.code, refused.out) == (4, "")
+    assert (
+        refused.error.startswith(f"there is no model of {found['model']} (")
+        and "h200, intel, pocl" in refused.error
+    )
 
 
 def test_along_one_dimension_nothing_else_is_considered(run: Run, tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_without_a_model_it_is_said_how_to_make_one(run: Run, kernel: Path, tmp_
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--model", "cascade", "--global-size", "64"), f"--global-size {NOT_FOR_A_FACTOR}"),
-        (("--model", "default", "--risk", "bold"), f"--risk {NOT_FOR_A_FACTOR}"),
-        (("--model", "default", "--dim", "1", "--size", "count=3"), f"--size {NOT_FOR_A_FACTOR}"),
+        (("--model", "cascade", "--global-size", "64"), f"--global-size {NOT_FOR_A_CASCADE}"),
+        (("--model", "cascade", "--risk", "bold"), f"--risk {NOT_FOR_A_CASCADE}"),
+        (("--model", "cascade", "--dim", "1", "--size", "count=3"), f"--size {NOT_FOR_A_CASCADE}"),
         (("--dim", "1", "--local-size", "64"), "a launch with the local size 64 has no dimension 1"),
         (("--dim", "3"), "the dimension must be 0, 1 or 2, not 3"),
         (("--measure", "2", "--no-measure"), "--measure and --no-measure exclude each other"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,21 +11,17 @@ import pytest
 from coarsen.cli.bare_options import with_numbers
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
-from coarsen.devices.targets import target_of
-from coarsen.frontend.lower import lower
-from coarsen.models.default import load_default
 from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
-from coarsen.prediction import predict_kernel
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.transforms import DeviceKind, device_kind_of
+from coarsen.variant.transforms import DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json
 from tests.cli.conftest import Run
-from tests.cli.small_model import store_small_model
+from tests.cli.small_launch_model import store_small_launch_model
 
 # Enough work for a clock to see, in a kernel whose work-items share nothing.
 POWER = """\
@@ -44,8 +41,7 @@ OWN = Variant((64,))
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    # A limit that nothing exceeds: what is measured must not hang on what a made-up model finds strange.
-    return store_small_model(tmp_path_factory.mktemp("models"), limit=1e9)
+    return store_small_launch_model(tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture
@@ -54,7 +50,7 @@ def power(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "power.cl"
     path.write_text(POWER)
-    assert run("bench", "init", path.name).code == 0
+    assert run("describe", path.name).code == 0
     return path
 
 
@@ -72,8 +68,6 @@ def test_the_best_of_the_measured_variants(power: Path, models: Path, run: Run) 
     assert all(
         each["expected"]["low"] <= each["expected"]["ratio"] <= each["expected"]["high"] for each in measured
     )
-    prediction = predict_kernel(lower(power), load_default(models), target_of("intel"), 0, (64,))
-    assert (found["factor"], found["local_size"]) == (prediction.factor, [64])
     assert Path(found["store"]).resolve() == (power.parent / "rows.sqlite").resolve()
     with open_store("rows.sqlite") as store:
         rows = list(store.measurements())
@@ -97,17 +91,15 @@ def test_the_best_of_the_measured_variants(power: Path, models: Path, run: Run) 
         assert store.count() == len(rows), "rows that are there are not measured again"
 
 
-def test_the_default_model_measures_the_factors_that_it_predicted_its_choice_first(
-    models: Path, tmp_path: Path, run: Run
-) -> None:
-    words = ("--preset", "test", "--local-size", "8x8", "--measure", 2, "--models", models)
+def test_along_one_dimension_factors_are_measured(models: Path, tmp_path: Path, run: Run) -> None:
+    words = ("--preset", "test", "--local-size", "8x8", "--dim", "1", "--measure", 2, "--models", models)
     outcome = run("predict", "mt", "-d", "intel", *words, "--store", tmp_path / "rows", "-f", "json", "-q")
     assert (outcome.code, outcome.err) == (0, "")
     found = json.loads(outcome.out)
     assert found["own_launch"]["local_size"] == [8, 8]
     variants = [variant_from_json(each["variant"]) for each in found["measured"]]
-    possible = {point["factor"] for point in found["curve"] if point["possible"]}
-    assert all(each.local_size == (8, 8) and each.factor in possible for each in variants)
+    possible = [Variant((8, 8), (Coarsening(factor, 1),)) for factor in (2, 4, 8)]
+    assert len(variants) == 2 and all(replace(each, transforms=Transforms()) in possible for each in variants)
     if found["factor"] > 1:
         assert variants[0].factor == found["factor"]
 
@@ -171,8 +163,8 @@ def test_the_number_may_be_left_out(words: list[str], expected: list[str]) -> No
     [
         (
             ("power.cl", "-d", "tahiti"),
-            4,
-            "tahiti is known by model only, so nothing can be measured",
+            2,
+            "--measure is for the launch model, and the cascade answers for this device",
         ),
         (
             ("other.cl", "-d", "intel"),

@@ -1,4 +1,4 @@
-"""`coarsen remembered`: lists, shows, forgets, exports and imports what tuning found."""
+"""`coarsen results` of remembered choices: lists, shows, forgets, exports and imports what tuning found."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ POCL = some_choice(
 )
 CHOICES = [CHOICE, POCL, AS_IT_IS]
 KEYS = [choice.key.digest for choice in CHOICES]
-COMMANDS = ("ls", "show", "forget", "export", "import")
 
 
 def fill(path: Path, *choices: Any) -> Path:  # noqa: ANN401
@@ -48,7 +47,7 @@ def stored(path: Path) -> set[str]:
 
 
 def test_ls_prints_a_table(store: Path, run: Run) -> None:
-    outcome = run("remembered", "ls")
+    outcome = run("results", "ls", "--remembered")
     assert (outcome.code, outcome.err) == (0, "")
     heading, advect, blur, clear, empty, place = outcome.out.splitlines()
     assert heading.split() == ["key", "kernel", "device", "sizes", "choice", "speed-up", "found"]
@@ -67,18 +66,18 @@ def test_ls_prints_a_table(store: Path, run: Run) -> None:
 def test_a_tuning_without_a_result_is_listed_as_such(tmp_path: Path, run: Run) -> None:
     without = some_choice(AS_IT_IS, trials=0, seconds=20.0, processes=0, speedup=Speedup(1.0, 1.0, 1.0))
     path = fill(tmp_path / "store.sqlite", without)
-    line = run("remembered", "ls", "--store", path).out.splitlines()[1]
+    line = run("results", "ls", "--remembered", "--store", path).out.splitlines()[1]
     assert line.partition("  2^20%32768/open  ")[2].split("  ")[0] == "no result in 20 s"
     assert "significant" not in line and "  -  " in line
-    shown = run("remembered", "show", without.key.digest, "--store", path).out
+    shown = run("results", "show", without.key.digest, "--store", path).out
     assert "for 20 s, without a result; tuning with more seconds tries again" in shown
     assert "confirmed" not in shown and "leave clear as it is" in shown
-    assert run("remembered", "export", tmp_path / "choices.json", "--store", path).code == 0
+    assert run("results", "export", "--remembered", tmp_path / "choices.json", "--store", path).code == 0
     assert read_choices(tmp_path / "choices.json") == [without]
 
 
 def test_ls_as_json(store: Path, run: Run) -> None:
-    found = json.loads(run("remembered", "ls", "-f", "json").out)
+    found = json.loads(run("results", "ls", "--remembered", "-f", "json").out)
     assert found == {"store": str(store), "remembered": [choice_to_json(choice) for choice in CHOICES]}
 
 
@@ -92,13 +91,13 @@ def test_ls_as_json(store: Path, run: Run) -> None:
     ],
 )
 def test_ls_filters(words: tuple[str, ...], kernels: list[str], store: Path, run: Run) -> None:
-    found = json.loads(run("remembered", "ls", *words, "-f", "json").out)
+    found = json.loads(run("results", "ls", "--remembered", *words, "-f", "json").out)
     assert [choice["kernel"] for choice in found["remembered"]] == kernels
 
 
 def test_ls_of_an_empty_store(tmp_path: Path, run: Run) -> None:
     path = fill(tmp_path / "empty.sqlite")
-    outcome = run("remembered", "ls", "--store", path)
+    outcome = run("results", "ls", "--remembered", "--store", path)
     assert (outcome.code, outcome.out) == (0, f"0 choices in {path}\n")
 
 
@@ -110,7 +109,7 @@ def shown(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def test_show_a_choice(store: Path, run: Run) -> None:
-    outcome = run("remembered", "show", KEYS[0][:10].upper())
+    outcome = run("results", "show", KEYS[0][:10].upper())
     assert (outcome.code, outcome.err) == (0, "")
     found, paste = shown(outcome.out)
     assert found["key"] == KEYS[0]
@@ -130,14 +129,14 @@ def test_show_a_choice(store: Path, run: Run) -> None:
 
 
 def test_show_a_choice_at_the_programs_own_local_size(store: Path, run: Run) -> None:
-    found, paste = shown(run("remembered", "show", KEYS[1]).out)
+    found, paste = shown(run("results", "show", KEYS[1]).out)
     assert found["confirmed"] == "in 1 new process"
     assert paste[0] == "coarsen.Program(context, source, factor=8, dim=0)"
     assert paste[-1] == "launch it with the original global and local size"
 
 
 def test_show_what_is_left_as_it_is(store: Path, run: Run) -> None:
-    found, paste = shown(run("remembered", "show", KEYS[2]).out)
+    found, paste = shown(run("results", "show", KEYS[2]).out)
     assert found["choice"] == "as it is"
     assert found["tuned at"] == "global size 1048576, local size left to the device"
     assert "over the fastest local size tried uncoarsened" not in found
@@ -145,20 +144,20 @@ def test_show_what_is_left_as_it_is(store: Path, run: Run) -> None:
 
 
 def test_show_as_json(store: Path, run: Run) -> None:
-    assert json.loads(run("remembered", "show", KEYS[0], "-f", "json").out) == choice_to_json(CHOICE)
+    assert json.loads(run("results", "show", KEYS[0], "-f", "json").out) == choice_to_json(CHOICE)
 
 
 def test_names_are_escaped(store: Path, tmp_path: Path, run: Run) -> None:
     strange = some_choice(kernel="a\x1b[2Jb\n", device="\x07", driver_version="\x1b]0;x")
     fill(store, strange)
-    words = (("ls",), ("show", strange.key.digest), ("forget", "--kernel", "nothing"))
-    for outcome in (run("remembered", *each) for each in words):
+    words = (("ls", "--remembered"), ("show", strange.key.digest), ("forget", "--kernel", "nothing"))
+    for outcome in (run("results", *each) for each in words):
         assert not {"\x1b", "\x07"} & set(outcome.out + outcome.err)
         assert r"a\x1b[2Jb\n" in outcome.out + outcome.err
 
 
 def test_forget_keys(store: Path, run: Run) -> None:
-    outcome = run("remembered", "forget", KEYS[0][:12], KEYS[1], KEYS[0])
+    outcome = run("results", "forget", KEYS[0][:12], KEYS[1], KEYS[0])
     assert (outcome.code, outcome.out, outcome.err) == (0, f"2 choices forgotten in {store}\n", "")
     assert stored(store) == {KEYS[2]}
 
@@ -173,7 +172,7 @@ def test_forget_keys(store: Path, run: Run) -> None:
     ],
 )
 def test_forget_by_filters(words: tuple[str, ...], left: list[str], store: Path, run: Run) -> None:
-    outcome = run("remembered", "forget", *words)
+    outcome = run("results", "forget", *words)
     number = len(KEYS) - len(left)
     said = "1 choice" if number == 1 else f"{number} choices"
     assert (outcome.code, outcome.out) == (0, f"{said} forgotten in {store}\n")
@@ -197,19 +196,19 @@ def test_forget_by_filters(words: tuple[str, ...], left: list[str], store: Path,
         (("--all", "--kernel", "blur"), "say what to forget: keys, or --kernel and --device, or --all"),
         ((KEYS[0], "--all"), "say what to forget: keys, or --kernel and --device, or --all"),
         ((KEYS[0], "-d", "x"), "say what to forget: keys, or --kernel and --device, or --all"),
-        ((KEYS[0], "%"), "no remembered choice's key begins with '%' in {store}"),
-        (("",), "a key has at least one letter; 'coarsen remembered ls' lists them"),
+        ((KEYS[0], "%"), "no key begins with '%' in {store}"),
+        (("",), "a key has at least one letter; 'coarsen results ls' lists them"),
     ],
 )
 def test_forgetting_nothing_is_an_error(words: tuple[str, ...], message: str, store: Path, run: Run) -> None:
-    outcome = run("remembered", "forget", *words)
+    outcome = run("results", "forget", *words)
     assert (outcome.code, outcome.out, outcome.error) == (2, "", message.format(store=store))
     assert stored(store) == set(KEYS)
 
 
 def test_forgetting_where_nothing_is_remembered(tmp_path: Path, run: Run) -> None:
     path = fill(tmp_path / "empty.sqlite")
-    outcome = run("remembered", "forget", "--all", "--store", path)
+    outcome = run("results", "forget", "--all", "--store", path)
     assert (outcome.code, outcome.error) == (2, f"nothing is remembered in {path}")
 
 
@@ -220,9 +219,9 @@ def test_a_key_that_several_have(store: Path, run: Run) -> None:
     first = next(digit for digit in "0123456789abcdef" if sum(key.startswith(digit) for key in every) > 1)
     found = [key for key in every if key.startswith(first)]
     more = f" and {len(found) - 4} more" if len(found) > 4 else ""
-    expected = f"the keys of {len(found)} choices begin with '{first}': "
+    expected = f"{len(found)} keys begin with '{first}': "
     for command in ("show", "forget"):
-        outcome = run("remembered", command, first)
+        outcome = run("results", command, first)
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.error == expected + ", ".join(key[:12] for key in found[:4]) + more
     assert stored(store) == set(every)
@@ -231,40 +230,37 @@ def test_a_key_that_several_have(store: Path, run: Run) -> None:
 def test_a_damaged_choice_can_be_forgotten(store: Path, run: Run) -> None:
     with sqlite3.connect(store) as connection:
         connection.execute("UPDATE remembered SET trials = -1 WHERE key = ?", (KEYS[0],))
-    outcome = run("remembered", "ls")
+    outcome = run("results", "ls", "--remembered")
     assert outcome.code == 2
     assert f"the remembered choice {KEYS[0][:12]} is damaged" in outcome.error
-    assert run("remembered", "forget", KEYS[0][:12]).code == 0
-    assert run("remembered", "ls").code == 0
+    assert run("results", "forget", KEYS[0][:12]).code == 0
+    assert run("results", "ls", "--remembered").code == 0
 
 
 def test_export_and_import_lose_nothing(store: Path, tmp_path: Path, run: Run) -> None:
     file, other = tmp_path / "choices.json", tmp_path / "other.sqlite"
-    outcome = run("remembered", "export", file)
+    outcome = run("results", "export", "--remembered", file)
     assert (outcome.code, outcome.out, outcome.err) == (0, f"3 choices in {file}\n", "")
     assert read_choices(file) == CHOICES
-    first = run("remembered", "import", file, "--store", other)
+    first = run("results", "import", file, "--store", other)
     assert (first.code, first.err) == (0, "")
-    assert (
-        first.out
-        == f"{file}: 3 choices, 3 remembered, 0 no later than what is there\nThe choices are in {other}\n"
-    )
-    again = run("remembered", "import", file, "--store", other)
+    assert first.out == f"{file}: 3 choices, 3 remembered, 0 no later than what is there\nAll is in {other}\n"
+    again = run("results", "import", file, "--store", other)
     assert again.out.splitlines()[0] == f"{file}: 3 choices, 0 remembered, 3 no later than what is there"
     assert stored(other) == stored(store)
 
 
 def test_export_filters(store: Path, tmp_path: Path, run: Run) -> None:
     file = tmp_path / "choices.json"
-    assert run("remembered", "export", file, "--kernel", "blur").out == f"1 choice in {file}\n"
+    assert run("results", "export", "--remembered", file, "--kernel", "blur").out == f"1 choice in {file}\n"
     assert read_choices(file) == [POCL]
 
 
 def test_a_damaged_file_stops_the_import_before_it_begins(store: Path, tmp_path: Path, run: Run) -> None:
     good, cut = tmp_path / "good.json", tmp_path / "cut.json"
-    run("remembered", "export", good)
+    run("results", "export", "--remembered", good)
     cut.write_bytes(good.read_bytes()[:-40])
-    outcome = run("remembered", "import", good, cut, "--store", tmp_path / "new.sqlite")
+    outcome = run("results", "import", good, cut, "--store", tmp_path / "new.sqlite")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.error.startswith(f"{cut}: not a JSON file")
     assert not (tmp_path / "new.sqlite").exists()
@@ -273,26 +269,29 @@ def test_a_damaged_file_stops_the_import_before_it_begins(store: Path, tmp_path:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("ls", "--store", "none.sqlite"), "there is no store at"),
+        (("ls", "--remembered", "--store", "none.sqlite"), "there is no store at"),
         (("show", "3f", "--store", "none.sqlite"), "there is no store at"),
         (("forget", "--all", "--store", "none.sqlite"), "there is no store at"),
-        (("export", "choices.json", "--store", "none.sqlite"), "there is no store at"),
-        (("show", "%"), "no remembered choice's key begins with '%' in {folder}/store.sqlite"),
-        (("export", "none/choices.json"), "none/choices.json: can't be written: No such file or directory"),
-        (("export", "choices.json", "-k", "x"), "there is no such choice in {folder}/store.sqlite; nothing was"),
+        (("export", "--remembered", "choices.json", "--store", "none.sqlite"), "there is no store at"),
+        (("show", "%"), "no key begins with '%' in {folder}/store.sqlite"),
+        (
+            ("export", "--remembered", "none/choices.json"),
+            "none/choices.json: can't be written: No such file or directory",
+        ),
+        (
+            ("export", "--remembered", "choices.json", "-k", "x"),
+            "there is no such choice in {folder}/store.sqlite; nothing was",
+        ),
         (("import", "none.json"), "none.json: can't be read: No such file or directory"),
-        (("import", "store.sqlite"), "store.sqlite: not a JSON file"),
-        (("import",), "missing argument 'FILE"),
-        (("show",), "missing argument 'KEY'"),
-        (("list",), "no such command 'list'"),
-        (("ls", "--store", "mysql://server/rows"), "the store must be in SQLite or PostgreSQL"),
+        (("export", "c.json", "--remembered", "--preset", "cpu"), "--preset is for rows: leave out --remembered"),
+        (("ls", "--remembered", "--store", "mysql://server/rows"), "the store must be in SQLite or PostgreSQL"),
     ],
 )
 def test_refusals(
     words: tuple[str, ...], message: str, store: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    outcome = run("remembered", *words)
+    outcome = run("results", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.error.startswith(message.format(folder=tmp_path))
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".sqlite-wal"] == ["store.sqlite"]
@@ -300,24 +299,7 @@ def test_refusals(
 
 def test_without_the_packages(store: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sqlalchemy" else sys.__spec__)
-    for words in (("ls",), ("import", "choices.json"), ("forget", "--all")):
-        outcome = run("remembered", *words)
+    for words in (("ls", "--remembered"), ("import", "choices.json"), ("forget", "--all")):
+        outcome = run("results", *words)
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.error == "the store of results needs more packages: pip install 'coarsen[bench]'"
-
-
-def test_the_group_alone_shows_its_commands(run: Run) -> None:
-    outcome = run("remembered")
-    assert (outcome.code, outcome.err) == (0, "")
-    for name in COMMANDS:
-        assert f"\n  {name}" in outcome.out
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_of_each_command_of_the_group(command: str, run: Run) -> None:
-    outcome = run("remembered", command, "--help")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith(f"Usage: coarsen remembered {command} ")
-    for option in ("--store URL|FILE", "-v, --verbose", "-q, --quiet", "--debug", "-h, --help"):
-        assert option in outcome.out
-    assert f"Example: coarsen remembered {command} " in outcome.out

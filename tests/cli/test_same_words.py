@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.cli.bench_report import print_report
+from coarsen.cli.bench.report import print_report
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Measurement, Role
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.plan import SweepPlan
@@ -61,7 +61,7 @@ def test_three_commands(
     result = SweepResult(SweepPlan("sgemm", "intel"), "sgemm", "0:0", (best,), frozenset({best.key}), 1.0)
     print_report([result], 1.0, location)
     report = capsys.readouterr().out.splitlines()[1]
-    explored = run("explore", "--store", location).out.splitlines()[1]
+    explored = run("results", "best", "--store", location).out.splitlines()[1]
     shown = run("results", "show", best.key, "--store", location).out
     listed = run("results", "ls", "--store", location).out
     assert best.role is Role.COMPARISON

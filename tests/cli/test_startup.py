@@ -61,9 +61,9 @@ def test_help_is_light(words: list[str], code: int) -> None:
     assert loaded_by(MAIN.format(words=words, code=code)).isdisjoint((*HEAVY, *COMPILERS))
 
 
-@pytest.mark.parametrize("model", ["default", "cascade"])
-def test_prediction_is_light(model: str) -> None:
-    words = ["predict", str(SUITE["sgemm"].kernel_file), "--device", "tahiti", "--model", model]
+@pytest.mark.parametrize("known", ["intel", "tahiti"])
+def test_prediction_is_light(known: str) -> None:
+    words = ["predict", str(SUITE["sgemm"].kernel_file), "--device", known]
     loaded = loaded_by(MAIN.format(words=words, code=0))
     assert "numpy" in loaded
     assert loaded.isdisjoint((*HEAVY, "pyopencl", "sqlalchemy", "coarsen.opencl_bench.workloads.lookup"))
@@ -76,8 +76,8 @@ def test_coarsening_needs_no_models() -> None:
 
 
 def test_exit_codes_reach_the_shell(scale: Path, tmp_path: Path) -> None:
-    assert coarsen_process("features", scale).returncode == 0
-    assert coarsen_process("features", tmp_path / "nowhere.cl").returncode == 2
+    assert coarsen_process("apply", scale, "--features", "paper").returncode == 0
+    assert coarsen_process("apply", tmp_path / "nowhere.cl", "--features", "paper").returncode == 2
     assert coarsen_process("predict", scale, "--device", "gameboy").returncode == 4
 
 
@@ -90,7 +90,7 @@ def test_a_machine_without_devices(tmp_path: Path) -> None:
         "coarsen: error: there is no OpenCL device on this machine; "
         "pip install 'coarsen[cpu]' adds one that runs on any x86-64 CPU\n"
     )
-    checked = coarsen_process("doctor", "-f", "json", OCL_ICD_VENDORS=nothing)
+    checked = coarsen_process("devices", "--check", "-f", "json", OCL_ICD_VENDORS=nothing)
     assert checked.returncode == 4
     missing = [finding for finding in json.loads(checked.stdout) if finding["status"] == "missing"]
     assert [finding["what"] for finding in missing] == ["working device"]
@@ -105,7 +105,7 @@ def test_an_unknown_device_on_a_machine_without_devices(scale: Path, tmp_path: P
 
 def test_a_closed_pipe_is_quiet(scale: Path) -> None:
     code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
-    command = f"'{sys.executable}' -c '{code}' features '{scale}' -f json --factors $(seq -s, 1 400) | head -n 1"
+    command = f"'{sys.executable}' -c '{code}' apply '{scale}' --features paper,work -f json | head -n 1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "{\n", "")
 
@@ -114,13 +114,13 @@ def test_an_interrupted_process(tmp_path: Path) -> None:
     started = tmp_path / "started"
     code = f"""
 import pathlib, sys, time
-import coarsen.cli.doctor
+import coarsen.cli.devices
 def command():
     pathlib.Path({str(started)!r}).touch()
     time.sleep(60)
-coarsen.cli.doctor.doctor = command
+coarsen.cli.devices.devices = command
 from coarsen.cli.main import main
-sys.exit(main(["doctor"]))
+sys.exit(main(["devices"]))
 """
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
@@ -153,7 +153,7 @@ def test_a_full_disk_is_one_line(scale: Path) -> None:
     code = "import sys; from coarsen.cli.main import main; sys.exit(main())"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", code, "features", str(scale)],
+            [sys.executable, "-c", code, "apply", str(scale), "--features", "paper"],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -164,7 +164,7 @@ def test_a_full_disk_is_one_line(scale: Path) -> None:
 def test_a_terminal_without_unicode(scale: Path) -> None:
     done = coarsen_process("apply", "--help", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
-    assert coarsen_process("features", "--help", PYTHONIOENCODING="ascii").returncode == 0
+    assert coarsen_process("results", "--help-all", PYTHONIOENCODING="ascii").returncode == 0
     assert coarsen_process("devices", "--no-check", PYTHONIOENCODING="ascii").returncode == 0
 
 

@@ -132,16 +132,12 @@ def test_what_was_trained_goes_before_what_is_shipped(
     asked = ("predict", SUITE["spmv"].kernel_file, "-d", "tahiti", "-f", "json")
     before = run(*asked)
     assert before.err == ""
-    assert run("train", "-d", "tahiti", "--data", table, "--networks", "per-factor", "--components", 2).code == 0
+    assert run("train", "-d", "tahiti", "--data", table).code == 0
     after = run(*asked)
     assert (json.loads(before.out)["factor"], json.loads(after.out)["factor"]) == (1, 32)
     assert run(*asked, "--shipped").out == before.out
     card = json.loads((tmp_path / "coarsen" / "models" / "tahiti.json").read_text())
-    assert (card["networks"], card["training"]["components"], card["data"]["sources"]) == (
-        "per-factor",
-        2,
-        ["best.csv"],
-    )
+    assert (card["networks"], card["data"]["sources"]) == ("one", ["best.csv"])
 
 
 def test_an_outdated_model_of_the_user_is_refused_in_one_line(
@@ -178,25 +174,20 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
             "nothing is known of 'gameboy': give its runtimes or best factors with --data FILE; without, there "
             "are: cypress, fermi, h200, intel, kepler, pocl, tahiti",
         ),
-        ((), 2, "give the cascade's --device, or --model default"),
+        ((), 2, "give the cascade's --device, or --model launch"),
         (("-d", "tahiti", "--data", "missing.csv", "-o", "."), 2, "missing.csv: can't be read"),
-        (("-d", "tahiti", "--feature-set", 3), 2, "invalid value for '--feature-set'"),
-        (("-m", "default", "--components", 7), 2, "--components is for the cascade"),
+        (("-m", "default"), 2, "invalid value for '-m' / '--model'"),
         (("-d", "intel", "--data", PUBLISHED, "-o", "."), 2, "the data has nothing of a device 'intel'"),
         (("-d", "tahiti", "--dim", 1, "-o", "."), 2, "no kernel was coarsened along dimension 1 on tahiti"),
-        (("-d", "tahiti", "--best-factors", "none"), 2, "--best-factors is for --model default"),
-        (("-d", "tahiti", "--evaluation", "evaluation.json"), 2, "--evaluation is for --model default"),
-        (("-d", "tahiti", "--model", "default"), 2, "--device is for the cascade"),
+        (("-d", "tahiti", "--model", "launch"), 2, "--device is not for the launch model"),
+        (("--dim", "1", "--model", "launch"), 2, "--dim is not for the launch model"),
         (
-            ("--model", "default", "--data", "missing.csv", "-o", ".", "-q"),
+            ("--model", "launch", "-o", "."),
             2,
-            "missing.csv: can't be read",
+            "the launch model learns from measured launches",
         ),
-        (
-            ("-m", "default", "--kernels", "nowhere", "-o", "."),
-            2,
-            "--kernels nowhere: there is no such folder",
-        ),
+        (("--model", "launch", "--data", "missing.csv", "-o", ".", "-q"), 2, "missing.csv: can't be read"),
+        (("-m", "launch", "--kernels", "nowhere", "-o", "."), 2, "--kernels nowhere: there is no such folder"),
         (("-d", "tahiti", "--seed", "-1"), 2, "invalid value for '--seed'"),
         (
             ("-d", "tahiti", "-o", "/dev/null/models"),

@@ -168,9 +168,12 @@ def test_launches_of_different_sizes_are_not_remembered(
     ("words", "message"),
     [
         (("--seconds", "0"), "tuning takes more than 0 seconds"),
-        (("--trials", "0"), "tuning takes at least one trial"),
-        (("--levels", "warp"), "the levels are 'item' and 'group', not 'warp'"),
+        (("--trials", "0"), "a budget has at least one trial"),
+        (("--space", "level=warp"), "--space level=warp: level is item, group, not 'warp'"),
         (("--preset", "paper"), "no preset 'paper'"),
+        (("--trials", "many"), "--trials is a share such as 5% or a whole number, not 'many'"),
+        (("--trials", "5%"), "--trials is a number of variants; a share is for tuning over inputs"),
+        (("--space", "factor=2"), "--space takes level, wide-accesses, distinct, not 'factor'"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], message: str, power: Path, run: Run) -> None:
@@ -241,7 +244,7 @@ def test_a_layout_is_told_with_its_conversion_and_goes_into_a_file(
     finding.append(replace(best, laid_out=LAID_OUT))
     store = ("--store", str(tmp_path / "s.sqlite"))
     outcome = run(
-        "tune", grow, "-d", str(device).split()[0], "--preset", "test", "--layouts", "--runs", 100, *store
+        "tune", grow, "-d", str(device).split()[0], "--preset", "test", "--layout", "all", "--runs", 100, *store
     )
     assert outcome.code == 0, outcome.err
     for text in ("bodies as soa", "4.00 (3.90 to 4.10)", "took the host 10 ms: that pays after 40 runs"):
@@ -255,7 +258,7 @@ def test_a_layout_is_told_with_its_conversion_and_goes_into_a_file(
     (laid_out,) = file.layouts
     assert laid_out.variant == Variant((), (Coarsening(4),), arrays=(PLAN,))
     assert (laid_out.runs_until_it_pays, laid_out.conversion_seconds) == (40, 0.01)
-    shown = run("tune", "show", path).out
+    shown = run("results", "show", path).out
     assert "tuned at one size: version 1 as arrays are written" in shown
     for text in ("bodies as soa", "4.00 times as fast", "10 ms", "40 runs"):
         assert text in shown
@@ -286,9 +289,9 @@ def test_json_has_the_layout(
     data = json.loads(run("tune", grow, "--layout", "bodies=soa", "-o", output, *words).out)
     assert (data["laid_out"], data["laid_out_trials"]) == (None, 3)
     assert TunedFile.read(output).layouts == ()
-    shown = run("tune", "show", output)
+    shown = run("results", "show", output)
     assert shown.code == 0 and "no layout was found to be faster" in shown.out
-    assert json.loads(run("tune", "show", output, "-f", "json").out)["worth"] == []
+    assert json.loads(run("results", "show", output, "-f", "json").out)["worth"] == []
 
 
 @pytest.mark.parametrize(
@@ -296,9 +299,9 @@ def test_json_has_the_layout(
     [
         (("--layout", "bodys=soa"), "the kernel grow has no argument bodys (did you mean bodies?)"),
         (("--layout", "bodies=sao"), "sao"),
-        (("--runs", "3"), "--runs goes with --layouts, --layout and --order"),
-        (("--layouts", "--inputs", "3"), "layouts are tuned at one size: leave out --inputs, --inputs-from"),
-        (("--layouts", "-o", "grow.txt"), "the tuned file's name must end with .json"),
+        (("--runs", "3"), "--runs goes with --layout and --order"),
+        (("--layout", "all", "--inputs", "3"), "layouts are tuned at one size: leave out --inputs, --inputs-from"),
+        (("--layout", "all", "-o", "grow.txt"), "the tuned file's name must end with .json"),
     ],
 )
 def test_layouts_that_can_not_be_tried(words: tuple[str, ...], message: str, grow: Path, run: Run) -> None:
@@ -310,13 +313,13 @@ def test_layouts_that_can_not_be_tried(words: tuple[str, ...], message: str, gro
 def test_a_file_that_was_tuned_over_inputs_stays(grow: Path, run: Run) -> None:
     path = grow.with_name("grow.tuned.json")
     FILE.write(path)
-    outcome = run("tune", grow, "--preset", "test", "--layouts")
+    outcome = run("tune", grow, "--preset", "test", "--layout", "all")
     assert outcome.code == 2
     assert f"{path} was tuned over inputs: say by -o where" in outcome.err
     assert TunedFile.read(path) == FILE
 
 
 def test_a_kernel_without_records_has_no_layouts(power: Path, run: Run) -> None:
-    outcome = run("tune", power, "--preset", "test", "--layouts")
+    outcome = run("tune", power, "--preset", "test", "--layout", "all")
     assert outcome.code == 2
     assert "power has no array of records that could lie otherwise" in outcome.err

@@ -14,10 +14,9 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.cli.coverage_text import CoveredInputs
+from coarsen.cli.bench.options import Caches
 from coarsen.cli.messages import logging_to_stderr
-from coarsen.cli.tune_inputs_options import InputsRequest
-from coarsen.cli.tune_progress import InputsProgress
+from coarsen.cli.tune.over_inputs import CoveredInputs, InputsProgress, InputsRequest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
@@ -27,8 +26,6 @@ from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.searchers import SEARCHERS
-from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from tests.cli.conftest import Run
@@ -47,15 +44,11 @@ def described(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("shwo", "x"), "no benchmark 'shwo' (did you mean 'coarsen tune show'?)"),
         (("mt", "--inputs", "3"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
-        (("show", "nowhere.json"), "nowhere.json"),
-        (("mt", "mt"), "one kernel is tuned at a time, not 2"),
-        (("mt", "--search", "staircase"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
-        (("mt", "--budget", "5"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
-        (("mt", "--cold-cache"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
-        (("mt", "--cold-check"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
-        (("x.toml", "--cold-check", "--cold-cache"), "--cold-cache flushes them anyway: leave one out"),
+        (("mt", "mt"), "got unexpected extra argument (mt)"),
+        (("mt", "-o", "x.tuned.json"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
+        (("mt", "--caches", "cold"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
+        (("mt", "--caches", "both"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
     ],
 )
 def test_what_is_misspelt_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
@@ -66,12 +59,10 @@ def test_what_is_misspelt_is_said(run: Run, words: tuple[str, ...], message: str
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--search", "bisection"), "--search knows no 'bisection'; it knows additive, "),
-        (("--search", "staircas"), "--search knows no 'staircas' (did you mean staircase?); it knows additive, "),
-        (("--budget", "much"), "--budget is a share such as 5% or a whole number, not 'much'"),
-        (("--budget", "90s"), "--budget is a share such as 5% or a whole number, not '90s'"),
-        (("--budget", "0"), "a budget has at least one trial, not 0"),
-        (("--search", "random", "--budget", "200%"), "a budget is a share above 0 and at most 1"),
+        (("--trials", "much"), "--trials is a share such as 5% or a whole number, not 'much'"),
+        (("--trials", "90s"), "--trials is a share such as 5% or a whole number, not '90s'"),
+        (("--trials", "0"), "a budget has at least one trial, not 0"),
+        (("--trials", "200%"), "a budget is a share above 0 and at most 1"),
     ],
 )
 def test_searches_that_are_none_are_refused_before_anything_is_written(
@@ -83,30 +74,23 @@ def test_searches_that_are_none_are_refused_before_anything_is_written(
 
 
 def request(**given: Any) -> InputsRequest:  # noqa: ANN401 (fields of several types)
-    return replace(InputsRequest(None, None, None, 3, None), **given)
+    return replace(InputsRequest(None, None, 3, None), **given)
 
 
-def test_the_guided_search_is_warm_and_has_a_share_and_the_others_are_as_they_are() -> None:
-    usual = request().stage_one()
-    assert usual == StageOneSettings(seed=3) == request(search="guided").stage_one()
+def test_the_search_is_guided_and_warm_and_has_a_share() -> None:
+    assert request().stage_one() == StageOneSettings(seed=3)
     assert request(budget="20%").stage_one() == StageOneSettings(seed=3, limit=Budget(share=0.2))
-    for name, searcher in SEARCHERS.items():
-        found = request(search=name).stage_one()
-        if name != "guided":
-            assert found == StageOneSettings(searcher, is_warm=False, seed=3, limit=Budget())
-    stairs = request(search="staircase", budget="5").stage_one()
-    assert stairs == StageOneSettings(StaircaseSearcher(), is_warm=False, seed=3, limit=Budget(trials=5))
 
 
 def test_cold_caches_are_a_way_to_measure() -> None:
     usual = OverInputs(4, stage_one=StageOneSettings(seed=3), distinct=True)
     assert request().settings(4) == usual and not request(distinct=False).settings(4).distinct
-    assert request(is_cold=True).settings(4).method == Method(cold_cache=True)
-    assert request(cold_check=True, most=2).settings(None).cold_check
+    assert request(caches=Caches.COLD).settings(4).method == Method(cold_cache=True)
+    assert request(caches=Caches.BOTH).settings(None).cold_check
 
 
 @pytest.mark.compiled_devices
-def test_a_search_by_name_and_a_check_with_cold_caches(
+def test_a_check_with_cold_caches(
     run: Run, described: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, short = InputsRequest.settings, Method(repetitions=1, minimum_repetitions=1)
@@ -116,7 +100,7 @@ def test_a_search_by_name_and_a_check_with_cold_caches(
 
     monkeypatch.setattr(InputsRequest, "settings", quick)
     place = ("-d", device.index, "--inputs", 2, "--store", described.with_name("store.sqlite"))
-    made = run("tune", described, *place, "--search", "staircase", "--budget", 2, "--cold-check")
+    made = run("tune", described, *place, "--trials", 2, "--caches", "both")
     assert made.code == 0, made.err
     lines = made.out.splitlines()
     assert any(line.endswith("as fast as the default version") for line in lines)
@@ -125,7 +109,7 @@ def test_a_search_by_name_and_a_check_with_cold_caches(
         line.endswith("times as fast as the default version, its local size left to the driver") for line in lines
     )
     assert any(line.startswith("With flushed caches, another version is the fastest at ") for line in lines)
-    shown = run("tune", "show", described.with_name("scale.tuned.json")).out
+    shown = run("results", "show", described.with_name("scale.tuned.json")).out
     assert "of 2 inputs that were looked at:" in shown
 
 
@@ -136,7 +120,7 @@ def test_a_description_without_inputs_is_told_the_line_to_add(run: Run, describe
 
 
 def test_init_writes_a_description_to_tune_over_inputs(run: Run, described: Path) -> None:
-    written = run("tune", "init", described.with_suffix(".cl"), "-o", described.with_name("new.toml"))
+    written = run("describe", described.with_suffix(".cl"), "--inputs", "-o", described.with_name("new.toml"))
     assert written.code == 0, written.err
     text = described.with_name("new.toml").read_text()
     assert "#     IMPL: straight, turned" in text and "# The source declares length." in text
@@ -174,7 +158,7 @@ def test_every_input_of_a_description_that_init_wrote_can_be_launched(
 ) -> None:
     file = tmp_path / "kernel.cl"
     file.write_text(source)
-    assert run("tune", "init", file).code == 0
+    assert run("describe", file, "--inputs").code == 0
     path = file.with_suffix(".toml")
     list_inputs(path)
     description, benchmark = read_description(path), read_benchmark(path)
@@ -301,8 +285,9 @@ def test_the_launches_of_a_program_are_the_inputs(
     rows = [words.split() for words in made.out.splitlines()]
     assert ["bytes", "of", "values", "400", "20000", "2"] in rows
     assert (line or "wrote ") in made.out and ("contents of buffers" in made.out) == (line is not None)
-    assert run("tune", "show", described.with_name("scale.tuned.json")).code == 0
-    exported = run("tune", "export", described.with_name("scale.tuned.json"), "--c", described.parent / "c")
+    assert run("results", "show", described.with_name("scale.tuned.json")).code == 0
+    tuned = ("--tuned", described.with_name("scale.tuned.json"), "-o", described.parent / "c")
+    exported = run("apply", described.with_suffix(".cl"), *tuned)
     assert exported.code == 0, exported.err
     # Nothing is measured twice, and the list that was written is a description to tune by itself.
     again = run(
@@ -333,7 +318,8 @@ def test_a_recording_that_does_not_serve_is_one_line(
 
 
 @pytest.mark.parametrize(
-    "options", [("--seconds", 3), ("--levels", "item"), ("--no-wide-accesses",), ("--preset", "gpu")]
+    "options",
+    [("--seconds", 3), ("--space", "level=item"), ("--space", "wide-accesses=no"), ("--preset", "gpu")],
 )
 def test_options_for_one_size_are_refused_over_inputs(
     run: Run, described: Path, options: tuple[object, ...]

@@ -1,4 +1,4 @@
-"""A file tuned over inputs: `coarsen tune` shows and exports it, `coarsen explore` draws it."""
+"""A file tuned over inputs: `coarsen results` shows and plots it, `coarsen apply --tuned` writes its versions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def tuned(described: Path) -> Path:
 
 
 def test_show_says_rules_versions_and_what_each_is_worth(run: Run, tuned: Path) -> None:
-    shown = run("tune", "show", tuned)
+    shown = run("results", "show", tuned)
     assert shown.code == 0 and shown.err == ""
     lines = shown.out.splitlines()
     assert lines[0].startswith(f"scale on {TAHITI.name}, driver {TAHITI.driver_version}, tuned by coarsen ")
@@ -56,9 +56,9 @@ def test_show_says_what_choosing_is_worth_beside_each_baseline(run: Run, tuned: 
     twice = tuple(2 * float(row[0]) for row in evidence_of(file).times.seconds)
     baseline = LeftOpenTimes(twice, (0,) * len(twice)).to_json()
     replace(file, evidence={**file.evidence, "left_open": baseline}).write(tuned)
-    shown = run("tune", "show", tuned).out
+    shown = run("results", "show", tuned).out
     assert "what is chosen, over all inputs of the tuning:" in shown
-    worth = json.loads(run("tune", "show", tuned, "-f", "json").out)["choice"]
+    worth = json.loads(run("results", "show", tuned, "-f", "json").out)["choice"]
     assert worth["over_left_open"] == pytest.approx(2 * worth["over_default"])
     for name, words in (
         ("over_default", "the default version"),
@@ -69,7 +69,7 @@ def test_show_says_what_choosing_is_worth_beside_each_baseline(run: Run, tuned: 
     reason = LeftOpenTimes(reason="the buffers depend on the local size")
     replace(file, evidence={**file.evidence, "left_open": reason.to_json()}).write(tuned)
     told = "the default version, its local size left to the driver"
-    assert f"    not compared with {told}: {reason.reason}\n" in run("tune", "show", tuned).out
+    assert f"    not compared with {told}: {reason.reason}\n" in run("results", "show", tuned).out
 
 
 def test_show_says_how_the_caches_were(run: Run, tuned: Path) -> None:
@@ -82,18 +82,18 @@ def test_show_says_how_the_caches_were(run: Run, tuned: Path) -> None:
         "    input-000: version 1 is the fastest, 2.00 times as fast as version 0, which is otherwise",
         "    input-011: not timed, for the default version does not run: timeout: too long",
     ]
-    lines = run("tune", "show", tuned).out.splitlines()
+    lines = run("results", "show", tuned).out.splitlines()
     assert all(line in lines for line in told)
-    (first, second) = json.loads(run("tune", "show", tuned, "-f", "json").out)["cold_check"]
+    (first, second) = json.loads(run("results", "show", tuned, "-f", "json").out)["cold_check"]
     assert (first["input"], first["cold"], first["changes"]) == ("input-000", 1, True)
     assert second["reason"] == "timeout: too long"
     with_caches(file, is_cold=True).write(tuned)
-    assert "the caches were flushed before every timed run\n" in run("tune", "show", tuned).out
-    assert json.loads(run("tune", "show", tuned, "-f", "json").out)["cold_cache"] is True
+    assert "the caches were flushed before every timed run\n" in run("results", "show", tuned).out
+    assert json.loads(run("results", "show", tuned, "-f", "json").out)["cold_cache"] is True
 
 
 def test_show_as_json(run: Run, tuned: Path) -> None:
-    content = json.loads(run("tune", "show", tuned, "-f", "json").out)
+    content = json.loads(run("results", "show", tuned, "-f", "json").out)
     assert content["kernel"] == "scale" and "evidence" not in content
     assert [each["chosen"] for each in content["worth"]] == [7, 5]
 
@@ -103,13 +103,13 @@ def test_a_kernel_whose_best_version_is_one_is_said_to_be_insensitive(run: Run, 
     times = VersionTimes(points, (STRAIGHT, TURNED), np.array([[1e-3, 2e-3]] * 6), 0)
     path = described.with_name("scale.tuned.json")
     tuned_file(read_description(described), TAHITI, times).write(path)
-    shown = run("tune", "show", path).out.splitlines()
+    shown = run("results", "show", path).out.splitlines()
     assert shown[2:4] == ["not input-sensitive: one version suffices, version 0", ""]
 
 
 def test_export_writes_versions_and_the_header(run: Run, tuned: Path) -> None:
     folder = tuned.parent / "generated"
-    exported = run("tune", "export", tuned, "--c", folder)
+    exported = run("apply", tuned.with_name("scale.cl"), "--tuned", tuned, "-o", folder)
     assert exported.code == 0, exported.err
     assert sorted(path.name for path in folder.iterdir()) == ["choose.h", "version_0.cl", "version_1.cl"]
     assert "scale_choose" in (folder / "choose.h").read_text()
@@ -121,7 +121,7 @@ def test_export_writes_versions_and_the_header(run: Run, tuned: Path) -> None:
 def test_export_says_with_which_options_it_compiles(run: Run, tuned: Path) -> None:
     """They are the file's, and may define any macro."""
     replace(TunedFile.read(tuned), build_options=("-cl-std=CL1.2", "-DEXTRA=1\x1b[2J")).write(tuned)
-    exported = run("tune", "export", tuned, "--c", tuned.parent / "generated")
+    exported = run("apply", tuned.with_name("scale.cl"), "--tuned", tuned, "-o", tuned.parent / "generated")
     assert exported.code == 0
     assert (
         r"the tuned file's build options, which the sources name: -cl-std=CL1.2 -DEXTRA=1\x1b[2J" in exported.err
@@ -130,16 +130,16 @@ def test_export_says_with_which_options_it_compiles(run: Run, tuned: Path) -> No
 
 def test_export_refuses_another_source(run: Run, tuned: Path) -> None:
     (tuned.parent / "scale.cl").write_text(KERNEL.replace("factor;", "factor + 1;"))
-    refused = run("tune", "export", tuned, "--c", tuned.parent / "generated")
+    refused = run("apply", tuned.with_name("scale.cl"), "--tuned", tuned, "-o", tuned.parent / "generated")
     assert refused.code == 2 and "it is not the source that was tuned" in refused.error
 
 
 def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> None:
     figure = tuned.with_name("scale.svg")
-    drawn = run("explore", "--inputs", tuned, "-o", figure)
+    drawn = run("results", "plot", "--from", tuned, "-o", figure)
     assert drawn.code == 0, drawn.err
     assert "<svg" in figure.read_text()
-    numbers = json.loads(run("explore", "--inputs", tuned, "-f", "json").out)
+    numbers = json.loads(run("results", "plot", "--from", tuned, "-f", "json").out)
     assert numbers["feature"] == "length" and numbers["chosen"] == [0] * 7 + [1] * 5
     (point,) = numbers["break_evens"]
     assert (point["before"], point["after"], point["low"], point["high"]) == (0, 1, 64, 128)
@@ -148,14 +148,15 @@ def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--over", "length"), "--over goes with --inputs"),
-        (("curves", "--inputs", "x.json", "-o", "x.svg"), "--inputs is a figure of its own: leave out FIGURE"),
-        (("--inputs", "x.json"), "where shall the figure go?"),
-        (("--inputs", "x.json", "-o", "x.svg"), "x.json"),
+        (("--over", "length", "-o", "x.svg"), "--over is for a tuned file: --from NAME.tuned.json"),
+        (("--from", "x.tuned.json", "--by", "stride", "-o", "x.svg"), "--by is for the curves of measurements"),
+        (("--from", "x.tuned.json"), "no output given: use -o FILE.svg, -o FILE.html or -f json"),
+        (("--from", "x.tuned.json", "-o", "x.svg"), "x.tuned.json"),
+        (("--from", "x.tuned.json", "-k", "mt", "-o", "x.svg"), "--kernel, --device and --preset choose"),
     ],
 )
 def test_what_does_not_go_with_a_figure_of_inputs_is_said(run: Run, words: tuple[str, ...], message: str) -> None:
-    refused = run("explore", *words)
+    refused = run("results", "plot", *words)
     assert refused.code == 2 and message in refused.error
 
 
@@ -188,11 +189,11 @@ def test_a_file_tuned_over_other_inputs_is_not_lost(run: Run, tuned: Path, descr
 
 def test_a_file_without_evidence_is_shown(run: Run, tuned: Path) -> None:
     replace(TunedFile.read(tuned), evidence={}).write(tuned)
-    shown = run("tune", "show", tuned)
+    shown = run("results", "show", tuned)
     assert shown.code == 0 and shown.err == ""
     assert "what its versions are worth isn't told: it keeps no times of a tuning" in shown.out.splitlines()
     assert any(line.startswith("if length <= ") for line in shown.out.splitlines())
-    assert json.loads(run("tune", "show", tuned, "-f", "json").out)["worth"] == []
+    assert json.loads(run("results", "show", tuned, "-f", "json").out)["worth"] == []
 
 
 def test_show_and_evaluate_speak_of_the_best_of_what_was_tried(run: Run, tuned: Path) -> None:
@@ -200,6 +201,6 @@ def test_show_and_evaluate_speak_of_the_best_of_what_was_tried(run: Run, tuned: 
     # Alone in a file, the default version is the fastest of these everywhere, and not of what was tried.
     alone = replace(file, versions=file.versions[:1], tree=Leaf(0))
     alone.write(tuned)
-    shown = run("tune", "show", tuned).out
+    shown = run("results", "show", tuned).out
     assert "fastest of these at" in shown and "12 inputs" in shown
     assert "    0.75 of the speed of the fastest that was tried, in this file or not" in shown

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from coarsen.cli.main import COMMANDS, SUBCOMMANDS, load_command
+from coarsen.cli.main import COMMANDS, load_command
 from coarsen.codes import REFUSALS, REGION_REASONS
 from coarsen.opencl_bench import plots, shipped_results
 from coarsen.opencl_bench.results import frames
@@ -26,7 +26,6 @@ REFERENCE = {
     "coarsen.opencl_bench": "opencl_bench",
     "coarsen.opencl_bench.plots": "plots",
 }
-ALL_COMMANDS = [*COMMANDS, *(f"{name} {word}" for name, words in SUBCOMMANDS.items() for word in words)]
 
 
 def test_every_link_leads_somewhere(site: Site) -> None:
@@ -66,22 +65,16 @@ def places_of(package: str, name: str) -> set[str]:
     return {f"{package}.{name}", f"{getattr(found, '__module__', package)}.{name}"}
 
 
-@pytest.mark.parametrize("name", ALL_COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_explained(site: Site, name: str) -> None:
     page = site.page("reference/command-line.html")
-    command = load_command(name)
-    for words, each in [(name, command), *((f"{name} {word}", c) for word, c in subcommands(command))]:
-        anchor = f"coarsen-{words.replace(' ', '-')}"
-        options = {option for parameter in each.params for option in parameter.opts if option.startswith("--")}
-        shared = {"--verbose", "--quiet", "--debug"}
-        assert anchor in page.ids
-        assert {option for option in options - shared if anchor + option not in page.ids} == set()
-        assert all(option in page.text for option in options)
+    parameters, anchor = load_command(name).params, f"coarsen-{name}"
+    options = {option for parameter in parameters for option in parameter.opts if option.startswith("--")}
+    shared = {"--verbose", "--quiet", "--debug", "--help-all"}
+    assert anchor in page.ids
+    assert {option for option in options - shared if anchor + option not in page.ids} == set()
+    assert all(option in page.text for option in options)
     assert not re.search(r"coarsen [\w ]+ \[OPTIONS\] \{", page.text)
-
-
-def subcommands(command: object) -> list[tuple[str, object]]:
-    return list(getattr(command, "commands", {}).items())
 
 
 def test_every_code_is_explained(site: Site) -> None:

@@ -17,11 +17,12 @@ GUARDED_FEATURES = {
     "divergent_regions": 1,
     "instructions": 17,
     "floating_point_instructions": 1,
-    "instruction_level_parallelism": (3 / 3 + 11 / 6) / 2,
+    "instruction_level_parallelism": (4 / 4 + 12 / 6 + 1 / 1) / 3,
     "integer_floating_point_ratio": 1,
     "integer_instructions": 1,
     "math_builtins": 1,
-    "memory_level_parallelism": 3 / 2,
+    # Between the first load and the root of it stands the second, between that and its use none.
+    "memory_level_parallelism": (0 + 1 / 2 + 0) / 3,
     "loads": 2,
     "stores": 1,
     "uniform_loads": 1,
@@ -37,11 +38,11 @@ NEIGHBOUR_FEATURES = {
     "divergent_regions": 0,
     "instructions": 12,
     "floating_point_instructions": 0,
-    "instruction_level_parallelism": 11 / 5,
+    "instruction_level_parallelism": 12 / 5,
     "integer_floating_point_ratio": 1,
     "integer_instructions": 1,
     "math_builtins": 0,
-    "memory_level_parallelism": 4 / 2,
+    "memory_level_parallelism": 0,
     "loads": 2,
     "stores": 2,
     "uniform_loads": 1,
@@ -68,8 +69,8 @@ def test_features_at_a_factor_are_those_counted_by_hand() -> None:
     assert features.integer_instructions == 5 + 3
     assert features.loads == 6
     assert features.uniform_loads == 3  # a uniform load in a divergent region is replicated with the region
-    # entry: 11 operations behind id, sub, mul, add, trunc, add, icmp; each copy of the region as before
-    assert features.instruction_level_parallelism == pytest.approx((11 / 7 + 3 * 11 / 6) / 4)
+    # entry: 12 behind id, sub, mul, add, trunc, add, icmp; each copy of the region as before; the rest
+    assert features.instruction_level_parallelism == pytest.approx((12 / 7 + 3 * 12 / 6 + 2 * 1 + 1) / 7)
 
 
 def test_uniform_work_outside_of_regions_stands_once() -> None:
@@ -78,10 +79,9 @@ def test_uniform_work_outside_of_regions_stands_once() -> None:
     assert (features.stores, features.barriers) == (8, 1)
 
 
-def test_along_another_dimension_all_is_uniform() -> None:
+def test_along_another_dimension_loads_are_uniform_and_nothing_is_replicated() -> None:
     features = extract(lowered(GUARDED), 1, 4)
-    assert features.divergent_instructions == 0
-    assert features.divergent_regions == 0
+    assert (features.divergent_instructions, features.divergent_regions) == (12, 1)
     assert features.loads == features.uniform_loads == 2
 
 

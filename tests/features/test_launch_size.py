@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.features import feature_tables, mechanism_table
 from coarsen.features.launch_size import launch_size, used_dimensions
 from tests.features.counted_kernels import lowered, lowered_body
 
@@ -37,19 +36,11 @@ def test_a_required_size_comes_first_and_a_given_one_before_it() -> None:
     assert launch_size(kernel, (8, 2, 3)) == (8, 2, 3)
 
 
-def test_a_size_is_assumed_where_neither_launch_nor_kernel_tells() -> None:
-    open_size = lowered_body("data[0] = 1.0f;")
-    required = lowered("kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(global int *p) { *p = 1; }")
-    assert mechanism_table(open_size).local_size_is_assumed
-    assert not mechanism_table(open_size, 0, (64,)).local_size_is_assumed
-    assert not mechanism_table(required).local_size_is_assumed
-
-
 @pytest.mark.parametrize(("size", "dimension"), [((64,), 1), ((8, 8), 2)])
 def test_a_launch_needs_the_dimension(size: tuple[int, ...], dimension: int) -> None:
     message = f"local size {'×'.join(map(str, size))} has no dimension {dimension}"
     with pytest.raises(InvalidInputError, match=message):
-        feature_tables(lowered_body("data[0] = 1.0f;"), dimension, size)
+        launch_size(lowered_body("data[0] = 1.0f;"), size, dimension)
 
 
 @pytest.mark.parametrize("size", [(), (0,), (4, -1), (1, 1, 1, 1)])

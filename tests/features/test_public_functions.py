@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-NAMES = ("extract", "feature_table", "mechanism_table")
+NAMES = ("extract", "feature_table")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,11 +1,10 @@
-"""Version 2 of the features, as the paper defines them: counted by hand, and of coarsened kernels."""
+"""The features that the paper defines otherwise than others would: counted by hand, and of coarsened kernels."""
 
 from __future__ import annotations
 
 import pytest
 
-from coarsen.errors import InvalidInputError
-from coarsen.features import FEATURES, PUBLISHED_FEATURES, Features, extract, feature_table
+from coarsen.features import Features, extract
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
@@ -91,32 +90,25 @@ COUNTED = {
 
 @pytest.mark.parametrize(("source", "expected"), COUNTED.values(), ids=COUNTED)
 def test_features_are_those_counted_by_hand(source: str, expected: dict[str, float]) -> None:
-    first, second = (extract(lowered(source), version=version).by_name() for version in (1, 2))
-    assert {name: second[name] for name in expected} == pytest.approx(expected)
-    others = set(first) - set(expected)
-    assert {name: second[name] for name in others} == {name: first[name] for name in others}
+    found = extract(lowered(source)).by_name()
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
-def test_the_first_version_sees_one_dimension_and_outermost_regions() -> None:
-    kernel = lowered(GRID)
-    along_0, along_1 = (extract(kernel, dimension) for dimension in (0, 1))
-    assert (along_0.divergent_regions, along_1.divergent_regions) == (1, 1)
-    assert along_0.divergent_instructions < extract(kernel, version=2).divergent_instructions
-    assert extract(kernel, 0, version=2) == extract(kernel, 1, version=2).__class__(
-        **{**extract(kernel, 1, version=2).by_name(), "uniform_loads": along_0.uniform_loads}
-    )
+def test_along_another_dimension_only_uniform_loads_differ() -> None:
+    along_0, along_1 = (extract(lowered(GRID), dimension).by_name() for dimension in (0, 1))
+    assert {name for name in along_0 if along_0[name] != along_1[name]} == {"uniform_loads"}
 
 
 def test_a_region_is_counted_as_often_as_its_branch_stands() -> None:
     kernel = lowered(GRID)
     # Along dimension 0 the rows' region stands once, the items' region in it four times; along 1 all is copied.
-    assert extract(kernel, 0, 4, version=2).divergent_regions == 1 + 4
-    assert extract(kernel, 1, 4, version=2).divergent_regions == 4 + 4
+    assert extract(kernel, 0, 4).divergent_regions == 1 + 4
+    assert extract(kernel, 1, 4).divergent_regions == 4 + 4
 
 
 def test_replicas_of_a_load_come_into_each_others_intervals() -> None:
     # Of the four replicas of the first load: 3, 2, 1 and 0 of its own follow, then eight others; and so on.
-    assert extract(lowered(LOADS), 0, 4, version=2).memory_level_parallelism == ((1.5 + 8) + (1.5 + 4) + 1.5) / 3
+    assert extract(lowered(LOADS), 0, 4).memory_level_parallelism == ((1.5 + 8) + (1.5 + 4) + 1.5) / 3
 
 
 def test_loops_are_one_region() -> None:
@@ -129,12 +121,12 @@ def test_loops_are_one_region() -> None:
         data[0] = x;
     }
     """
-    assert extract(lowered(source), version=2).divergent_regions == 1
+    assert extract(lowered(source)).divergent_regions == 1
 
 
 def compare(kernel: Kernel, dimension: int, factor: int) -> tuple[Features, Features]:
     coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)], transforms=REPLICATION_ALONE)
-    return extract(kernel, dimension, factor, version=2), extract(coarsened, dimension, version=2)
+    return extract(kernel, dimension, factor), extract(coarsened, dimension)
 
 
 # Where copies of divergent loops follow each other the normal form adds phis: see test_replication.py.
@@ -160,15 +152,3 @@ def test_divergent_regions_are_those_of_the_coarsened_kernel(body: str) -> None:
     assert computed.divergent_regions == real.divergent_regions
     assert computed.memory_level_parallelism == pytest.approx(real.memory_level_parallelism)
     assert computed.divergent_region_ratio == pytest.approx(real.divergent_region_ratio, rel=0.1)
-
-
-def test_a_table_says_which_version_it_is_of() -> None:
-    kernel = lowered(GUARDED)
-    assert (feature_table(kernel).version, feature_table(kernel, version=2).version) == (1, 2)
-    assert [each.name for each in PUBLISHED_FEATURES] == [each.name for each in FEATURES]
-    assert sum(first != second for first, second in zip(FEATURES, PUBLISHED_FEATURES, strict=True)) == 6
-
-
-def test_there_is_no_other_version() -> None:
-    with pytest.raises(InvalidInputError, match="no version 3 of the features, but 1 and 2"):
-        feature_table(lowered(GUARDED), version=3)

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes
 from coarsen.errors import RefusalError
-from coarsen.features import feature_table, mechanism_table
+from coarsen.features import feature_table
 from coarsen.features.kernel_facts import kernel_facts
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -41,11 +41,8 @@ def test_values_of_the_suite(golden: Golden) -> None:
 def values_of(name: str) -> Iterator[str]:
     benchmark = SUITE[name]
     kernel, dimension = lower(benchmark.code, benchmark.kernel, benchmark.build_options), benchmark.dimensions[-1]
-    for version in (1, 2):
-        table = feature_table(kernel, dimension, FACTORS, version)
-        yield digest(f"features, version {version}", [dict(table.at(factor).by_name()) for factor in FACTORS])
-    mechanisms = mechanism_table(kernel, dimension, None, FACTORS)
-    yield digest("mechanism", [dict(mechanisms.at(factor).by_name()) for factor in FACTORS])
+    table = feature_table(kernel, dimension, FACTORS)
+    yield digest("features", [dict(table.at(factor).by_name()) for factor in FACTORS])
     yield digest("facts", dict(kernel_facts(kernel)))
     planned = PlannedKernel(kernel)
     for each in VARIANTS:

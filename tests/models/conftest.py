@@ -13,8 +13,8 @@ from coarsen.opencl_bench.workloads.lookup import SUITE
 
 @pytest.fixture(scope="session")
 def tables() -> Mapping[str, FeatureTable]:
-    """The features of the seventeen kernels along dimension 0, of version 2."""
+    """The features of the seventeen kernels along dimension 0."""
     return {
-        name: feature_table(lower(driver.source, driver.kernel, driver.build_options), version=2)
+        name: feature_table(lower(driver.source, driver.kernel, driver.build_options))
         for name, driver in SUITE.items()
     }

@@ -16,13 +16,10 @@ from safetensors.numpy import load_file, save_file
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade import storage as cascade
 from coarsen.models.cascade.storage import load_model
-from coarsen.models.default import load_default
-from coarsen.models.default.storage import SHIPPED as DEFAULT
 from coarsen.models.launch.files import SHIPPED as LAUNCH
 from coarsen.models.launch.storage import load_launch
 
 KINDS: dict[str, tuple[Path, Callable[[Path], object]]] = {
-    "default": (DEFAULT, load_default),
     "launch": (LAUNCH, load_launch),
     "tahiti": (cascade.SHIPPED, lambda folder: load_model("tahiti", folder)),
 }
@@ -68,12 +65,6 @@ def test_numbers_that_no_trained_model_has_are_refused(kind: str, name: str, tmp
 @pytest.mark.parametrize(
     ("kind", "name", "change"),
     [
-        ("default", "errors.variance", lambda array: np.negative(array, out=array)),
-        ("default", "errors.variance", lambda array: array.fill(0)),
-        ("default", "errors.correlation", lambda array: array.fill(-1)),
-        ("default", "errors.interval", lambda array: np.negative(array, out=array)),
-        ("default", "steps.quantiles", lambda array: np.negative(array, out=array)),
-        ("default", "neighbourhood.scale", lambda array: array.fill(0)),
         ("launch", "errors.CPUs.2.quantiles", lambda array: np.negative(array, out=array)),
         ("launch", "errors.CPUs.2.edges", lambda array: np.negative(array, out=array)),
         ("launch", "neighbourhood.scale", lambda array: array.fill(0)),

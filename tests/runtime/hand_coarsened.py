@@ -70,7 +70,6 @@ class HandPredicted:
 
     factor: int
     dimension: int = 0
-    device_note: str = ""
 
 
 @dataclass

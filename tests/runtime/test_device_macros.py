@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.cli.apply_request import macros_of
+from coarsen.cli.apply.request import macros_of
 from coarsen.devices.discovery import DeviceDescription, common_macros_of
 from coarsen.frontend.device_macros import PORTABLE, common_macros, device_macros
 from coarsen.opencl_bench.sweep.compile_service import macros_for

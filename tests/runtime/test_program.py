@@ -333,7 +333,6 @@ def test_where_nobody_asks_for_a_factor_or_a_prediction_kernels_stay_as_they_are
     [
         (DeviceError("the model has not learned from any GPU"), ["kernels stay as they are: the model has not"]),
         (HandPredicted(1), []),
-        (HandPredicted(1, device_note="it was never seen"), ["predicted factors: it was never seen"]),
     ],
 )
 def test_without_a_predicted_factor_kernels_stay_as_they_are(

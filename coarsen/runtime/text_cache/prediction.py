@@ -25,7 +25,6 @@ class StoredPrediction:
 
     factor: int
     dimension: int
-    device_note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ def _made(key: str, predicted: Callable[[], PredictedFactor]) -> PredictionEntry
         if refusal.code in PASSING:
             raise
         return PredictionEntry(key, None, StoredRefusal(refusal.code, refusal.reason, refusal.position))
-    return PredictionEntry(key, StoredPrediction(found.factor, found.dimension, found.device_note))
+    return PredictionEntry(key, StoredPrediction(found.factor, found.dimension))
 
 
 def _description(index: str) -> DeviceDescription | None:

@@ -23,7 +23,7 @@ _COARSENING_FILES = (".py", ".h")
 _PREDICTING = ("coarsen.features", "coarsen.models")
 _PREDICTING_FILES = (".py", ".json", ".safetensors")
 # Of the models that a user may train for programs' predictions.
-_OWN_CARDS = ("default.json", "launch.json")
+_OWN_CARDS = ("launch.json",)
 # Variables by which clang reads other files, or takes other options.
 _CLANG_VARIABLES = ("CCC_OVERRIDE_OPTIONS", "CPATH", "C_INCLUDE_PATH", "ZIG_LIB_DIR")
 

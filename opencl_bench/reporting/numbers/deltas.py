@@ -7,17 +7,16 @@ from collections.abc import Sequence
 import pandas as pd
 
 from coarsen.errors import InvalidInputError
-from coarsen.features import PUBLISHED_FEATURE_SET_VERSION, relative_delta
+from coarsen.features import relative_delta
 from coarsen.models.cascade.step_inputs import STEP_FACTORS
 from coarsen.models.examples import Example
 
 
-def delta_table(examples: Sequence[Example], version: int = PUBLISHED_FEATURE_SET_VERSION) -> pd.DataFrame:
+def delta_table(examples: Sequence[Example]) -> pd.DataFrame:
     """One row for each kernel, device, dimension and step from a factor to its double.
 
     Args:
         examples: of any devices, with their answers.
-        version: of the features.
 
     Returns:
         columns `device`, `kernel`, `dimension`, `factor` (before the step), `instructions` and
@@ -25,15 +24,15 @@ def delta_table(examples: Sequence[Example], version: int = PUBLISHED_FEATURE_SE
         factor lies beyond.
 
     Raises:
-        InvalidInputError: there are no examples, or they have no features of the version.
+        InvalidInputError: there are no examples.
     """
     if not examples:
         raise InvalidInputError("there is no kernel to draw")
-    return pd.DataFrame([_row(example, factor, version) for example in examples for factor in STEP_FACTORS])
+    return pd.DataFrame([_row(example, factor) for example in examples for factor in STEP_FACTORS])
 
 
-def _row(example: Example, factor: int, version: int) -> dict[str, object]:
-    table = example.features(version)
+def _row(example: Example, factor: int) -> dict[str, object]:
+    table = example.table
     before, after = table.at(factor), table.at(2 * factor)
     change = dict(zip(before.by_name(), relative_delta(before.vector(), after.vector()), strict=True))
     return {

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.labels import component_labels
 from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.settings import PUBLISHED as PUBLISHED_CASCADE
 from coarsen.models.cascade.step_inputs import STEP_FACTORS, Array
 from coarsen.models.cascade.step_samples import all_inputs, step_target
 from coarsen.models.examples import Example
@@ -73,7 +72,7 @@ def shared_projection(examples: Sequence[Example]) -> Projection:
     # Imported late: it needs scikit-learn, which all other figures do without.
     from coarsen.models.cascade.varimax_components import VarimaxComponents
 
-    inputs = all_inputs(list(once.values()), PUBLISHED_CASCADE.feature_set)
+    inputs = all_inputs(list(once.values()))
     projection: Projection = VarimaxComponents().fit(inputs).projection_
     return projection
 
@@ -128,7 +127,7 @@ def relevance_finding(table: pd.DataFrame) -> str:
 
 
 def _answers(examples: Sequence[Example], projection: Projection) -> _Answers:
-    inputs = all_inputs(examples, PUBLISHED_CASCADE.feature_set)
+    inputs = all_inputs(examples)
     scores = projection.scores(projection.standardise(inputs))
     targets = {
         (kernel, place): target

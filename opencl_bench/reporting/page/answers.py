@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from coarsen.devices.targets import Target
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
+from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
 from coarsen.models.device_descriptors import known_descriptor
+from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.opencl_bench.reporting.page.pairs import before_of, pairs_of
 from coarsen.opencl_bench.reporting.page.questions import (
     CodeQuestion,
@@ -26,7 +27,6 @@ from coarsen.opencl_bench.reporting.page.questions import (
 from coarsen.opencl_bench.sweep.compile_service import build_options, ir_hash_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
-from coarsen.prediction import KernelPrediction, default_model, predict_kernel
 from coarsen.processes import mapped
 
 CHANGED = (
@@ -125,10 +125,10 @@ def _answer(known: KnownKernel, question: PredictionQuestion) -> PredictionAnswe
     descriptor = known_descriptor(question.device, question.platform)
     if descriptor is None:
         return PredictionAnswer(None, note="the model does not know this device")
-    predict = partial(predict_kernel, model=default_model(), target=Target(descriptor))
+    asked = AskedLaunch(question.local_size or None, dimension=question.dimension, factors_only=True)
     try:
         kernel = known.with_values(question.definitions)
-        return _worded(predict(kernel, dimension=question.dimension, local_size=question.local_size))
+        return _worded(predict_launch(kernel, launch_model(), Target(descriptor), asked))
     except RefusalError as refusal:
         return PredictionAnswer(None, note=f"can't be coarsened: {refusal}")
     except InternalError:
@@ -137,8 +137,7 @@ def _answer(known: KnownKernel, question: PredictionQuestion) -> PredictionAnswe
         return PredictionAnswer(None, note=str(error))
 
 
-def _worded(prediction: KernelPrediction) -> PredictionAnswer:
-    notes = [f"the model abstains: {prediction.reason}"] if prediction.abstained else []
-    notes += [prediction.device_note] if prediction.device_note else []
-    expected = next((point.speedup for point in prediction.curve if point.factor == prediction.factor), None)
-    return PredictionAnswer(prediction.factor, expected, "; ".join(notes))
+def _worded(prediction: LaunchPrediction) -> PredictionAnswer:
+    note = "the model abstains: the kernel is unlike all that it learned from" if prediction.abstained else ""
+    expected = prediction.chosen.over_own.value if prediction.factor > 1 else None
+    return PredictionAnswer(prediction.factor, expected, note)

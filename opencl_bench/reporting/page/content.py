@@ -104,7 +104,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the default model chose for a kernel's own launch, beside the best factor there.
+    """What the launch model chose for a kernel's own launch, beside the best factor there.
 
     Args:
         place: where; `dimension` along which, `local_size` of which launch.

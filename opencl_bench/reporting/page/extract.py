@@ -34,7 +34,7 @@ from coarsen.variant.coarsening import Configuration
 from coarsen.variant.variant import shape
 
 LEARNED = (
-    "The default model has learned from synthetic kernels measured on some of these devices: "
+    "The launch model has learned from training kernels measured on some of these devices: "
     "its choices for them are no test of it"
 )
 

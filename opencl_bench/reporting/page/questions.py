@@ -32,7 +32,7 @@ class CodeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PredictionQuestion:
-    """The question which factor the default model chooses for a launch at a place.
+    """The question which factor the launch model chooses for a launch at a place.
 
     `device` and `platform` are OpenCL's names. `codes` has what is to be shown if a factor is chosen.
     """

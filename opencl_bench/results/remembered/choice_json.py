@@ -88,7 +88,7 @@ def choice_in_row(row: Mapping[str, Any]) -> RememberedChoice:
     except InvalidInputError as error:
         key = ascii(str(row["key"])[:12])[1:-1]
         raise InvalidInputError(
-            f"the remembered choice {key} is damaged: {error} ('coarsen remembered forget {key}' removes it)"
+            f"the remembered choice {key} is damaged: {error} ('coarsen results forget {key}' removes it)"
         ) from None
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pytest
 
 from coarsen.models.best_factors import PUBLISHED
-from coarsen.models.cascade.settings import VARIANTS
 from coarsen.models.cascade.trained import TrainedModel, train_device
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.results.curve_files import read_curves
@@ -30,9 +29,3 @@ def kepler(published: Published) -> TrainedModel:
     """A published cascade."""
     factors = read_curves(str(PUBLISHED)).predicted_on("kepler")
     return train_device(published["kepler"], published=factors, evaluation_seeds=2)
-
-
-@pytest.fixture(scope="session")
-def kepler_by_factor(published: Published) -> TrainedModel:
-    """A cascade with a network for each factor, whose last two steps have too few examples for one."""
-    return train_device(published["kepler"], evaluation_seeds=1, settings=VARIANTS["cascade-first"])

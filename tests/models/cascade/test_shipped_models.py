@@ -38,7 +38,7 @@ from coarsen.features import feature_table
 from coarsen.frontend.lower import lower
 from coarsen.models import available_models, load_model
 
-table = feature_table(lower(Path(sys.argv[1])), version=2)
+table = feature_table(lower(Path(sys.argv[1])))
 assert all(load_model(name).predict(table).steps for name in available_models())
 heavy = {"torch", "pandas", "scipy", "sklearn", "matplotlib"} & set(sys.modules)
 assert not heavy, heavy

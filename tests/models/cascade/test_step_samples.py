@@ -10,7 +10,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.step_inputs import STEP_FACTORS, step_inputs
-from coarsen.models.cascade.step_samples import all_inputs, repeated_samples, step_samples, step_target
+from coarsen.models.cascade.step_samples import all_inputs, step_samples, step_target
 from coarsen.models.examples import Example
 from tests.models.cascade.conftest import Published
 
@@ -55,16 +55,6 @@ def test_with_runtimes_the_question_is_whether_the_next_step_helps(
     assert [step_target(known, factor) for factor in STEP_FACTORS] == answers
 
 
-def test_samples_are_of_the_examples_that_answer(published: Published) -> None:
-    first, second, third = (
-        replace(example, best_factor=best) for example, best in zip(published["fermi"], (8, 1, 4), strict=False)
-    )
-    samples = step_samples([first, second, third], 4)
-    assert samples.further.tolist() == [True, False]
-    assert np.array_equal(samples.inputs, [step_inputs(kept.table, 4) for kept in (first, third)])
-    assert step_samples([second], 4).further.shape == (0,)
-
-
 def test_inputs_are_features_and_deltas_to_the_next_factor(example: Example) -> None:
     inputs = step_inputs(example.table, 4)
     assert np.array_equal(inputs[:17], example.table.at(4).vector())
@@ -80,17 +70,17 @@ def test_all_inputs_are_those_of_every_step(published: Published) -> None:
 def test_a_table_without_the_factor_is_refused(example: Example) -> None:
     short = replace(example.table, rows={1: example.table.at(1)})
     with pytest.raises(InvalidInputError, match="no features at factor 2"):
-        step_samples([replace(example, table=short, best_factor=2)], 1)
+        step_samples([replace(example, table=short, best_factor=2)])
 
 
 def test_one_network_has_five_samples_of_each_kernel(published: Published) -> None:
     examples = published["tahiti"][:3]
-    samples = repeated_samples(examples, 2)
-    assert (samples.factor, samples.inputs.shape) == (None, (15, 34))
+    samples = step_samples(examples)
+    assert samples.inputs.shape == (15, 34)
     for place, example in enumerate(examples):
         answers = samples.further[5 * place : 5 * place + 5]
         assert answers.tolist() == [factor < example.best_factor for factor in STEP_FACTORS]
-        assert np.array_equal(samples.inputs[5 * place + 1], step_inputs(example.features(2), 2))
+        assert np.array_equal(samples.inputs[5 * place + 1], step_inputs(example.table, 2))
     # Where runtimes are known too, only the best factor counts.
     timed = replace(examples[0], speedup={2: 0.5, 4: 2.0}, best_factor=4)
-    assert repeated_samples([timed], 2).further.tolist() == [True, True, False, False, False]
+    assert step_samples([timed]).further.tolist() == [True, True, False, False, False]

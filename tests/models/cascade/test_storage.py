@@ -18,10 +18,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.features import FeatureTable
 from coarsen.models import available_models, load_model
 from coarsen.models.cascade.saving import save_model
-from coarsen.models.cascade.settings import VARIANTS
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.models.cascade.trained import TrainedModel
-from tests.models.cascade.conftest import Published
 
 
 @pytest.fixture
@@ -64,20 +62,8 @@ def test_a_model_read_again_predicts_the_same(
     assert [path.name for path in written] == ["kepler.safetensors", "kepler.json"]
     assert available_models(tmp_path / "models") == ("kepler",)
     model = load_model("kepler", tmp_path / "models")
-    assert model.settings == kepler.model.settings
     for table in tables.values():
         assert model.predict(table) == kepler.model.predict(table)
-
-
-def test_a_cascade_with_a_network_for_each_factor_is_read_again(
-    kepler_by_factor: TrainedModel, published: Published, tmp_path: Path
-) -> None:
-    save_model(kepler_by_factor, tmp_path)
-    model = load_model("kepler", tmp_path)
-    assert model.settings == VARIANTS["cascade-first"]
-    assert [step.is_constant for step in model.steps] == [False, False, False, True, True]
-    for example in published["kepler"]:
-        assert model.predict(example.table) == kepler_by_factor.model.predict(example.table)
 
 
 def test_a_training_kernel_is_known_again(
@@ -91,8 +77,8 @@ def test_a_training_kernel_is_known_again(
     assert model.predict(replace(tables["sgemm"], identity="")).training_kernel is None
 
 
-def test_the_default_model_is_no_cascade(folder: Path) -> None:
-    """`coarsen train` puts both into one folder."""
+def test_the_default_model_of_former_versions_is_no_cascade(folder: Path) -> None:
+    """`coarsen train` put both into one folder."""
     for suffix in ("json", "safetensors"):
         shutil.copy(folder / f"tahiti.{suffix}", folder / f"default.{suffix}")
     assert available_models(folder) == ("tahiti",)
@@ -141,9 +127,9 @@ def test_a_model_of_other_code_is_refused(folder: Path) -> None:
     assert "describes lock-step, this version predicts for replication alone; train it again" in refusal(folder)
 
 
-def test_unknown_networks_are_refused(folder: Path) -> None:
-    change_card(folder, lambda card: card.update(networks="three"))
-    assert "damaged" in refusal(folder)
+def test_other_networks_are_refused(folder: Path) -> None:
+    change_card(folder, lambda card: card.update(networks="per-factor"))
+    assert refusal(folder) == "the model 'tahiti' has not one network for all factors; train it again"
 
 
 @pytest.mark.parametrize("key", ["steps", "dimension", "name"])

@@ -9,7 +9,6 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.method import Cascade
-from coarsen.models.cascade.settings import VARIANTS
 from coarsen.models.cascade.step_inputs import STEP_FACTORS, step_inputs
 from coarsen.models.cascade.trained import TrainedModel, chosen_factors, train_device
 from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascade, fit_cascades
@@ -24,33 +23,19 @@ def with_best(examples: tuple[Example, ...], **best: int) -> tuple[Example, ...]
     return tuple(replace(e, best_factor=best.get(e.kernel, e.best_factor)) for e in examples)
 
 
-PER_FACTOR = VARIANTS["cascade-per-factor"]
-
-
-def test_a_step_with_few_examples_gives_a_constant_answer(published: Published) -> None:
-    model = fit_cascade(published["kepler"], 0, PER_FACTOR)
-    assert [step.factor for step in model.steps] == list(STEP_FACTORS)
-    for step in model.steps:
-        assert step.is_constant == (step.examples < FEWEST_EXAMPLES)
-    at_eight = model.steps[3]
-    assert (at_eight.factor, at_eight.examples, at_eight.further) == (8, 3, 2)
-    assert at_eight.probability(np.zeros(11)) == (2 + 1) / (3 + 2)
-
-
-def test_a_step_with_answers_of_one_kind_is_constant(published: Published) -> None:
-    best = {example.kernel: 2 for example in published["fermi"]} | {"mt": 1, "spmv": 1}
-    steps = fit_cascade(with_best(published["fermi"], **best), 0, PER_FACTOR).steps
-    assert [step.is_constant for step in steps] == [False, True, True, True, True]
-    assert steps[1].probability(np.zeros(11)) == 1 / 17
-    assert steps[2].probability(np.zeros(11)) == 1 / 2
+def test_with_few_examples_or_answers_of_one_kind_the_answer_is_constant(published: Published) -> None:
+    few = fit_cascade(with_best(published["kepler"][:2], mt=2), 0)
+    assert few.steps[0].examples == 10 >= FEWEST_EXAMPLES and not few.steps[0].is_constant
+    never = fit_cascade(with_best(published["fermi"], **{each.kernel: 1 for each in published["fermi"]}), 0)
+    assert [step.factor for step in never.steps] == list(STEP_FACTORS)
+    assert all(step.is_constant for step in never.steps)
+    assert never.steps[2].probability(np.zeros(11)) == 1 / (17 * 5 + 2)
 
 
 def test_the_network_learns_its_examples(published: Published) -> None:
     """Not that it is good: that targets, components and networks belong together."""
-    for settings in VARIANTS.values():
-        model = fit_cascade(published["tahiti"], 0, settings)
-        tables = [(example, example.features(settings.feature_set)) for example in published["tahiti"]]
-        assert sum(model.predict(table).factor == example.best_factor for example, table in tables) >= 9
+    model = fit_cascade(published["tahiti"], 0)
+    assert sum(model.predict(each.table).factor == each.best_factor for each in published["tahiti"]) >= 9
 
 
 def test_one_network_is_asked_at_every_factor(published: Published) -> None:
@@ -61,20 +46,6 @@ def test_one_network_is_asked_at_every_factor(published: Published) -> None:
     assert {(step.examples, step.further) for step in model.steps} == {(17 * 5, first.further)}
     steps_below = sum(STEP_FACTORS.index(e.best_factor) if e.best_factor < 32 else 5 for e in published["cypress"])
     assert first.further == steps_below
-
-
-def test_the_number_of_components_can_be_set(published: Published) -> None:
-    fitted, seven = (fit_cascade(published["fermi"], 0, VARIANTS[name]) for name in ("cascade", "cascade-seven"))
-    assert len(seven.projection.shares) == 7 < len(fitted.projection.shares)
-    assert fitted.projection.shares.sum() >= 0.95 > seven.projection.shares.sum()
-
-
-def test_each_cascade_takes_its_version_of_the_features(published: Published) -> None:
-    example = published["fermi"][0]
-    with pytest.raises(InvalidInputError, match="takes version 2 of the features, not version 1"):
-        fit_cascade(published["fermi"], 0).predict(example.table)
-    with pytest.raises(InvalidInputError, match="there are no features of version 2"):
-        fit_cascade([replace(example, published=None) for example in published["fermi"]], 0)
 
 
 def test_the_seed_decides_the_networks(kepler: TrainedModel, published: Published) -> None:
@@ -134,14 +105,14 @@ def test_what_is_held_out_does_not_reach_its_own_prediction(published: Published
     (fold,) = [fold for fold in leave_one_family_out(turned, turned) if fold.held_out[0].family == "mt"]
     without = fit_cascade(fold.training, 0)
     for example in fold.held_out:
-        assert chosen_factors(usual, "cascade")[example.kernel] == {without.predict(example.features(2)).factor: 1}
+        assert chosen_factors(usual, "cascade")[example.kernel] == {without.predict(example.table).factor: 1}
 
 
 def test_scaling_and_components_see_no_held_out_features(published: Published) -> None:
     fermi = published["fermi"]
     whole, part = fit_cascade(fermi, 0).projection, fit_cascade(fermi[1:], 0).projection
     assert not np.array_equal(whole.mean, part.mean)
-    inputs = np.stack([step_inputs(each.features(2), factor) for each in fermi[1:] for factor in STEP_FACTORS])
+    inputs = np.stack([step_inputs(each.table, factor) for each in fermi[1:] for factor in STEP_FACTORS])
     assert part.mean == pytest.approx(inputs.mean(axis=0), rel=1e-3, abs=1e-3)
 
 

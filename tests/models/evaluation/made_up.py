@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
-from coarsen.features import FACTORS, Features, FeatureTable, MechanismFeatures, MechanismTable
+import numpy as np
+
+from coarsen.features import FACTORS, Features, FeatureTable
 from coarsen.models.evaluation.method import Choice
 from coarsen.models.evaluation.outcome import Outcome
 from coarsen.models.examples import Example, best_factor_of, family_of
@@ -21,7 +23,6 @@ def made_up(
 ) -> Example:
     """An example with these speed-ups and features that are all alike."""
     features = Features(*(1.0 for _ in fields(Features)))
-    mechanism = MechanismFeatures(*(1.0 for _ in fields(MechanismFeatures)))
     return Example(
         kernel=kernel,
         family=family or family_of(kernel),
@@ -31,8 +32,6 @@ def made_up(
         speedup=speedup,
         best_factor=best_factor_of(speedup) if best is None else best,
         table=FeatureTable(kernel, dimension, dict.fromkeys(FACTORS, features)),
-        mechanism=MechanismTable(kernel, dimension, (256, 1, 1), dict.fromkeys(FACTORS, mechanism)),
-        published=FeatureTable(kernel, dimension, dict.fromkeys(FACTORS, features), 2),
     )
 
 
@@ -85,6 +84,29 @@ class RolledPredictor:
 
     def choose(self, example: Example) -> Choice:
         return Choice(self.factor)
+
+
+def made_up_examples(count: int, seed: int, devices: Sequence[str] = ("pocl", "intel", "h200")) -> list[Example]:
+    """So many kernels on each device: with a share of uniform loads each doubling is faster, with few slower."""
+    random = np.random.default_rng(seed)
+    return [
+        replace(made_up(name, speedup, device), table=FeatureTable(name, 0, rows))
+        for name in (f"made_up_{number}" for number in range(count))
+        for rows, slope in [_rows(random)]
+        for device in devices
+        for speedup in [{factor: float(np.exp(slope * np.log2(factor))) for factor in FACTORS[1:]}]
+    ]
+
+
+def _rows(random: np.random.Generator) -> tuple[dict[int, Features], float]:
+    uniform, instructions, loads = (float(value) for value in random.uniform((0, 20, 10), (10, 200, 20)))
+    values = dict.fromkeys((each.name for each in fields(Features)), 1.0)
+    grown = {"instructions": instructions, "loads": loads, "uniform_loads": uniform}
+    rows = {
+        factor: Features(**{**values, **{name: number * factor for name, number in grown.items()}})
+        for factor in FACTORS
+    }
+    return rows, 0.2 * (uniform - 5)
 
 
 KERNELS: Mapping[str, Mapping[int, float]] = {

@@ -21,10 +21,10 @@ SIMPLE = ("never", "unique", "oracle")
 
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
-    """A method called `spy`, which pools devices; one called `rolled` has randomness."""
+    """A method called `spy`; one called `rolled` has randomness."""
     spy = Spy()
     added = {
-        "spy": Entrant("spy", "", lambda: spy, pools=True),
+        "spy": Entrant("spy", "", lambda: spy),
         "rolled": Entrant("rolled", "", Rolled, is_random=True),
     }
     monkeypatch.setattr(entrants, "ENTRANTS", MappingProxyType({**ENTRANTS, **added}))
@@ -97,25 +97,13 @@ def test_one_device_is_predicted_and_all_are_learned_from(spy: Spy) -> None:
         evaluated("spy", devices=("fermi", "tahiti"))
 
 
-def test_further_training_data_is_for_methods_that_pool(spy: Spy) -> None:
-    more = [made_up("other", {2: 5.0}, "pocl"), made_up("mt", {2: 5.0}, "pocl")]
-    evaluate(small_table(), more, Plan(("spy",)))
-    for training, asked in spy.asked:
-        learned = {(example.kernel, example.device) for example in training}
-        assert ("other", "pocl") in learned
-        assert (("mt", "pocl") in learned) == (asked.family != "mt")
-    # Unique would choose 2 for all, if it learned from this.
+def test_further_training_data_is_for_unseen_data_alone(spy: Spy) -> None:
     generous = [made_up(f"other {index}", {2: 5.0}) for index in range(20)]
+    evaluate(small_table(), generous, Plan(("spy",)))
+    assert not any(example.kernel.startswith("other") for training, _ in spy.fitted for example in training)
+    # Unique would choose 2 for all, if it learned from this.
     found = evaluate(small_table(), generous, Plan(("unique",)))
     assert {outcome.choice.factor for outcome in found.outcomes["unique"]} == {1, 4, 8}
-
-
-def test_what_the_data_has_is_not_taken_from_elsewhere(spy: Spy) -> None:
-    again = [made_up("sgemm", {}, best=2), made_up("sgemm", {}, "tahiti", best=2)]
-    evaluate(small_table(), again, Plan(("spy",)))
-    for training, asked in spy.asked:
-        devices = [example.device for example in training if example.kernel == "sgemm"]
-        assert devices == ([] if asked.family == "sgemm" else ["fermi", "cypress", "tahiti"])
 
 
 def test_unseen_data_is_not_learned_from(spy: Spy) -> None:

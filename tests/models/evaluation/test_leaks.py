@@ -1,36 +1,25 @@
-"""What is held out does not reach its own prediction: by scaling, thresholds, errors, medians or adjustments."""
+"""What is held out does not reach its own prediction: by scaling, components or thresholds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 import pytest
 
-from coarsen.models.default.method import Default
-from coarsen.models.default.training import ForestSettings
-from coarsen.models.evaluation import entrants
-from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
 from coarsen.models.evaluation.evaluation import Key, Plan, evaluate, key_of
 from coarsen.models.evaluation.method import Choice
 from coarsen.models.examples import Example, best_factor_of
-from tests.models.default.made_up import made_up_examples, with_best_factor_alone
+from tests.models.evaluation.made_up import made_up_examples
 
-METHODS = ("unique", "cascade", "default")
+METHODS = ("unique", "cascade")
 HELD_OUT = "made_up_3"
-
-
-@pytest.fixture(autouse=True)
-def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = Entrant("default", "", lambda: Default(ForestSettings(trees=20)), is_random=True, pools=True)
-    monkeypatch.setattr(entrants, "ENTRANTS", MappingProxyType({**ENTRANTS, "default": small}))
 
 
 def known() -> list[Example]:
     """Fourteen kernels on three measured devices, and on one of which the best factors alone are known."""
     measured = made_up_examples(14, seed=5)
-    return [*measured, *(with_best_factor_alone(each, "tahiti", each.best_factor) for each in measured[::3])]
+    return [*measured, *(replace(each, device="tahiti", speedup={}) for each in measured[::3])]
 
 
 def turned(example: Example) -> Example:

@@ -1,4 +1,4 @@
-"""Methods fitted on folds, in one process and in several."""
+"""Methods fitted on folds, one by one and all together."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from coarsen.models.examples import Example
 from tests.models.evaluation.made_up import Rolled, RolledPredictor, Spy, small_table
 
 
-def run(method: Spy | Rolled | Batched, seeds: Sequence[int] = (0,), processes: int = 1) -> list[FoldChoices]:
+def run(method: Spy | Rolled | Batched, seeds: Sequence[int] = (0,)) -> list[FoldChoices]:
     examples = small_table()
     folds = leave_one_family_out(examples, examples)
-    return list(run_method(method, folds, seeds, processes, lambda *_: None))
+    return list(run_method(method, folds, seeds, lambda *_: None))
 
 
 @dataclass
@@ -55,14 +55,13 @@ def test_every_fold_at_every_seed() -> None:
     assert len(found) == 12
 
 
-def test_several_processes_and_batches_find_the_same() -> None:
+def test_batches_find_the_same() -> None:
     def by_place(found: list[FoldChoices]) -> dict[tuple[str, int], object]:
         return {(done.fold.held_out[0].family, done.seed): done.choices for done in found}
 
     alone = by_place(run(Rolled(), range(3)))
     batched = Batched()
-    assert by_place(run(Rolled(), range(3), processes=2)) == alone
-    assert by_place(run(batched, range(3), processes=2)) == alone
+    assert by_place(run(batched, range(3))) == alone
     assert batched.batches == 1
 
 
@@ -71,5 +70,5 @@ def test_progress_is_told(method: Rolled | Batched) -> None:
     told: list[tuple[int, int]] = []
     examples = small_table()
     folds = leave_one_family_out(examples, examples)
-    list(run_method(method, folds, (0, 1), 1, lambda done, total: told.append((done, total))))
+    list(run_method(method, folds, (0, 1), lambda done, total: told.append((done, total))))
     assert told == [(count, 8) for count in range(1, 9)]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.ensemble import ExtraTreesRegressor
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.launch.growing import Kind, TreeSettings, estimator_of, flat, grow
-from coarsen.models.launch.inputs import COARSENING_INPUTS
+from coarsen.models.launch.growing import grow
 from coarsen.models.launch.rows import coarsening_rows
 from coarsen.models.launch.training import fit_parts
-from coarsen.models.trees.flat_forest import LEAF
+from coarsen.models.trees.flatten import flatten
 from tests.models.launch.made_up import SMALL, case, cases
 
 
-@pytest.mark.parametrize("kind", ["extra", "boosted"])
-def test_flat_trees_say_what_scikit_learn_says(kind: Kind) -> None:
+def test_flat_trees_say_what_scikit_learn_says() -> None:
     rows = coarsening_rows(cases(6))
-    estimator = estimator_of(TreeSettings(kind=kind, trees=9), seed=3)
+    estimator = ExtraTreesRegressor(n_estimators=9, min_samples_leaf=3, random_state=3)
     estimator.fit(rows.inputs, rows.targets, sample_weight=rows.weights)
-    found, _ = flat(estimator).predict(rows.inputs)
+    found, _ = flatten([tree.tree_ for tree in estimator.estimators_]).predict(rows.inputs)
     assert found == pytest.approx(estimator.predict(rows.inputs), abs=2e-5)
 
 
@@ -28,13 +27,6 @@ def test_the_same_seed_gives_the_same_trees() -> None:
     first, again, other = (grow(learned, SMALL, seed) for seed in (0, 0, 1))
     assert np.array_equal(first.coarsened.number, again.coarsened.number)
     assert not np.array_equal(first.coarsened.number[:50], other.coarsened.number[:50])
-
-
-def test_a_group_of_inputs_that_is_left_out_is_never_split_at() -> None:
-    parts = grow(cases(4), TreeSettings(trees=6, without=frozenset({"work", "analytic"})), 0)
-    asked = {COARSENING_INPUTS[feature][0] for feature in parts.coarsened.feature if feature != LEAF}
-    assert asked
-    assert not asked & {"work", "analytic"}
 
 
 def test_a_part_without_rows_says_nothing() -> None:

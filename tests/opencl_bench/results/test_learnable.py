@@ -69,7 +69,7 @@ def test_an_evaluation_finds_the_judge_by_its_names() -> None:
 
 # `bench_inputs` chooses what is measured, `learnable` refuses what may not be learned from.
 KNOW_OF_THE_JUDGE = {
-    "coarsen.cli.bench_inputs",
+    "coarsen.cli.bench.inputs",
     "coarsen.opencl_bench.results.learnable",
     "coarsen.opencl_bench.workloads.lookup",
 }

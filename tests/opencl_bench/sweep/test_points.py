@@ -226,7 +226,7 @@ def test_no_variant_merges_more_than_is_asked_for() -> None:
 
 def test_a_space_that_nobody_can_try_is_refused() -> None:
     many = tuple(range(1, 60))
-    with pytest.raises(InvalidInputError, match="--sample"):
+    with pytest.raises(InvalidInputError, match="--space sample"):
         points(SUITE["sgemm"], "test", Space(many, many, at_once=2), LIMITS)
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.selection import find_device
-from coarsen.devices.targets import target_of_installed
 from coarsen.errors import InvalidInputError
-from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store
@@ -20,16 +18,14 @@ from coarsen.opencl_bench.search.budget import Budget
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.searchers import SEARCHERS
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.model_prior import ModelPrior, model_prior
 from coarsen.opencl_bench.sweep.observer import SearchProgress, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.sweep.search_request import SearchRequest
 from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows, search_space, search_sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import TransformChoices
-from coarsen.variant.variant import Definitions, Variant
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.sweep.small_sweep import small_plan
 
 DEVICE = "intel"
@@ -126,27 +122,6 @@ def test_a_guided_search_asks_what_is_expected_first(store: Store, pool: Compile
     assert not first.coarsenings, "the launch as it is"
     assert second.factor == 8
     assert len(summary.searched.found.trace) == 4
-
-
-def test_the_model_expects_of_two_dimensions_what_it_expects_of_both() -> None:
-    prior = model_prior(SUITE["mt"], find_device(DEVICE))
-    assert prior is not None
-    one, other = Coarsening(4, 0), Coarsening(2, 1)
-    alone = [prior(Variant((8, 8), (each,))) for each in (one, other)]
-    assert prior(Variant((8, 8))) == 0
-    assert all(alone)
-    assert prior(Variant((8, 8), (one, other))) == pytest.approx(sum(alone))
-    # Of what the model does not know it expects less.
-    assert prior(Variant((8, 8), (replace(one, level=Level.GROUP),))) == pytest.approx(alone[0] / 2)
-    assert abs(prior(Variant((8, 8), (replace(one, stride=2),)))) < abs(alone[0])
-
-
-def test_the_model_expects_nothing_of_a_kernel_that_cannot_be_read() -> None:
-    def lowered(_definitions: Definitions) -> Kernel:
-        raise InvalidInputError("unreadable")
-
-    prior = ModelPrior(lowered, target_of_installed(find_device(DEVICE)))
-    assert prior(Variant((8, 8), (Coarsening(4, 0),))) == 0
 
 
 def test_a_space_that_is_sampled_is_not_searched(store: Store) -> None:

@@ -6,14 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from coarsen.features import (
-    FACTORS,
-    MECHANISM_FEATURES,
-    Features,
-    FeatureTable,
-    MechanismFeatures,
-    MechanismTable,
-)
+from coarsen.features import FACTORS, Features, FeatureTable
 from coarsen.models.evaluation.evaluation import Evaluation
 from coarsen.models.evaluation.method import Choice
 from coarsen.models.evaluation.outcome import Outcome
@@ -26,7 +19,6 @@ def example(
     """An example with arbitrary features that differ from kernel to kernel and from factor to factor."""
     generator = np.random.default_rng([seed, *kernel.encode()])
     rows = {factor: Features(*generator.uniform(1, 9, 17)) for factor in FACTORS}
-    nothing = MechanismFeatures(*([0.0] * len(MECHANISM_FEATURES)))
     return Example(
         kernel=kernel,
         family=family_of(kernel),
@@ -36,8 +28,6 @@ def example(
         speedup=speedup or {},
         best_factor=best_factor_of(speedup) if speedup else best,
         table=FeatureTable(kernel, 0, rows),
-        mechanism=MechanismTable(kernel, 0, (64, 1, 1), dict.fromkeys(FACTORS, nothing)),
-        published=FeatureTable(kernel, 0, rows, 2),
     )
 
 

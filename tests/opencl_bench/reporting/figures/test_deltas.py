@@ -24,7 +24,7 @@ def with_rows(kernel: str, best: int, values: Mapping[int, tuple[float, float]])
         factor: replace(first, instructions=number, divergent_regions=regions)
         for factor, (number, regions) in values.items()
     }
-    return replace(plain, best_factor=best, published=FeatureTable(kernel, 0, rows, 2))
+    return replace(plain, best_factor=best, table=FeatureTable(kernel, 0, rows))
 
 
 EXAMPLES = (
@@ -57,8 +57,6 @@ def test_dots_and_squares() -> None:
     assert rendered(figure, "svg") == rendered(figure, "svg")
 
 
-def test_without_kernels_or_features_there_is_nothing_to_draw() -> None:
+def test_without_kernels_there_is_nothing_to_draw() -> None:
     with pytest.raises(InvalidInputError, match="no kernel"):
         delta_table([])
-    with pytest.raises(InvalidInputError, match="no features of version 2"):
-        delta_table([replace(EXAMPLES[0], published=None)])

@@ -176,7 +176,7 @@ def test_what_was_measured_with_replication_alone_says_so_where_it_is_pasted() -
 
 def test_the_page_names_the_command_that_answers_with_the_chosen_factor() -> None:
     text = page_of(report_of(Results((compared(1, 100), compared(2, 50)), "here")))
-    assert "<code>coarsen predict --model default</code>" in text
+    assert "<code>coarsen predict --dim</code>" in text
 
 
 @pytest.fixture(scope="module")

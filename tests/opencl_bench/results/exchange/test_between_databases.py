@@ -19,8 +19,8 @@ def test_rows_go_to_postgresql_and_back(
     start, end = tmp_path / "start.sqlite", tmp_path / "end.sqlite"
     with open_store(str(start)) as store:
         store.add_all(rows)
-    assert main(["results", "merge", str(start), "--store", postgresql_database]) == 0
-    assert main(["results", "merge", postgresql_database, "--store", str(end)]) == 0
+    assert main(["results", "import", str(start), "--store", postgresql_database]) == 0
+    assert main(["results", "import", postgresql_database, "--store", str(end)]) == 0
     with open_store(str(end)) as store:
         assert list(store.measurements()) == rows
     capsys.readouterr()

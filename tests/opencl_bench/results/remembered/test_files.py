@@ -73,7 +73,10 @@ def entry(number: int, **fields: Any) -> Callable[[dict[str, Any]], None]:  # no
 @pytest.mark.parametrize(
     ("edit", "expected"),
     [
-        (lambda document: document.pop("format"), "not a file of remembered choices; 'coarsen remembered export'"),
+        (
+            lambda document: document.pop("format"),
+            "not a file of remembered choices; 'coarsen results export --remembered'",
+        ),
         (lambda document: document.update(more=1), "not a file of remembered choices"),
         (lambda document: document.update(format=2), "its format is '2'; this program reads format 1 alone"),
         (lambda document: document.update(format=True), "its format is 'True'"),

@@ -195,7 +195,7 @@ def test_a_damaged_choice_is_named_and_can_be_forgotten(filled: Store, url: str)
                 look()
             found = str(caught.value)
             assert found.startswith(f"the store {filled.location}: the remembered choice {key[:12]} is damaged: ")
-            assert found.endswith(f" ('coarsen remembered forget {key[:12]}' removes it)")
+            assert found.endswith(f" ('coarsen results forget {key[:12]}' removes it)")
         assert table.forget(RememberedFilter(key_prefix=key[:12])) == 1
         assert len(table.choices()) == 2
         table.put(CHOICE)

@@ -7,4 +7,4 @@ kernel void group_ids(global int *out)
     out[get_group_id(0)] = 7;
 }
 
-// CHECK: error: merged work-groups stand side by side: a stride is for work-items
+// CHECK: error: a stride needs the level of work-items: --stride goes with --level item

@@ -1,0 +1,309 @@
+"""The report of `coarsen apply --report` as a table to read.
+
+One table for each coarsening, a line for each divergent region, nested ones indented; then what stands outside of
+them, and the whole kernel. Below stands why no more is done to a region, what the instructions that came of it are
+for, and what the accesses to memory cost. The tables of regions fit 80 columns.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from coarsen.cli.apply.report_json import refusal_json, report_json
+from coarsen.cli.apply.request import Request
+from coarsen.cli.kernel_input import naming_file
+from coarsen.cli.output import Format, console, counted, json_text, write_result
+from coarsen.cost.locality.text import memory_lines
+from coarsen.cost.plan_cost import Part
+from coarsen.errors import RefusalError
+from coarsen.explanation import Explanation, Marks, explain_kernel
+from coarsen.frontend.lower import lower
+from coarsen.frontend.source_text import opencl_c_of
+from coarsen.frontend.translation_unit import TranslationUnit
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
+from coarsen.printable import aligned, printable
+from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount, report_of
+from coarsen.source_places import Lines
+from coarsen.transform.coarsen import analyse
+from coarsen.transform.distinct import DistinctMemory
+from coarsen.transform.wide_accesses import WideAccesses
+from coarsen.variant.coarsening import Coarsening
+
+_HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work")
+_NUMBERS = ("instructions", "uniform", "shared", "work")
+_ROLE_HEADINGS = ("what they are for", "instructions", "once", "each replica")
+_INDENT = "  "
+
+
+def report_text(report: KernelReport) -> str:
+    """Return the whole report, with a line break at its end."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: KernelReport) -> Iterator[str]:
+    yield f"kernel {report.kernel}: {_growth(report)}"
+    if report.coarsenings and report.cleaned is not None:
+        yield f"Clean-up removed {counted(report.cleaned, 'instruction')}"
+    for coarsening in report.coarsenings:
+        yield ""
+        yield from _coarsening(coarsening)
+    if report.coarsenings:
+        yield ""
+        yield f"The {counted(report.after, 'instruction')} of the coarsened kernel:"
+        yield from aligned(_ROLE_HEADINGS, [_role(each) for each in report.roles], _ROLE_HEADINGS[1:])
+    if report.wide is not None:
+        yield ""
+        yield _wide(report.wide)
+    if report.arrays:
+        yield ""
+        yield "Arrays:"
+        yield from (f"{_INDENT}{array.sentence}" for array in report.arrays)
+    if report.distinct is not None:
+        yield ""
+        yield from distinct_lines(report.distinct)
+    if report.added_arguments:
+        yield ""
+        yield "Arguments after the kernel's own:"
+        yield from (f"{_INDENT}{each.name}: {each.sentence}" for each in report.added_arguments)
+    if report.assumptions:
+        yield ""
+        yield from report.assumptions
+    told = list(memory_lines(report.memory)) if report.memory is not None else []
+    if told:
+        yield ""
+        yield from told
+
+
+def _growth(report: KernelReport) -> str:
+    if not report.coarsenings:
+        return "not coarsened"
+    return (
+        f"{counted(report.before, 'instruction')} become {report.after}, "
+        f"{report.per_replica:.1f} for each of {report.factor} work-items"
+    )
+
+
+def _wide(wide: WideAccesses) -> str:
+    if not wide.wide_loads + wide.wide_stores:
+        return "Wide accesses: none"
+    return (
+        f"Wide accesses: {counted(wide.loads, 'load')} became {wide.wide_loads}, "
+        f"{counted(wide.stores, 'store')} became {wide.wide_stores}"
+    )
+
+
+def distinct_lines(distinct: DistinctMemory) -> Iterator[str]:
+    """Yield what was gained by arguments that point to distinct memory."""
+    if distinct.note:
+        yield distinct.note[0].upper() + distinct.note[1:]
+        return
+    kept = [each for each in distinct.accumulators if each.left is None]
+    yield f"Distinct arguments: {counted(len(kept), 'accumulator')} of a loop kept in a register"
+    for each in distinct.accumulators:
+        where = f"{_INDENT}{each.position or each.name}: {each.name}, in the loop at {each.loop or 'unknown'}"
+        yield f"{where}: " + (f"[{each.left.code}] {each.left.sentence}" if each.left else "kept in a register")
+
+
+def _coarsening(report: CoarseningReport) -> Iterator[str]:
+    yield from _summary(report)
+    rows = [row for region in report.regions for row in _rows(region, report.cost.work, 0)]
+    rows.append(_row("outside of regions", "", "interleaved", report.cost.outside, report.cost.work))
+    rows.append(("whole kernel", "", "", *_whole(report), "100 %"))
+    yield from aligned(_HEADINGS, rows, _NUMBERS)
+    reasons = [(_where(region), region.reason) for region in report.all() if region.reason]
+    if reasons:
+        yield ""
+        yield "Why not more:"
+        yield from (f"{_INDENT}{where} [{reason.code}] {reason.sentence}" for where, reason in reasons)
+
+
+def _summary(report: CoarseningReport) -> Iterator[str]:
+    if not report.regions:
+        yield f"{report.coarsening}: no divergent region"
+        return
+    nested = len(list(report.all())) - len(report.regions)
+    regions = counted(len(report.regions), "divergent region") + (f" and {nested} nested" if nested else "")
+    yield f"{report.coarsening}: {regions}"
+    interleaved, copied = (
+        _percent(work, report.cost.work) for work in (report.interleaved_work, report.copied_work)
+    )
+    yield f"{interleaved} of the work is interleaved in regions, {copied} copied"
+
+
+def _rows(region: RegionReport, work: int, depth: int) -> Iterator[tuple[str, ...]]:
+    where = _INDENT * depth + _where(region)
+    yield _row(where, _range(region.lines), str(region.treatment), region.own, work)
+    for nested in region.nested:
+        yield from _rows(nested, work, depth + 1)
+
+
+def _row(where: str, lines: str, done: str, part: Part, work: int) -> tuple[str, ...]:
+    numbers = (str(part.instructions), str(part.uniform), str(part.shared), _percent(part.work, work))
+    return (where, lines, done, *numbers)
+
+
+def _role(role: RoleCount) -> tuple[str, ...]:
+    counts = sorted({*role.by_replica.values()})
+    each = "–".join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]])))
+    return (role.role.value, str(role.instructions), str(role.shared), each)
+
+
+def _where(region: RegionReport) -> str:
+    return str(region.position) if region.position else f"block {region.block}"
+
+
+def _whole(report: CoarseningReport) -> tuple[str, ...]:
+    parts = list(report.cost.parts())
+    return (
+        str(sum(part.instructions for part in parts)),
+        str(sum(part.uniform for part in parts)),
+        str(report.cost.shared),
+    )
+
+
+def _range(lines: Lines | None) -> str:
+    if lines is None:
+        return ""
+    return str(lines.first) if lines.first == lines.last else f"{lines.first}–{lines.last}"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "0 %"
+
+
+# Printing what coarsening does to each line of a kernel: coloured on a terminal, plain elsewhere.
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedKernel:
+    """A kernel along each dimension that was asked for, and what is kept in registers for distinct memory."""
+
+    explanations: Sequence[Explanation]
+    gained: str
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.explanations)) + self.gained
+
+
+def explained(
+    path: Path,
+    unit: TranslationUnit,
+    kernel: str | None,
+    coarsenings: Iterable[Coarsening],
+    *,
+    distinct: bool = False,
+    coarsened: Kernel | None = None,
+    for_gpu: bool = False,
+) -> ExplainedKernel:
+    """Explain a kernel along the dimension and at the level of each coarsening.
+
+    `path` is the file that `unit` is compiled from. Where `distinct` is true, say also what is kept in registers
+    if arguments point to distinct memory. Lines are marked with what came of them in `coarsened`, if that is
+    given. What memory accesses cost is said `for_gpu`.
+
+    Raises:
+        InvalidInputError: it isn't clear which kernel is meant.
+        RefusalError: the kernel can't be coarsened.
+    """
+    source = opencl_c_of(path)
+    with naming_file(path):
+        lowered = lower(unit, kernel)
+        analyses = [analyse(lowered, each.dimension, each.level) for each in coarsenings]
+        explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
+        return ExplainedKernel(explanations, _gained(lowered) if distinct else "")
+
+
+def print_explanations(kernels: Sequence[ExplainedKernel], output: Path | None) -> None:
+    """Print explained kernels to a file or to standard output.
+
+    Raises:
+        InvalidInputError: the file can't be written.
+    """
+    if output is not None or not sys.stdout.isatty():
+        write_result("\n".join(map(str, kernels)), output)
+        return
+    for kernel in kernels:
+        for explanation in kernel.explanations:
+            _print_coloured(explanation)
+        write_result(kernel.gained, None)
+
+
+def _gained(kernel: Kernel) -> str:
+    _, found = for_distinct_memory(kernel)
+    return "".join(f"{line}\n" for line in ("", *distinct_lines(found), *found.assumptions()))
+
+
+def _print_coloured(explanation: Explanation) -> None:
+    from rich.text import Text
+
+    styles = {explanation.text_of(line): _style(line.marks) for line in explanation.lines}
+    terminal = console()
+    for text in explanation.text_lines():
+        terminal.print(Text(printable(text), style=styles.get(text, "")), soft_wrap=True)
+
+
+def _style(marks: Marks) -> str:
+    if marks.barrier:
+        return "cyan"
+    if marks.assumed_uniform:
+        return "magenta"
+    if marks.heads:
+        return "bold red"
+    if marks.regions:
+        return "red"
+    if marks.divergent:
+        return "yellow"
+    return "" if marks.has_code else "dim"
+
+
+def write_reports(
+    requests: Sequence[Request], observer: Observer, chosen: Format, output: Path | None
+) -> list[RefusalError]:
+    """Coarsen kernels and write what was done to them, to standard output if there is no `output`.
+
+    In JSON a refusal is the report of its kernel, and the reports of several kernels are a list.
+
+    Returns:
+        The refusals of kernels that can't be coarsened.
+
+    Raises:
+        InvalidInputError: a kernel can't be read, an option is out of range, the output can't be written.
+    """
+    refusals: list[RefusalError] = []
+    if chosen is Format.JSON:
+        found = [_json(request, observer, refusals) for request in requests]
+        write_result(json_text(found if len(found) > 1 else found[0]), output)
+        return refusals
+    texts = []
+    for request in requests:
+        try:
+            texts.append(report_text(_report(request, request.lowered(observer), observer)))
+        except RefusalError as refusal:
+            refusals.append(refusal)
+    if texts:
+        write_result("\n".join(texts), output)
+    return refusals
+
+
+def _json(request: Request, observer: Observer, refusals: list[RefusalError]) -> dict[str, Any]:
+    """The report as data; a refusal is put to the others."""
+    name = request.kernel
+    try:
+        lowered = request.lowered(observer)
+        name = lowered.kernel.name
+        return report_json(_report(request, lowered, observer), request.file)
+    except RefusalError as refusal:
+        refusals.append(refusal)
+        return refusal_json(refusal, name or next(iter(request.unit.kernels), None), request.file)
+
+
+def _report(request: Request, lowered: LaidOutKernel, observer: Observer) -> KernelReport:
+    coarsened = request.coarsened(lowered, observer, counts_clean_up=True)
+    report = report_of(coarsened, request.memory_device, request.local_size)
+    memory = None if report.memory is None else replace(report.memory, pads=request.pads(lowered.lowered))
+    return replace(report, memory=memory)

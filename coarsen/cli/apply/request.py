@@ -1,0 +1,238 @@
+"""The request of `coarsen apply` (the kernel, the coarsening, the form), and the coarsening itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from coarsen.cli.kernel_input import naming_file
+from coarsen.cli.messages import note
+from coarsen.coarsened_kernel import CoarsenedKernel
+from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE, MemoryDevice
+from coarsen.cost.locality.pads import PadCost, costed_pads, with_pads
+from coarsen.distribution import __version__
+from coarsen.errors import InvalidInputError
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
+from coarsen.frontend.lower import compile_source
+from coarsen.frontend.translation_unit import TranslationUnit
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import Coarsened, LaidOutKernel, Observer, carry_out, laid_out, lower_observed
+from coarsen.printable import printable_in_line
+from coarsen.variant.coarsening import Coarsening, Level, configuration_of
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.transforms import DeviceKind, Transforms
+from coarsen.variant.variant import Variant
+
+
+@dataclass(frozen=True)
+class Request:
+    """A kernel of a file, and how it is to be coarsened.
+
+    `factors` and `device` exclude each other: for a device the factor is predicted. `strides` and `levels` are one
+    for all of the `dimensions`, or one each. `device_kind` is None where the device, if there is one, says it.
+    `local_size` is the original launch's, None where it isn't known.
+    """
+
+    file: Path
+    kernel: str | None
+    options: str
+    factors: Sequence[int]
+    device: str | None
+    dimensions: Sequence[int]
+    strides: Sequence[int]
+    levels: Sequence[Level]
+    any_size: bool
+    given: Transforms
+    device_kind: DeviceKind | None = None
+    local_size: tuple[int, int, int] | None = None
+    arrays: tuple[ArrayPlan, ...] = ()
+    compiled: TranslationUnit | None = None
+
+    def for_each_kernel(self) -> list[Request]:
+        """Return the request for the kernel that is named, or where none is for each of the file, in its order.
+
+        Raises:
+            InvalidInputError: the file can't be read.
+        """
+        names = self.unit.kernels if self.kernel is None else ()
+        if len(names) < 2:
+            return [self]
+        return [replace(self, kernel=name, compiled=self.unit) for name in names]
+
+    @cached_property
+    def memory_device(self) -> MemoryDevice:
+        """Return how the device that was given reaches memory, or what is assumed of one of its kind."""
+        if self.device is None:
+            return ANY_CPU if self.device_kind is DeviceKind.CPU else ANY_DEVICE
+        # Imported late, as in `transforms`.
+        from coarsen.devices.targets import target_of
+        from coarsen.models.memory_devices import memory_device
+
+        return memory_device(target_of(self.device).descriptor)
+
+    @cached_property
+    def transforms(self) -> Transforms:
+        """Return the transforms that were given, for the kind of device that was given, or that of the device."""
+        if self.device_kind is not None:
+            return replace(self.given, device_kind=self.device_kind)
+        if self.device is None:
+            return self.given
+        # Imported late: most calls name no device.
+        from coarsen.devices.targets import target_of
+
+        is_gpu = target_of(self.device).descriptor.is_gpu
+        return replace(self.given, device_kind=DeviceKind.GPU if is_gpu else DeviceKind.CPU)
+
+    @cached_property
+    def macros(self) -> DeviceMacros:
+        """Return the facts about the device that the kernel may ask for, by `macros_of`."""
+        return macros_of(self.device)
+
+    @cached_property
+    def unit(self) -> TranslationUnit:
+        """Return the file, compiled. Raises InvalidInputError if it can't be read."""
+        return self.compiled or compile_source(self.file, self.options, self.macros)
+
+    def check(self) -> None:
+        """Raise InvalidInputError for neither factors nor a device, or both, or a bad factor."""
+        if bool(self.factors) == (self.device is not None):
+            both = ", but not both" if self.factors else ""
+            raise InvalidInputError(f"give --factor, or --device to have the factor predicted{both}")
+        if self.factors:
+            self._variant(self.factors)
+
+    def lowered(self, observer: Observer) -> LaidOutKernel:
+        """Lower the kernel and lay its arrays out, once for the prediction and the coarsening.
+
+        Raises:
+            InvalidInputError: as `check`; the kernel can't be read.
+            RefusalError: the kernel can't be lowered, or laid out so; it names the file.
+        """
+        self.check()
+        with naming_file(self.file):
+            with observer.stage("lower"):
+                unit = self.unit
+            lowered = lower_observed(unit, self.kernel, (), observer)
+            pads = self.pads(lowered)
+            return laid_out(lowered, with_pads(self.arrays, pads), observer)
+
+    def pads(self, lowered: Kernel) -> tuple[PadCost, ...]:
+        """Return the pads that are asked for, those of `auto` chosen, and what they do.
+
+        Where the factor is predicted, which needs the kernel with its pads, they are those of the uncoarsened one.
+
+        Args:
+            lowered: the kernel before pads.
+
+        Raises:
+            InvalidInputError, RefusalError: as `costed_pads` does.
+        """
+        merged = self._variant(self.factors).coarsenings if self.factors else ()
+        return costed_pads(lowered, self.arrays, self.memory_device, merged, self.local_size)
+
+    def coarsened(self, lowered: LaidOutKernel, observer: Observer, *, counts_clean_up: bool = False) -> Coarsened:
+        """Carry it out.
+
+        Args:
+            lowered: the kernel, from `lowered`.
+            observer: sees stages.
+            counts_clean_up: whether to count what the clean-up removes.
+
+        Raises:
+            InvalidInputError: a bad factor, dimension, stride or level.
+            RefusalError: the kernel can't be coarsened so; it names the file.
+        """
+        variant = self._variant(self.factors or [self._predicted(lowered.kernel)])
+        variant = replace(variant, arrays=with_pads(self.arrays, self.pads(lowered.lowered)))
+        with naming_file(self.file):
+            return carry_out(lowered, variant, observer, counts_clean_up=counts_clean_up)
+
+    def _variant(self, factors: Sequence[int]) -> Variant:
+        chosen = configuration_of(factors, self.dimensions, self.strides, self.levels)
+        return Variant(coarsenings=chosen, transforms=self.transforms, any_size=self.any_size, arrays=self.arrays)
+
+    def _predicted(self, lowered: Kernel) -> int:
+        """The factor that is predicted for the device."""
+        # Imported late: the models load NumPy, which a coarsening by a given factor does without.
+        from coarsen.models.launch.prediction import LaunchPrediction
+        from coarsen.prediction import predict_factor
+
+        assert self.device is not None
+        if len(self.dimensions) > 1:
+            raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
+        dimension = Coarsening(1, self.dimensions[0]).dimension
+        with naming_file(self.file):
+            predicted = predict_factor(lowered, self.device, dimension)
+        model = "its cascade"
+        if isinstance(predicted, LaunchPrediction):
+            model = "the launch model; `coarsen predict` answers with a whole launch"
+        note(f"predicted factor {predicted.factor} along dimension {dimension} for {self.device}, by {model}")
+        return predicted.factor
+
+
+def macros_of(device: str | None) -> DeviceMacros:
+    """Return the facts that a kernel may ask for about a device; portable ones if none is named, or it isn't here.
+
+    Raises:
+        DeviceError: nothing is called so.
+    """
+    if device is None:
+        return PORTABLE
+    # Imported late: most calls name no device.
+    from coarsen.devices.targets import target_of
+
+    installed = target_of(device).installed
+    return PORTABLE if installed is None else installed.macros
+
+
+# The comment at the head of a coarsened kernel in a file: what it is, and how it is launched.
+#
+# // Written by coarsen 0.4.0: kernel sgemm, 4 work-items merged along dimension 1.
+# // Launch: along dimension 1, divide the global and the local size by 4.
+
+
+def launch_comment(coarsened: CoarsenedKernel, notes: Iterable[str], mark: str = "//") -> str:
+    """Return the comment, line by line.
+
+    Args:
+        coarsened: the kernel.
+        notes: what else a launch has to keep to, in sentences.
+        mark: begins a comment's line.
+    """
+    lines = [*_lines(coarsened), *(f"Note: {note}." for note in notes)]
+    # A backslash at a line's end would go on with the comment on the next line.
+    return "".join(f"{mark} {printable_in_line(line).rstrip(chr(92))}\n" for line in lines)
+
+
+def _lines(coarsened: CoarsenedKernel) -> Iterator[str]:
+    merging = [entry for entry in coarsened.configuration if entry.factor > 1]
+    done = ", ".join(map(_merged, merging)) or "nothing merged"
+    yield f"Written by coarsen {__version__}: kernel {coarsened.kernel.name}, {done}."
+    guarded = {each.dimension for each in coarsened.added_arguments if each.meaning == "global-size"}
+    for entry in merging:
+        yield f"Launch: along dimension {entry.dimension}, {_launch(entry, entry.dimension in guarded)}."
+    if not merging:
+        yield "Launch: as the original."
+
+
+def _merged(entry: Coarsening) -> str:
+    if entry.level is Level.GROUP:
+        return f"{entry.factor} work-groups merged along dimension {entry.dimension}"
+    stride = f" with stride {entry.stride}" if entry.stride > 1 else ""
+    return f"{entry.factor} work-items merged along dimension {entry.dimension}{stride}"
+
+
+def _launch(entry: Coarsening, is_guarded: bool) -> str:
+    """Say how a launch of global size G and local size L changes along a dimension."""
+    factor, stride = entry.factor, entry.stride
+    if entry.level is Level.GROUP:
+        if is_guarded:
+            return f"for a global size G and a local size L: ceil(G / L / {factor}) * L work-items in groups of L"
+        return f"divide the global size by {factor}, and keep the local size"
+    if is_guarded:
+        least = f"ceil(G / {factor})" if stride == 1 else f"ceil(G / {factor * stride}) * {stride}"
+        return f"for a global size G: at least {least} work-items, in groups of any size"
+    rest = f"; {stride} must divide what is left of the local size" if stride > 1 else ""
+    return f"divide the global and the local size by {factor}{rest}"

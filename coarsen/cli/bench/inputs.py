@@ -1,0 +1,131 @@
+"""The kernels and devices that `coarsen bench` is given, found before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from types import MappingProxyType
+
+from coarsen.cli.messages import note
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.selection import find_device, find_working_device
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
+from coarsen.opencl_bench.sweep.several import planned_rows
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
+from coarsen.variant.transforms import DeviceKind, device_kind_of
+
+# Limits of a device on a worker, which are not known here: everything is taken to fit.
+_UNKNOWN = DeviceLimits(2**62, (2**62,) * 3, 2**62)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDevice:
+    """A device as it is named in a plan, what it can hold, and its kind where that is known."""
+
+    name: str
+    limits: DeviceLimits
+    kind: DeviceKind = DeviceKind.ANY
+
+
+def benchmarks_of(words: Sequence[str] | None) -> list[tuple[Benchmark, str | Path]]:
+    """Return the benchmarks that are asked for, each with what a plan calls it; the seventeen where none are.
+
+    Args:
+        words: names, of a benchmark or a suite, and files.
+
+    Raises:
+        InvalidInputError: no such benchmark or file, a mistake in the file, arguments that aren't the kernel's.
+    """
+    names: dict[str | Path, None] = {}
+    for word in words or (SEVENTEEN,):
+        suite = _SUITES.get(word)
+        names |= dict.fromkeys([described_name(word)] if suite is None else suite())
+    return [(_checked(name), name) for name in names]
+
+
+SEVENTEEN = "seventeen"
+_SUITES: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
+    {SEVENTEEN: lambda: SUITE, "judge": judge, "records": records}
+)
+
+
+def _checked(name: str | Path) -> Benchmark:
+    benchmark = find_benchmark(name)
+    if isinstance(name, Path):
+        check_kernel_of(name)
+    return benchmark
+
+
+def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[PlannedDevice]:
+    """Return the devices that words name, each once.
+
+    Raises:
+        DeviceError: no such device.
+        InvalidInputError: a device that doesn't take the form; no device for a cluster.
+    """
+    if on_cluster:
+        if not words:
+            raise InvalidInputError("--scheduler needs --device: the names that the workers offer as resources")
+        return [PlannedDevice(name, _UNKNOWN) for name in dict.fromkeys(word.strip().lower() for word in words)]
+    if not words:
+        device = find_working_device()
+        note(f"measuring on {device}")
+        return [_place(device.index, device, form)]
+    devices: dict[str, tuple[str, DeviceDescription]] = {}
+    for word in words:
+        device = find_device(word)
+        devices.setdefault(device.index, (word, device))
+    return [_place(word, device, form) for word, device in devices.values()]
+
+
+def plans_of(
+    benchmarks: Iterable[tuple[Benchmark, str | Path]],
+    places: Sequence[PlannedDevice],
+    plan_of: Callable[[Benchmark, str | Path, PlannedDevice], SweepPlan],
+    rows_of: Callable[[Benchmark, SweepPlan, DeviceLimits], int] = planned_rows,
+) -> Iterator[tuple[SweepPlan, int]]:
+    """Yield the plan of every benchmark on every device, with the number of its rows.
+
+    Args:
+        benchmarks: with what a plan calls each.
+        places: the devices.
+        plan_of: makes the plan of a benchmark, its name and a device.
+        rows_of: returns how many rows a plan will have.
+
+    Raises:
+        InvalidInputError: a benchmark without this preset; a space that isn't one.
+    """
+    for benchmark, name in benchmarks:
+        for place in places:
+            plan = plan_of(benchmark, name, place)
+            yield plan, rows_of(benchmark, plan, place.limits)
+
+
+def described_name(word: str) -> str | Path:
+    """Return what a plan calls a kernel: the path of its description, or a name.
+
+    Raises:
+        InvalidInputError: a kernel's file has no description beside it.
+    """
+    path = Path(word)
+    if path.suffix == ".cl":
+        description = path.with_suffix(".toml")
+        if not description.is_file():
+            # Of several kernels each has a description of its own.
+            others = sorted(each.name for each in path.parent.glob(f"{escape(path.stem)}.*.toml"))
+            what = f"give {' or '.join(others)}" if others else f"coarsen describe {path} writes it"
+            raise InvalidInputError(f"{path}: there is no {description.name} beside it; {what}")
+        path = description
+    return path.resolve() if path.suffix == ".toml" else word
+
+
+def _place(word: str, device: DeviceDescription, form: str) -> PlannedDevice:
+    if form == "spirv" and not device.takes_spirv:
+        raise InvalidInputError(f"{device} takes no SPIR-V")
+    return PlannedDevice(word, limits_of(device), device_kind_of(device.device_types))

@@ -1,0 +1,299 @@
+"""What a run of `coarsen bench` came to: one table for the kernels, and what it says about the run itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from coarsen.cli.bench.progress import duration
+from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
+from coarsen.cli.results.text import best_row_as_data, source_file
+from coarsen.errors import CoarsenError
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.results.best import (
+    BestRow,
+    best_row,
+    best_words,
+    geometric_mean,
+    launch_words,
+)
+from coarsen.opencl_bench.results.paste import Paste, paste_of
+from coarsen.opencl_bench.sweep.search_request import Searched
+from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.variant.variant_json import variant_to_json
+
+_NUMBERS = re.compile(r"\d+(\.\d+)?")
+LISTED_FAILURES = 20
+# In characters; an export has reasons in full.
+LONGEST_REASON = 100
+# Lines to paste are for one kernel, or a few.
+PASTED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Rows that failed alike: in one way, for reasons that differ in numbers only. `reason` is the first one's."""
+
+    invalidity: str
+    rows: int
+    reason: str
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a run spent its time. The shares are of the time that the sweeps took, all together.
+
+    What breaks a constraint is never measured, so it counts in none of these but `infeasible`.
+    """
+
+    rows: int
+    infeasible: int
+    measured: int
+    seconds: float
+    rows_per_hour: float
+    measuring_share: float
+    timed_share: float
+
+
+def print_report(results: Sequence[SweepResult], seconds: float, location: str) -> None:
+    """Print the results as tables.
+
+    Args:
+        results: one per sweep.
+        seconds: wall-clock time of the run.
+        location: where the rows are.
+    """
+    headings = ["kernel", "device", "baseline", "best configuration", "speed-up", "verified against", "failed"]
+    print_table(headings, map(_table_row, results), numbers=["failed"])
+    print_line()
+    _print_searches(results)
+    _print_notes(results)
+    for mean in means(results):
+        count = counted(mean["kernels"], "kernel")
+        print_line(f"{mean['device']}: geometric mean {mean['speedup']:.2f} over {count}")
+    _print_failures(failures(results))
+    print_line(_pace_line(pace(results, seconds)))
+    print_line(f"The rows are in {location}")
+    _print_pastes(results)
+
+
+def print_report_as_json(results: Sequence[SweepResult], seconds: float, location: str) -> None:
+    """Print the results as JSON; arguments as those of `print_report`."""
+    print_json(
+        {
+            "sweeps": [_as_data(result) for result in results],
+            "geometric_means": means(results),
+            "failures": [asdict(entry) for entry in failures(results)],
+            "run": asdict(pace(results, seconds)),
+            "store": location,
+        }
+    )
+
+
+def means(results: Sequence[SweepResult]) -> list[dict[str, Any]]:
+    """Return the geometric mean of the best speed-ups on each device with several, and the number of kernels."""
+    found = []
+    for device in dict.fromkeys(result.device for result in results):
+        rows = [best for result in results if result.device == device and (best := _best(result)) is not None]
+        mean = geometric_mean(rows)
+        if mean is not None:
+            found.append({"device": device, "speedup": mean, "kernels": len(rows)})
+    return found
+
+
+def failures(results: Iterable[SweepResult]) -> list[Failures]:
+    """Return the failed rows, grouped; most of them first within each way of failing."""
+    failed = [row for result in results for row in result.rows if row.invalidity is not Invalidity.CORRECT]
+    alike = groupby(sorted(failed, key=_kind), key=_kind)
+    groups = [list(rows) for _, rows in alike]
+    entries = [
+        Failures(
+            rows[0].invalidity.value,
+            len(rows),
+            rows[0].reason,
+            tuple(dict.fromkeys(row.subject.benchmark for row in rows)),
+        )
+        for rows in groups
+    ]
+    return sorted(entries, key=lambda entry: (entry.invalidity == "constraints", entry.invalidity, -entry.rows))
+
+
+def pace(results: Sequence[SweepResult], seconds: float) -> Pace:
+    """Return how the run spent its time."""
+    measured = [row for result in results for row in result.measured_rows]
+    sweeping = sum(result.seconds for result in results)
+    return Pace(
+        rows=sum(len(result.feasible_rows) for result in results),
+        infeasible=sum(len(result.rows) - len(result.feasible_rows) for result in results),
+        measured=len(measured),
+        seconds=seconds,
+        rows_per_hour=3600 * len(measured) / seconds if seconds else 0.0,
+        measuring_share=sum(row.measure_seconds for row in measured) / sweeping if sweeping else 0.0,
+        timed_share=sum(row.timed_seconds for row in measured) / sweeping if sweeping else 0.0,
+    )
+
+
+def _best(result: SweepResult) -> BestRow | None:
+    return best_row(result.rows) if result.rows else None
+
+
+def _table_row(result: SweepResult) -> list[str]:
+    best = _best(result)
+    failed = sum(row.invalidity is not Invalidity.CORRECT for row in result.feasible_rows)
+    what = [result.benchmark, result.plan.device]
+    if best is None:
+        # Why, in full, comes with the other errors, at the end.
+        return [*what, "", "none", "", "", str(failed)]
+    shown = [launch_words(best.baseline), str(best.candidate), best_words(best.speedup)]
+    return [*what, *shown, best.verified_against, str(failed)]
+
+
+def _paste(result: SweepResult, best: BestRow) -> Paste:
+    if best.row is None or not best.is_certain:
+        return Paste("", "", "")
+    return paste_of(best.row, source_file(result.plan.benchmark))
+
+
+def _print_searches(results: Iterable[SweepResult]) -> None:
+    """Say of each search how it went."""
+    for result in results:
+        for sentence in _search_lines(result.searched) if result.searched is not None else ():
+            print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
+
+
+def _print_notes(results: Iterable[SweepResult]) -> None:
+    """Say of each sweep what is to be known of its best."""
+    for result in results:
+        best = _best(result)
+        sentences = (*best.notes, *_conversion(result, best)) if best else ()
+        for sentence in sentences:
+            print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
+
+
+def _conversion(result: SweepResult, best: BestRow) -> Iterator[str]:
+    """Say what the conversion of the best one's arrays costs, if it wants any."""
+    if best.row is None or not any(plan.moves_fields for plan in best.candidate.arrays):
+        return
+    # Imported late: most have none.
+    from coarsen.opencl_bench.measure.machine import LaunchError
+    from coarsen.opencl_bench.sweep.conversion import conversion_of
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+
+    try:
+        yield conversion_of(find_benchmark(str(result.plan.benchmark)), best.row).sentence
+    except (CoarsenError, LaunchError) as error:
+        yield f"what it costs to pack its arrays is not known: {error}"
+
+
+def _print_pastes(results: Sequence[SweepResult]) -> None:
+    """Say how to use each best configuration that is certainly faster: of several, of the largest gains."""
+    known = [(result, best) for result in results if (best := _best(result)) is not None]
+    found = [(result, best) for result, best in known if best.is_coarsened and best.is_certain]
+    ranked = sorted(found, key=lambda entry: -entry[1].speedup.ratio)
+    for result, best in ranked[:PASTED]:
+        print_line()
+        print_line(f"To run {result.benchmark} {best.speedup.ratio:.2f} times as fast on {result.plan.device}:")
+        for line in _paste(result, best).lines:
+            print_line(f"  {line}")
+    if len(ranked) > PASTED:
+        print_line()
+        print_line(f"… and {len(ranked) - PASTED} more; `coarsen results show KEY` has the lines of each")
+
+
+def _as_data(result: SweepResult) -> dict[str, Any]:
+    best = _best(result)
+    return {
+        "benchmark": result.benchmark,
+        "device": result.device,
+        "preset": result.plan.preset,
+        "rows": len(result.feasible_rows),
+        "infeasible": len(result.rows) - len(result.feasible_rows),
+        "measured": len(result.measured),
+        "seconds": result.seconds,
+        "problem": result.problem,
+        **({} if result.searched is None else {"search": _search_as_data(result.searched)}),
+        "best": None if best is None else _best_as_data(best, _paste(result, best)),
+    }
+
+
+def _best_as_data(best: BestRow, paste: Paste) -> dict[str, Any]:
+    return {
+        **best_row_as_data(best),
+        "verified_against": best.row.oracle.value if best.row else None,
+        "python": paste.python,
+        "command": paste.command,
+    }
+
+
+def _kind(row: Measurement) -> tuple[str, str]:
+    return row.invalidity.value, _NUMBERS.sub("0", row.reason)
+
+
+def _print_failures(entries: Sequence[Failures]) -> None:
+    if not entries:
+        return
+    totals: dict[str, int] = {}
+    for entry in entries:
+        totals[entry.invalidity] = totals.get(entry.invalidity, 0) + entry.rows
+    print_line()
+    print_line(f"Configurations without a time: {_counts(totals)}")
+    shown = entries[:LISTED_FAILURES]
+    print_table(["", "rows", "reason, of the first", "kernels"], map(_failures_row, shown), numbers=["rows"])
+    if len(entries) > len(shown):
+        print_line(f"… and {len(entries) - len(shown)} more reasons; `coarsen results export FILE.csv` writes all")
+    print_line()
+
+
+def _counts(totals: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} {rows}" for kind, rows in totals.items())
+
+
+def _failures_row(entry: Failures) -> list[str]:
+    kernels = ", ".join(entry.kernels[:3]) + (", …" if len(entry.kernels) > 3 else "")
+    return [entry.invalidity, str(entry.rows), shortened(entry.reason, LONGEST_REASON), kernels]
+
+
+def _pace_line(run: Pace) -> str:
+    rows = counted(run.rows, "row") + (f" and {run.infeasible} that break a constraint" if run.infeasible else "")
+    if not run.measured:
+        return f"{rows}, all of them stored before"
+    return (
+        f"{rows}; {run.measured} of them measured now, in {duration(run.seconds)}: "
+        f"{run.rows_per_hour:.0f} rows per hour, {run.measuring_share:.0%} of the time measuring "
+        f"({run.timed_share:.0%} in timed runs)"
+    )
+
+
+def _search_lines(searched: Searched) -> Iterator[str]:
+    """Enumerate what is to be said of a search: what was tried, its ending, its best, its notes."""
+    share = f" of {searched.choices} ({searched.share:.1%})" if searched.choices and searched.share else ""
+    tried = f"{counted(searched.tried, 'configuration')}{share}"
+    failed = f"{searched.failed} failed" if searched.failed else "none failed"
+    yield f"{searched.searcher} search tried {tried}, {failed}; {searched.found.ending}"
+    trial = searched.found.best
+    if trial is None or trial.time is None:
+        yield "nothing that it tried ran"
+    else:
+        yield f"the best that it met, before confirmation: {searched.best}, {1 / trial.time:.2f}"
+    yield from searched.found.notes
+
+
+def _search_as_data(searched: Searched) -> dict[str, Any]:
+    """Return a search as JSON takes it."""
+    trial, verdict = searched.found.best, searched.found.additivity
+    return {
+        "searcher": searched.searcher,
+        "tried": searched.tried,
+        "failed": searched.failed,
+        "choices": searched.choices,
+        "share": searched.share,
+        "ending": searched.found.ending,
+        "best": None if searched.best is None else variant_to_json(searched.best),
+        "best_time": None if trial is None else trial.time,
+        "additivity": None if verdict is None else str(verdict),
+        "notes": list(searched.found.notes),
+    }

@@ -1,0 +1,492 @@
+"""`coarsen results`: measured rows and remembered choices, shown, drawn, copied and forgotten.
+
+ls best show plot       look at them
+export import           files, other stores
+forget                  choices, so that launches are tuned again
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coarsen.cli.options import OutputFormat, StoreUrl
+from coarsen.cli.output import Format, counted, print_json, print_line
+from coarsen.cli.results.plot import TUNED_SUFFIX, CurveOf, Figure, Taken
+from coarsen.cli.stores import STORE_PACKAGES, check_packages, choice_key, existing_store, row_or_choice
+from coarsen.errors import InvalidInputError
+from coarsen.near_names import did_you_mean
+from coarsen.printable import printable_in_line
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.records.measurement import Measurement
+    from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
+    from coarsen.opencl_bench.results.results import Results
+    from coarsen.opencl_bench.results.store.database import Store
+    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+
+NEEDED_PACKAGES = ("sqlalchemy", "pandas", "pyarrow")
+_NAMED = 4  # keys and kernels, in an error
+COMPACT_SUFFIX = ".compact.parquet"
+_SQLITE = b"SQLite format 3\0"
+
+Action = Annotated[
+    str,
+    typer.Argument(metavar="ACTION", help="ls, best, show, plot, export, import or forget.", show_default="ls"),
+]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="KEY|FILE", help="What the action is for, as above.", show_default=False),
+]
+Kernels = Annotated[
+    list[str] | None,
+    typer.Option("-k", "--kernel", metavar="NAME", help="Only of this benchmark or kernel. May be repeated."),
+]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("-d", "--device", metavar="NAME", help="Only of devices with this in their name. Repeatable."),
+]
+Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="Only rows of this preset.")]
+OnlyRemembered = Annotated[
+    bool, typer.Option("--remembered", help="Choices that tuning found, and no measured rows.")
+]
+Sources = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Plot, or list the best of, a file instead: .parquet, .csv, .json (T4), .jsonl (of a pack), or "
+        "NAME.tuned.json. May be repeated.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="FILE", help="Plot there: a figure .svg, .png or .pdf, or a page .html."
+    ),
+]
+By = Annotated[
+    CurveOf | None,
+    typer.Option("--by", help="What a curve is of; all but device are of one device.  [default: device]"),
+]
+Choice = Annotated[
+    Taken | None,
+    typer.Option(
+        "--choice",
+        help="What the curves take at each factor: the best, or the best with the baseline's local size.  "
+        "[default: best]",
+    ),
+]
+Descriptions = Annotated[
+    Path | None,
+    typer.Option(
+        "--descriptions", metavar="FOLDER", help="For a page: NAME.toml of kernels that are not the suite's."
+    ),
+]
+Over = Annotated[
+    str | None,
+    typer.Option(
+        "--over",
+        metavar="FEATURE",
+        help="Of a tuned file: along which feature.  [default: the one asked about first]",
+    ),
+]
+Everything = Annotated[bool, typer.Option("--all", help="Forget everything that is remembered.")]
+
+
+def results(
+    action: Action = "ls",
+    words: Words = None,
+    kernel: Kernels = None,
+    device: Devices = None,
+    preset: Preset = None,
+    remembered: OnlyRemembered = False,
+    source: Sources = None,
+    store: StoreUrl = None,
+    output: Output = None,
+    by: By = None,
+    choice: Choice = None,
+    descriptions: Descriptions = None,
+    over: Over = None,
+    every: Everything = False,
+    output_format: OutputFormat = Format.TABLE,
+) -> None:
+    """Show, plot, export, import or forget what was measured and what tuning remembers.
+
+    ls: the rows and choices in the store; best: the best configuration of each kernel on each device;
+    show KEY: a row or a choice in full, with the lines to paste; show FILE.tuned.json: its rules and versions;
+    plot: speed-up against factor, a tuned file over its inputs, or a page; export FILE: rows as .json (T4),
+    .parquet or .csv, or choices as .json; import FILE...: files of these, or of another store; forget KEY...: a
+    kernel whose choice is forgotten is tuned again.
+
+    Of a kernel that was edited, only the rows of the version that was measured last count. Nothing is lost in an
+    export, but in one to FILE.compact.parquet: what is found again, sums, and host times. What is there already is
+    left as it is by an import; of two choices for the same launches, the one that was found later is kept. Nothing
+    is copied if a file can't be read.
+
+    Example: coarsen results ls --device intel
+
+    Example: coarsen results plot --kernel sgemm -o sgemm.svg
+
+    Example: coarsen results export choices.json --remembered
+    """
+    if action not in _ACTIONS:
+        raise InvalidInputError(_no_such(action))
+    run, takes, most = _ACTIONS[action]
+    given = {
+        "--kernel": kernel,
+        "--device": device,
+        "--preset": preset,
+        "--remembered": remembered,
+        "--from": source,
+        "--output": output,
+        "--by": by,
+        "--choice": choice,
+        "--descriptions": descriptions,
+        "--over": over,
+        "--all": every,
+        "--format": output_format is not Format.TABLE,
+    }
+    for name, value in given.items():
+        if value and name not in takes:
+            raise InvalidInputError(f"{name} is not for 'coarsen results {action}'")
+    names = list(words or ())
+    if most is not None and len(names) != most:
+        raise InvalidInputError(f"coarsen results {action} takes {_COUNTED[most]}, not {len(names)}")
+    figure = Figure(output, by, choice, descriptions, over)
+    wanted = Selection(tuple(kernel or ()), tuple(device or ()), preset, remembered, every)
+    run(Request(names, wanted, tuple(source or ()), store, figure, output_format))
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows and choices: of which kernels and devices (any, if empty), at which preset."""
+
+    kernels: tuple[str, ...]
+    devices: tuple[str, ...]
+    preset: str | None
+    remembered: bool
+    everything: bool
+
+    def rows(self, store: Store) -> Iterator[Measurement]:
+        """Return the rows of a store, each once."""
+        from coarsen.opencl_bench.results.store.filters import Filter
+
+        filters = [Filter(benchmark=kernel, device=device, preset=self.preset) for kernel, device in self._pairs()]
+        if len(filters) == 1:
+            return store.measurements(filters[0])
+        return iter({row.key: row for each in filters for row in store.measurements(each)}.values())
+
+    def choices(self, store: Store) -> list[RememberedChoice]:
+        """Return the choices that a store remembers, each once."""
+        found = {each.key.digest: each for wanted in self.filters() for each in store.remembered.choices(wanted)}
+        return list(found.values())
+
+    def filters(self) -> list[RememberedFilter]:
+        """Return the filters of choices."""
+        from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+
+        return [RememberedFilter(kernel, device) for kernel, device in self._pairs()]
+
+    def _pairs(self) -> Iterable[tuple[str | None, str | None]]:
+        return itertools.product(self.kernels or (None,), self.devices or (None,))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An action's words and options."""
+
+    words: Sequence[str]
+    wanted: Selection
+    sources: tuple[Path, ...]
+    store: str | None
+    figure: Figure
+    output_format: Format
+
+    @property
+    def is_json(self) -> bool:
+        """Return True if JSON is to be printed."""
+        return self.output_format is Format.JSON
+
+
+def _ls(asked: Request) -> None:
+    packages = STORE_PACKAGES if asked.wanted.remembered else NEEDED_PACKAGES
+    with existing_store(asked.store, packages) as opened:
+        from coarsen.cli.results.text import choices_as_data, print_choices
+
+        choices = asked.wanted.choices(opened)
+        if asked.wanted.remembered:
+            if asked.is_json:
+                print_json(choices_as_data(choices, opened.location))
+            else:
+                print_choices(choices, opened.location)
+            return
+        from coarsen.cli.results.text import print_summaries, summaries_as_data, without_history
+        from coarsen.opencl_bench.results.summaries import summaries
+
+        found = summaries(without_history(asked.wanted.rows(opened)))
+        if asked.is_json:
+            print_json({**summaries_as_data(found, opened.location), **choices_as_data(choices, opened.location)})
+            return
+        print_summaries(found, opened.location)
+        if choices:
+            print_line()
+            print_choices(choices, opened.location)
+
+
+def _best(asked: Request) -> None:
+    from coarsen.cli.results.plot import check_packages as check_plotting
+    from coarsen.cli.results.text import print_best, print_best_as_json
+
+    check_plotting()
+    found = _chosen(asked)
+    _say_presets(found)
+    (print_best_as_json if asked.is_json else print_best)(found.best())
+
+
+def _plot(asked: Request) -> None:
+    from coarsen.cli.results import plot
+
+    plot.check_packages()
+    tuned = [path for path in asked.sources if path.name.endswith(TUNED_SUFFIX)]
+    others = [path for path in asked.sources if path not in tuned]
+    has_rows = asked.store is not None or bool(others) or not tuned
+    asked.figure.check(tuned, has_rows, asked.output_format)
+    if not has_rows and (asked.wanted.kernels or asked.wanted.devices or asked.wanted.preset):
+        raise InvalidInputError(
+            "--kernel, --device and --preset choose measurements: give --store or --from as well"
+        )
+    found = _chosen(asked, others) if has_rows else None
+    if asked.figure.is_page:
+        plot.write_page(found, asked.figure, tuned)
+    elif found is None:
+        plot.draw_tuned(tuned[0], asked.figure, asked.output_format)
+    else:
+        _say_presets(found)
+        plot.draw_curves(found, asked.figure, asked.output_format)
+
+
+def _chosen(asked: Request, sources: Sequence[Path] | None = None) -> Results:
+    """The matching measurements of files, or else of a store; says how many outdated ones there are."""
+    from coarsen.cli.results.text import say_left_out
+    from coarsen.opencl_bench.results.results import read_results, stored_results
+
+    files = asked.sources if sources is None else sources
+    if asked.store is not None and files:
+        raise InvalidInputError("--store and --from are two sources; give one")
+    everything = read_results(*files) if files else stored_results(asked.store)
+    wanted = asked.wanted
+    chosen = everything.only(devices=wanted.devices, benchmarks=wanted.kernels, preset=wanted.preset)
+    say_left_out(len(chosen.earlier))
+    return chosen
+
+
+def _say_presets(found: Results) -> None:
+    """Say which presets are not shown, where kernels were measured at several."""
+    from coarsen.cli.messages import note
+    from coarsen.opencl_bench.results.presets import preset_notes
+
+    for sentence in preset_notes(found.measurements):
+        note(sentence)
+
+
+def _show(asked: Request) -> None:
+    (word,) = asked.words
+    if word.endswith(".json"):
+        _show_tuned(Path(word), asked)
+        return
+    with existing_store(asked.store, NEEDED_PACKAGES) as opened:
+        row, choice = row_or_choice(opened, word)
+        if row is not None:
+            from coarsen.cli.results.text import print_measurement
+            from coarsen.opencl_bench.records.measurement_json import measurement_to_json
+
+            if asked.is_json:
+                print_json(measurement_to_json(row))
+            else:
+                print_measurement(row)
+        elif choice is not None:
+            from coarsen.cli.results.text import print_choice
+            from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
+
+            if asked.is_json:
+                print_json(choice_to_json(choice))
+            else:
+                print_choice(choice)
+
+
+def _show_tuned(path: Path, asked: Request) -> None:
+    """Show by which rules a tuned file chooses a version, and what each version is worth."""
+    # Imported late: they load NumPy.
+    from coarsen.cli.tune.tuned_text import print_tuned_file
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.opencl_bench.inputs.found_over_inputs import found_over_inputs
+    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+    from coarsen.variant.variant_json import variant_to_json
+
+    tuned = TunedFile.read(path)
+    found = None if is_of_one_size(tuned) or not tuned.evidence else found_over_inputs(tuned)
+    if not asked.is_json:
+        print_tuned_file(tuned, found)
+        return
+    content = {name: value for name, value in tuned.to_json().items() if name != "evidence"}
+    worth = () if found is None else found.worth
+    content["worth"] = [{**asdict(each), "variant": variant_to_json(each.variant)} for each in worth]
+    if found is not None:
+        content["choice"] = asdict(found.choice)
+        content["cold_cache"] = found.is_cold
+        content["cold_check"] = [asdict(each) for each in found.caches]
+    print_json(content)
+
+
+def _export(asked: Request) -> None:
+    file = Path(asked.words[0])
+    if asked.wanted.remembered:
+        _export_choices(asked, file)
+        return
+    is_compact = file.name.endswith(COMPACT_SUFFIX)
+    with existing_store(asked.store, NEEDED_PACKAGES) as opened:
+        from coarsen.opencl_bench.results.exchange.files import write_results
+        from coarsen.opencl_bench.results.exchange.tables import write_compact_table
+
+        rows = list(asked.wanted.rows(opened))
+        if not rows:
+            raise InvalidInputError(f"there is no such row in {opened.location}; nothing was written")
+        (write_compact_table if is_compact else write_results)(rows, file)
+    print_line(f"{counted(len(rows), 'row')} in {file}")
+
+
+def _export_choices(asked: Request, file: Path) -> None:
+    if asked.wanted.preset is not None:
+        raise InvalidInputError("--preset is for rows: leave out --remembered")
+    with existing_store(asked.store) as opened:
+        from coarsen.opencl_bench.results.remembered.files import write_choices
+
+        choices = asked.wanted.choices(opened)
+        if not choices:
+            raise InvalidInputError(f"there is no such choice in {opened.location}; nothing was written")
+        write_choices(choices, file)
+    print_line(f"{counted(len(choices), 'choice')} in {file}")
+
+
+def _import(asked: Request) -> None:
+    if not asked.words:
+        raise InvalidInputError("coarsen results import takes files, or other stores")
+    check_packages(NEEDED_PACKAGES)
+    from coarsen.opencl_bench.results.exchange.files import read_results
+    from coarsen.opencl_bench.results.remembered.files import read_choices
+    from coarsen.opencl_bench.results.store.database import open_store
+
+    stores = [word for word in asked.words if _is_store(word)]
+    files = [Path(word) for word in asked.words if word not in stores]
+    choices = {file: read_choices(file) for file in files if _has_choices(file)}
+    rows = {file: read_results(file) for file in files if file not in choices}
+    with open_store(asked.store) as opened:
+        for file, kept in choices.items():
+            new = opened.remembered.put_later(kept)
+            print_line(
+                f"{file}: {counted(len(kept), 'choice')}, {new} remembered, "
+                f"{len(kept) - new} no later than what is there"
+            )
+        for file, read in rows.items():
+            print_line(_copied(str(file), len(read), opened.add_all(read)))
+        for word in stores:
+            _merge(opened, word)
+        print_line(f"All is in {opened.location}")
+
+
+def _merge(opened: Store, other: str) -> None:
+    """Copy the rows of another store, which isn't changed."""
+    with existing_store(other, NEEDED_PACKAGES) as source:
+        if opened.location == source.location:
+            raise InvalidInputError(f"{opened.location} can't be merged with itself")
+        print_line(_copied(source.location, source.count(), opened.add_all(source.measurements())))
+
+
+def _is_store(word: str) -> bool:
+    """Return True for the URL of a store, or a file that is one."""
+    if "://" in word:
+        return True
+    path = Path(word)
+    if not path.is_file():
+        return path.suffix in (".sqlite", ".db")
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+def _has_choices(file: Path) -> bool:
+    """Return True for a file of remembered choices, as opposed to rows in the format T4."""
+    from coarsen.files import read_file
+    from coarsen.opencl_bench.results.remembered.files import LARGEST_FILE
+
+    if file.suffix != ".json":
+        return False
+    return b'"remembered"' in read_file(file, LARGEST_FILE)[:_HEAD]
+
+
+_HEAD = 200
+
+
+def _copied(source: str, rows: int, new: int) -> str:
+    return f"{source}: {counted(rows, 'row')}, {new} new, {rows - new} there already"
+
+
+def _forget(asked: Request) -> None:
+    wanted = asked.wanted
+    if sum((bool(asked.words), bool(wanted.kernels or wanted.devices), wanted.everything)) != 1:
+        raise InvalidInputError("say what to forget: keys, or --kernel and --device, or --all")
+    with existing_store(asked.store) as opened:
+        table = opened.remembered
+        if asked.words:
+            keys = dict.fromkeys(choice_key(opened, word) for word in asked.words)
+            forgotten = table.forget_keys(list(keys))
+        else:
+            forgotten = sum(table.forget(each) for each in wanted.filters())
+        if not forgotten:
+            raise _nothing_to_forget(opened, wanted)
+        print_line(f"{counted(forgotten, 'choice')} forgotten in {opened.location}")
+
+
+def _nothing_to_forget(store: Store, wanted: Selection) -> InvalidInputError:
+    """Return the error that says what is remembered, where none of it was meant."""
+    kernels = store.remembered.kernels()
+    if not kernels:
+        return InvalidInputError(f"nothing is remembered in {store.location}")
+    meant = [f"the kernel '{kernel}'" for kernel in wanted.kernels]
+    meant += [f"a device called '{device}'" for device in wanted.devices]
+    names = ", ".join(f"{printable_in_line(name)} ({count})" for name, count in list(kernels.items())[:_NAMED])
+    hint = next((did_you_mean(kernel, kernels) for kernel in wanted.kernels if kernel not in kernels), "")
+    more = f" and {len(kernels) - _NAMED} more" if len(kernels) > _NAMED else ""
+    return InvalidInputError(
+        f"none of the {counted(sum(kernels.values()), 'choice')} in {store.location} is for "
+        f"{' and '.join(meant)}{hint}: they are for {names}{more}"
+    )
+
+
+_LOOKED_FOR = ("--kernel", "--device", "--preset")
+_PLOTTED = (*_LOOKED_FOR, "--from", "--output", "--by", "--choice", "--descriptions", "--over", "--format")
+# What each action does, the options that it takes besides --store, and how many words; None for any number.
+_ACTIONS: Mapping[str, tuple[Callable[[Request], None], tuple[str, ...], int | None]] = MappingProxyType(
+    {
+        "ls": (_ls, (*_LOOKED_FOR, "--remembered", "--format"), 0),
+        "best": (_best, (*_LOOKED_FOR, "--from", "--format"), 0),
+        "show": (_show, ("--format",), 1),
+        "plot": (_plot, _PLOTTED, 0),
+        "export": (_export, (*_LOOKED_FOR, "--remembered"), 1),
+        "import": (_import, (), None),
+        "forget": (_forget, ("--kernel", "--device", "--all"), None),
+    }
+)
+_COUNTED = ("nothing else", "one KEY or FILE")
+
+
+def _no_such(action: str) -> str:
+    if action == "merge":
+        return "there is no 'results merge' any more: 'coarsen results import OTHER' takes other stores"
+    return f"results has no action '{action}'{did_you_mean(action, _ACTIONS)}; it has {', '.join(_ACTIONS)}"

@@ -1,0 +1,377 @@
+"""How `coarsen results` prints summaries, rows, and the best configuration of each kernel."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coarsen.cli.messages import note
+from coarsen.cli.output import counted, print_json, print_line, print_table
+from coarsen.cli.stores import KEY_DIGITS
+from coarsen.errors import CoarsenError
+from coarsen.opencl_bench.measure.speedup import Speedup, median
+from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
+from coarsen.opencl_bench.results.best import BestRow, Case, best_words, verified_against
+from coarsen.opencl_bench.results.paste import paste_of, paste_of_variant
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
+from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
+from coarsen.opencl_bench.results.speedups import speedup_of
+from coarsen.opencl_bench.results.summaries import Summary
+from coarsen.opencl_bench.results.versions import newest_versions
+from coarsen.variant.variant import shape
+from coarsen.variant.variant_json import variant_to_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+MILLISECONDS = 1e-6  # in a nanosecond
+
+
+def print_summaries(summaries: Sequence[Summary], location: str) -> None:
+    """Print a table per device and form of code, a line per benchmark and preset, and below where the rows are."""
+    headings = ["benchmark", "preset", "rows", "failed", "best configuration", "speed-up", "key", "newest"]
+    ordered = sorted(summaries, key=lambda summary: (_device(summary.case), summary.case))
+    several = _several_drivers(summaries)
+    for device, group in groupby(ordered, key=lambda summary: _device(summary.case)):
+        found = list(group)
+        print_line(_place(device, _name(found[0].case) in several))
+        print_table(headings, map(_summary_row, found), numbers=["rows"])
+        for sentence in _notes(found):
+            print_line(sentence)
+        print_line()
+    rows = sum(summary.rows for summary in summaries)
+    print_line(f"{counted(rows, 'row')} in {location}")
+
+
+def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, Any]:
+    """Return the same for JSON."""
+    return {"store": location, "cases": [_summary_as_data(summary) for summary in summaries]}
+
+
+def print_measurement(measurement: Measurement) -> None:
+    """Print all that is known of a row, a field a line, and how to use its configuration."""
+    print_table(["field", "value"], ([name, value] for name, value in _fields(measurement) if value))
+    if measurement.invalidity is Invalidity.CORRECT:
+        print_line()
+        for line in paste_of(measurement, source_file(measurement.subject.benchmark)).lines:
+            print_line(line)
+
+
+def _device(case: Case) -> tuple[str, str, bool]:
+    """Return what a table is of: a device with a form of code, its driver, the state of the caches."""
+    return _name(case), case.driver_version, case.cold_cache
+
+
+def _name(case: Case) -> str:
+    return f"{case.device} ({case.platform}), {case.form}"
+
+
+def _several_drivers(summaries: Iterable[Summary]) -> set[str]:
+    """The names of devices with rows of several drivers."""
+    counts = Counter(name for name, _ in {_device(summary.case)[:2] for summary in summaries})
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _place(device: tuple[str, str, bool], with_driver: bool) -> str:
+    name, driver, cold_cache = device
+    return f"{name}{f', driver {driver}' if with_driver else ''}{', cold caches' if cold_cache else ''}"
+
+
+def _notes(summaries: Iterable[Summary]) -> Iterator[str]:
+    """Yield what is to be known of the best of each kernel."""
+    for summary in summaries:
+        for sentence in summary.best.notes if summary.best else ():
+            yield f"{summary.case.benchmark} ({summary.case.preset}): {sentence}"
+
+
+def _summary_row(summary: Summary) -> list[str]:
+    case, best = summary.case, summary.best
+    failed = ", ".join(f"{ending} {count}" for ending, count in summary.failures.items())
+    return [
+        *(case.benchmark, case.preset, str(summary.rows), failed),
+        *(str(best.candidate) if best else "", best_words(best.speedup) if best else ""),
+        *(best.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
+    ]
+
+
+def _summary_as_data(summary: Summary) -> dict[str, Any]:
+    case = summary.case
+    return {
+        "device": case.device,
+        "platform": case.platform,
+        "form": case.form,
+        "driver": case.driver_version,
+        "cold_cache": case.cold_cache,
+        "benchmark": case.benchmark,
+        "preset": case.preset,
+        "rows": summary.rows,
+        "failures": {ending.value: count for ending, count in summary.failures.items()},
+        "best": best_row_as_data(summary.best) if summary.best else None,
+        "newest": summary.newest,
+    }
+
+
+def _fields(measurement: Measurement) -> Iterator[tuple[str, str]]:
+    """The fields of a row with their names, as texts; those without a value are empty."""
+    yield "key", measurement.key
+    yield from _subject(measurement.subject)
+    yield "role", measurement.role.value
+    yield "configuration", str(measurement.candidate)
+    yield "baseline", str(measurement.baseline or "")
+    yield from _outcome(measurement)
+    yield from _environment(measurement.environment)
+    yield "method", _method(measurement.method)
+    yield "started", measurement.started_at
+    yield "compiled in", f"{measurement.compile_seconds:.3g} s"
+    yield "measured in", f"{measurement.measure_seconds:.3g} s ({measurement.timed_seconds:.3g} s of it timed)"
+    yield "SHA-256 of the code", measurement.code_hash
+
+
+def _outcome(measurement: Measurement) -> Iterator[tuple[str, str]]:
+    yield "outcome", measurement.invalidity.value
+    yield "reason", measurement.reason
+    if measurement.invalidity is Invalidity.CORRECT:
+        coarsened = bool(measurement.candidate.coarsenings)
+        yield "verified against", verified_against(measurement.oracle, coarsened=coarsened)
+        yield "time", _times(measurement.nanoseconds)
+        yield "time of the baseline", _times(measurement.baseline_nanoseconds)
+        yield "speed-up", str(speedup_of(measurement) or "")
+
+
+def _subject(subject: Subject) -> Iterator[tuple[str, str]]:
+    yield "benchmark", subject.benchmark
+    yield "kernel", subject.kernel
+    yield "preset", subject.preset
+    yield "size", _pairs(dict(subject.size))
+    yield "seed", str(subject.seed)
+    yield "build options", " ".join(subject.build_options)
+    yield "SHA-256 of the IR", subject.ir_hash
+
+
+def _environment(environment: Environment) -> Iterator[tuple[str, str]]:
+    yield "device", environment.device
+    yield "device types", ", ".join(environment.device_types)
+    yield "vendor", environment.vendor
+    yield "compute units", str(environment.compute_units)
+    yield "driver", environment.driver_version
+    yield "platform", f"{environment.platform}, {environment.platform_version}"
+    yield "form of the code", environment.form
+    yield "versions", _pairs(dict(environment.versions))
+
+
+def _method(method: Method) -> str:
+    caches = "cold" if method.cold_cache else "warm"
+    return (
+        f"{method.minimum_repetitions} to {method.repetitions} repetitions with {caches} caches, after "
+        f"{method.warm_up} to warm up, until the interval is narrower than {method.interval_width:g}; "
+        f"given up after {method.timeout_multiple:g} times the best"
+    )
+
+
+def _times(nanoseconds: Sequence[int]) -> str:
+    """Median and range, in milliseconds."""
+    if not nanoseconds:
+        return ""
+    shortest, middle, longest = min(nanoseconds), median(nanoseconds), max(nanoseconds)
+    values = [f"{duration * MILLISECONDS:.4g}" for duration in (middle, shortest, longest)]
+    return f"{values[0]} ms, the median of {len(nanoseconds)} ({values[1]} to {values[2]} ms)"
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return " ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _minute(time: str) -> str:
+    """A time in ISO 8601 up to its minutes."""
+    return time[:16].replace("T", " ")
+
+
+HEADINGS = (
+    *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),
+    *("measured", "failed"),
+)
+
+
+def print_best(table: pd.DataFrame) -> None:
+    """Print the best configurations and the geometric means.
+
+    Args:
+        table: from `Results.best`.
+    """
+    from coarsen.opencl_bench.results.best_table import geometric_means
+
+    print_table(HEADINGS, _best_lines(table), numbers=("measured", "failed"))
+    print_line()
+    for row in geometric_means(table).itertuples():
+        mean = "" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}; "
+        kernels = f"{row.measured} of {counted(row.kernels, 'kernel')} measured"
+        others = f", arrays that lie otherwise {row.laid_out} more" if row.laid_out else ""
+        print_line(f"{row.label}: {mean}{kernels}; coarsening helps {row.helped}{others}")
+
+
+def print_best_as_json(table: pd.DataFrame) -> None:
+    """Print what `print_best` prints as JSON."""
+    from coarsen.opencl_bench.results.best_table import geometric_means
+
+    print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
+
+
+def records(rows: pd.DataFrame) -> list[dict[str, object]]:
+    """Return the rows as JSON has them, null where there is no number."""
+    plain = rows.rename(columns={"label": "device"}).astype(object)
+    return [
+        {
+            str(name): None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in row.items()
+        }
+        for row in plain.to_dict("records")
+    ]
+
+
+def _best_lines(table: pd.DataFrame) -> Iterator[list[str]]:
+    for row in table.itertuples():
+        speedup = "none" if math.isnan(row.speedup) else best_words(Speedup(row.speedup, row.low, row.high))
+        yield [
+            row.benchmark,
+            row.label,
+            row.baseline,
+            row.configuration or "none",
+            speedup,
+            verified_against(row.oracle, coarsened=row.factor > 1 or bool(row.arrays)),
+            f"{row.measured} of {row.configurations}",
+            str(row.failed),
+        ]
+
+
+# How `coarsen results` prints remembered choices.
+
+_AS_IT_IS = "as it is"
+_HEADINGS = ("key", "kernel", "device", "sizes", "choice", "speed-up", "found")
+
+
+def print_choices(choices: Sequence[RememberedChoice], location: str) -> None:
+    """Print a line per choice, and below where they are."""
+    if choices:
+        print_table(_HEADINGS, map(_choice_row, choices))
+        print_line()
+    print_line(f"{counted(len(choices), 'choice')} in {location}")
+
+
+def choices_as_data(choices: Iterable[RememberedChoice], location: str) -> dict[str, Any]:
+    """Return the same for JSON."""
+    return {"store": location, "remembered": [choice_to_json(choice) for choice in choices]}
+
+
+def print_choice(choice: RememberedChoice) -> None:
+    """Print all that is known of a choice, a field a line, and how to use it in a program."""
+    print_table(["field", "value"], ([name, value] for name, value in _choice_fields(choice) if value))
+    print_line()
+    for line in paste_of_variant(choice.variant, choice.key.kernel).lines:
+        print_line(line)
+
+
+def _choice_row(choice: RememberedChoice) -> list[str]:
+    key = choice.key
+    return [
+        *(key.digest[:KEY_DIGITS], key.kernel, f"{key.device} ({key.platform})", str(key.size_class)),
+        *(_words(choice), str(choice.speedup) if choice.has_result else "-"),
+        choice.found_at[:16].replace("T", " "),
+    ]
+
+
+def _words(choice: RememberedChoice) -> str:
+    if not choice.has_result:
+        return f"no result in {choice.seconds:.3g} s"
+    return _AS_IT_IS if choice.leaves_as_is else str(choice.variant)
+
+
+def _choice_fields(choice: RememberedChoice) -> Iterator[tuple[str, str]]:
+    """All fields with their names; empty ones are not shown."""
+    key = choice.key
+    yield "key", key.digest
+    yield "kernel", key.kernel
+    yield "SHA-256 of the IR", key.ir_hash
+    yield "choice", _words(choice)
+    yield "speed-up over the launch as it was", str(choice.speedup) if choice.has_result else ""
+    yield "over the fastest local size tried uncoarsened", str(choice.speedup_over_uncoarsened or "")
+    yield "class of sizes", str(key.size_class)
+    yield "tuned at", f"global size {shape(choice.global_size)}, local size {_chosen_local_size(choice)}"
+    if choice.has_result:
+        yield "confirmed", f"in {_processes(choice.processes)}"
+        yield "tried", f"{counted(choice.trials, 'configuration')} in {choice.seconds:.3g} s"
+    else:
+        yield "tried", f"for {choice.seconds:.3g} s, without a result; tuning with more seconds tries again"
+    yield "found", choice.found_at
+    yield "allowed", key.allowed
+    yield "device", key.device
+    yield "vendor", key.vendor
+    yield "driver", choice.driver_version
+    yield "platform", f"{key.platform}, {choice.platform_version}"
+    yield "versions", " ".join(f"{name}={version}" for name, version in choice.versions)
+
+
+def _chosen_local_size(choice: RememberedChoice) -> str:
+    return "left to the device" if choice.local_size is None else shape(choice.local_size)
+
+
+def _processes(number: int) -> str:
+    return "1 new process" if number == 1 else f"{number} new processes"
+
+
+# Leave out rows of kernels that were edited since, and say so.
+
+
+def without_history(measurements: Iterable[Measurement]) -> list[Measurement]:
+    """Return the rows of each kernel's newest version; says how many others there are."""
+    rows, others = newest_versions(measurements)
+    say_left_out(others)
+    return rows
+
+
+def say_left_out(others: int) -> None:
+    """Say how many rows of earlier versions are not shown, if there are any."""
+    if others:
+        note(f"{others} row{'' if others == 1 else 's'} of earlier versions of a kernel left out")
+
+
+def best_row_as_data(best: BestRow) -> dict[str, Any]:
+    """Return a best row as data for JSON."""
+    return {
+        "key": best.key,
+        "configuration": variant_to_json(best.candidate),
+        "baseline": variant_to_json(best.baseline),
+        "speedup": best.speedup.ratio,
+        "interval": [best.speedup.low, best.speedup.high],
+        "significant": best.is_coarsened,
+        "certain": best.is_certain,
+        "confirmed": best.is_confirmed,
+        "processes": best.processes,
+        "notes": list(best.notes),
+    }
+
+
+UNKNOWN = "FILE.cl"
+
+
+def source_file(benchmark: str | Path) -> str:
+    """Return the path of a benchmark's kernel, as short as it can be; a stand-in where there is no such file.
+
+    Args:
+        benchmark: a name of the suite, or the path of a description.
+    """
+    # Imported late: it loads the suite.
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+
+    try:
+        found = find_benchmark(benchmark)
+    except CoarsenError:
+        return UNKNOWN
+    if found.source_text and found.source_file is None:
+        return UNKNOWN
+    file, here = found.kernel_file.absolute(), Path.cwd()
+    return str(file.relative_to(here)) if file.is_relative_to(here) else str(file)

@@ -1,0 +1,172 @@
+"""The report at the end of `coarsen run`: a table on standard error (the program has standard output), or JSON."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from coarsen.cli.output import counted, json_text
+from coarsen.drop_in.launch_table import LaunchRow
+from coarsen.drop_in.mode import Otherwise
+from coarsen.drop_in.running import RunResult
+from coarsen.drop_in.script import Script
+from coarsen.files import replace_file
+from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
+from coarsen.printable import NOTE, aligned, printable
+from coarsen.variant.variant import shape
+
+_log = logging.getLogger("coarsen")
+
+_NUMBERS = ("launches", "saved")
+_UNKNOWN = "-"
+
+
+def print_report(script: Script, otherwise: Otherwise, result: RunResult) -> None:
+    """Print the table and what to do next, unless -q was given."""
+    if not _log.isEnabledFor(NOTE):
+        return
+    sys.stdout.flush()
+    for line in report_lines(script, otherwise, result):
+        sys.stderr.write(f"{printable(line)}\n")
+    sys.stderr.flush()
+
+
+def report_lines(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
+    """Return the lines of the report.
+
+    Args:
+        script: that was run.
+        otherwise: what was done with launches of which nothing is remembered.
+        result: what came of it.
+    """
+    rows = result.rows
+    yield ""
+    if not rows:
+        yield f"coarsen: {script} launched no kernel of a program that PyOpenCL made from source"
+    else:
+        launches, kernels = sum(row.launches for row in rows), len({(row.source, row.kernel) for row in rows})
+        yield f"coarsen: {launches} launch{'' if launches == 1 else 'es'} of {counted(kernels, 'kernel')}"
+        yield from _table(rows)
+        yield from _explanations(result)
+    yield from _remembered(result)
+    yield from _recorded(result)
+    yield from _next(script, otherwise, result)
+
+
+def _table(rows: Sequence[LaunchRow]) -> Iterator[str]:
+    columns = {
+        "kernel": [row.kernel for row in rows],
+        "device": [f"{row.device} ({row.platform})" for row in rows],
+        "launches": [str(row.launches) for row in rows],
+        "global size": [_global_size(row) for row in rows],
+        "local size": [_UNKNOWN if row.local_size is None else shape(row.local_size) for row in rows],
+        "ran": [row.runs for row in rows],
+        "speed-up": [_UNKNOWN if row.speedup is None else str(row.speedup) for row in rows],
+        "a launch": [_times(row) for row in rows],
+        "saved": [_UNKNOWN if row.saved is None else _time(row.saved * 1e9) for row in rows],
+        "why": [row.why for row in rows],
+    }
+    if len(set(columns["device"])) == 1:
+        del columns["device"]
+    for name in ("speed-up", "a launch", "saved"):
+        if set(columns[name]) == {_UNKNOWN}:
+            del columns[name]
+    yield from aligned(list(columns), zip(*columns.values(), strict=True), _NUMBERS)
+
+
+def _explanations(result: RunResult) -> Iterator[str]:
+    if any(row.speedup for row in result.rows):
+        yield "Speed-ups and times are those that tuning measured, over the launch as the program makes it."
+    if result.saved is not None:
+        yield f"Saved in all, estimated as launches times the difference: {_time(result.saved * 1e9)}"
+
+
+def _remembered(result: RunResult) -> Iterator[str]:
+    if result.found:
+        yield f"{counted(len(result.found), 'choice')} of this run will be remembered, in {result.store}"
+        yield "'coarsen results export FILE --remembered' writes them to a file to ship with the program"
+
+
+def _recorded(result: RunResult) -> Iterator[str]:
+    for each in result.recorded:
+        device = shlex.quote(each.device)
+        yield f"recorded: coarsen bench {shlex.quote(str(each.path))} -d {device}"
+    yield from result.not_recorded
+    if result.launch_list is not None:
+        folder = shlex.quote(str(result.launch_list.parent))
+        yield f"listed what all launches pass: coarsen tune KERNEL.toml --inputs-from {folder}"
+
+
+def _next(script: Script, otherwise: Otherwise, result: RunResult) -> Iterator[str]:
+    is_settled = all(row.is_settled for row in result.rows)
+    if otherwise is not Otherwise.TUNE and not is_settled:
+        command = shlex.join(["coarsen", "run", "--tune", *(["-m"] if script.is_module else []), script.name])
+        yield f"'{command}{' …' if script.arguments else ''}' searches for what is fastest, and remembers it"
+
+
+def _global_size(row: LaunchRow) -> str:
+    others = f" and {counted(row.other_sizes, 'other')}" if row.other_sizes else ""
+    return f"{shape(row.global_size)}{others}"
+
+
+def _times(row: LaunchRow) -> str:
+    return _UNKNOWN if row.nanoseconds is None else " → ".join(map(_time, row.nanoseconds))
+
+
+def _time(nanoseconds: float) -> str:
+    for unit, size in (("s", 1e9), ("ms", 1e6)):
+        if abs(nanoseconds) >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds / 1e3:.3g} µs"
+
+
+_REPORT_FORMAT = 1
+
+
+def write_report(script: Script, result: RunResult, file: Path) -> None:
+    """Write the report in one step. Raises InvalidInputError where that can't be done."""
+    replace_file(json_text(report_as_data(script, result)).encode(), file)
+
+
+def report_as_data(script: Script, result: RunResult) -> dict[str, Any]:
+    """Return the report; times are in nanoseconds, and null where they aren't known."""
+    return {
+        "format": _REPORT_FORMAT,
+        "program": script.name,
+        "arguments": list(script.arguments),
+        "exit_code": result.exit_code,
+        "launches": [_row_as_data(row) for row in result.rows],
+        "seconds_saved": result.saved,
+        "store": result.store,
+        "remembered": [choice_to_json(choice) for choice in result.found],
+        "recorded": [{**asdict(each), "path": str(each.path)} for each in result.recorded],
+        "not_recorded": list(result.not_recorded),
+        "launch_list": None if result.launch_list is None else str(result.launch_list),
+    }
+
+
+def _row_as_data(row: LaunchRow) -> dict[str, Any]:
+    before, after = row.nanoseconds or (None, None)
+    return {
+        "kernel": row.kernel,
+        "source": row.source,
+        "device": row.device,
+        "platform": row.platform,
+        "size_class": row.size_class,
+        "global_size": list(row.global_size),
+        "local_size": None if row.local_size is None else list(row.local_size),
+        "other_sizes": row.other_sizes,
+        "launches": row.launches,
+        "runs": row.runs,
+        "is_original": row.is_original,
+        "why": row.why,
+        "speedup": None if row.speedup is None else asdict(row.speedup),
+        "nanoseconds_before": before,
+        "nanoseconds_after": after,
+        "seconds_saved": row.saved,
+    }

@@ -1,0 +1,445 @@
+"""`coarsen tune` over the inputs that a description declares, or a program's launches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from coarsen.cli.bench.options import Caches
+from coarsen.cli.bench.progress import SECONDS_BETWEEN_LINES, rows_per_minute
+from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
+from coarsen.cli.output import Format, counted, print_json, print_line, print_table
+from coarsen.cli.stores import STORE_PACKAGES, check_packages
+from coarsen.cli.tune.tuned_text import print_summary
+from coarsen.drop_in.live_line import is_live, live_line
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.cold_changes import cold_changes
+from coarsen.opencl_bench.inputs.coverage import coverage_of, numbers_of
+from coarsen.opencl_bench.inputs.described_listing import list_inputs
+from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
+from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
+from coarsen.opencl_bench.inputs.worth import worth_of_choice
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.results.store.database import Store, open_store
+from coarsen.opencl_bench.sweep.observer import SweepObserver
+from coarsen.opencl_bench.workloads.benchmark import Size
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
+from coarsen.opencl_bench.workloads.described.read import read_description, read_table
+from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
+from coarsen.opencl_bench.workloads.input_space import InputSpace
+from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.devices.discovery import DeviceDescription
+    from coarsen.opencl_bench.inputs.over_inputs import OverInputs
+    from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+
+
+TUNED_SUFFIX = ".tuned.json"
+_PACKAGES = (*STORE_PACKAGES, "scipy", "sklearn")
+
+
+@dataclass(frozen=True, slots=True)
+class InputsRequest:
+    """What a person asks for beside the kernel and the device; None is the default.
+
+    Attributes:
+        inputs: how many inputs.
+        output: where the tuned file goes.
+        seed: of the searches.
+        store: where rows go.
+        recording: the folder of recorded launches that are the inputs.
+        distinct: whether versions may take it that arguments lead to distinct memory.
+        budget: what a search may try, in words.
+        caches: their state before every timed run.
+    """
+
+    inputs: int | None
+    output: Path | None
+    seed: int
+    store: str | None
+    recording: Path | None = None
+    distinct: bool = True
+    budget: str | None = None
+    caches: Caches = Caches.WARM
+
+    @property
+    def is_asked_for(self) -> bool:
+        """Return True if an option is given that only tuning over inputs has; a tuned file, layouts have, too."""
+        return self.inputs is not None or self.recording is not None or self.caches is not Caches.WARM
+
+    def stage_one(self) -> StageOneSettings:
+        """Return how versions are searched. Raises InvalidInputError for a budget that is none."""
+        # Imported late: they load NumPy and SciPy.
+        from coarsen.cli.bench.options import parsed_budget
+        from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+        from coarsen.opencl_bench.search.guided import GuidedSearcher
+
+        limit = None if self.budget is None else parsed_budget(self.budget, "--trials")
+        return StageOneSettings(GuidedSearcher(), seed=self.seed, limit=limit)
+
+    def settings(self, listed: int | None) -> OverInputs:
+        """Return how it is tuned.
+
+        Args:
+            listed: how many of the listed inputs; all if None.
+
+        Raises:
+            InvalidInputError: as `stage_one` does.
+        """
+        from coarsen.opencl_bench.inputs.over_inputs import OverInputs
+        from coarsen.opencl_bench.records.measurement import Method
+
+        return OverInputs(
+            listed,
+            stage_one=self.stage_one(),
+            method=Method(cold_cache=self.caches is Caches.COLD),
+            distinct=self.distinct,
+            cold_check=self.caches is Caches.BOTH,
+        )
+
+
+def described_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
+    """Return the description whose inputs a kernel is tuned over; None where it is to be tuned at one size.
+
+    Args:
+        kernel: as a person names it.
+        request: what is asked for.
+
+    Raises:
+        InvalidInputError: inputs are asked for, and there are none.
+    """
+    # Imported late: they load NumPy.
+    from coarsen.cli.bench.inputs import described_name
+    from coarsen.opencl_bench.workloads.described.inputs import KEY
+    from coarsen.opencl_bench.workloads.described.read import read_table
+    from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
+
+    name, is_asked_for = described_name(kernel), request.is_asked_for or request.output is not None
+    if isinstance(name, Path):
+        table = read_table(name)
+        return name if is_asked_for or table.has(KEY) or table.has(RECORDED) else None
+    if is_asked_for:
+        raise InvalidInputError(f"{kernel} has no inputs to tune over: name a description, KERNEL.toml")
+    return None
+
+
+def tune_inputs(
+    path: Path, find_device: Callable[[], DeviceDescription], request: InputsRequest, output_format: Format
+) -> None:
+    """Tune a described kernel over its inputs, and write its tuned file.
+
+    Args:
+        path: of the description.
+        find_device: returns where, asked once the inputs are known.
+        request: what is asked for.
+        output_format: of what is printed.
+
+    Raises:
+        InvalidInputError: the file declares no inputs, a mistake in it, a package is missing, or no place is given
+            and a tuned file is there that would be lost.
+        VerificationError: the default version has wrong results at an input.
+        DeviceError: the device can't be opened (any more).
+    """
+    output = request.output or beside(path)
+    check_output(output)
+    check_packages(_PACKAGES)
+    # Imported late: they load the store's packages, SciPy and scikit-learn.
+    from coarsen.opencl_bench.inputs.described_check import check_described
+    from coarsen.opencl_bench.inputs.over_inputs import listed_presets, tune_over_inputs
+    from coarsen.opencl_bench.workloads.described.read import read_description
+
+    request.stage_one()  # a mistake in it is said before anything is written
+    listed = listed_inputs(path, request.inputs, request.recording)
+    if request.output is None:
+        _check_no_loss(output, listed.path.name, len(listed_presets(read_description(listed.path), listed.count)))
+    for line in check_described(listed.path):
+        note(line)
+    device = find_device()
+    if output_format is Format.TABLE:
+        listed.covered.show()
+    settings = request.settings(listed.count)
+    tuned = measured_rows(
+        request.store,
+        lambda store, progress: tune_over_inputs(listed.path, device, store, settings, progress),
+    )
+    keep_and_tell(tuned, output, str(listed.path), listed.covered, output_format)
+
+
+def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
+    """Check that a tuned file that nobody named takes the place of none that is worth more.
+
+    Args:
+        path: where it goes.
+        origin: what lists its inputs: the name of the description.
+        inputs: how many there are.
+
+    Raises:
+        InvalidInputError: one is there that was tuned over more inputs, over other ones, or with layouts, or that
+            doesn't say.
+    """
+    # Imported late: they load NumPy.
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.opencl_bench.inputs.evidence import evidence_of
+    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+
+    if not path.exists():
+        return
+    there = TunedFile.read(path)
+    if is_of_one_size(there):
+        raise InvalidInputError(f"{path} was tuned with layouts: say by -o where a file over inputs is to go")
+    if not there.evidence:
+        raise InvalidInputError(f"{path} doesn't say what it was tuned over: say by -o where a new one is to go")
+    kept = evidence_of(there)
+    known = len(kept.times.inputs)
+    if known > inputs or kept.description != origin:
+        raise InvalidInputError(
+            f"{path} was tuned over {counted(known, 'input')} of {kept.description}: say by -o where one over "
+            f"{counted(inputs, 'input')} of {origin} is to go"
+        )
+
+
+def beside(description: Path) -> Path:
+    """Return where the tuned file of a description goes if nobody says where."""
+    return description.with_name(f"{description.stem}{TUNED_SUFFIX}")
+
+
+def check_output(output: Path | None) -> None:
+    """Raise InvalidInputError for the name of a tuned file that doesn't end with .json."""
+    if output is not None and not output.name.endswith(".json"):
+        raise InvalidInputError(f"{output}: the tuned file's name must end with .json, {TUNED_SUFFIX} for one")
+
+
+# The inputs over which a kernel is tuned, listed beside its description, and what they cover in words.
+
+_REASONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredInputs:
+    """What inputs to tune over cover.
+
+    Args:
+        places: the numbers of each, by name.
+        lines: what else is to be said of them.
+    """
+
+    places: tuple[Mapping[str, float], ...]
+    lines: tuple[str, ...] = ()
+
+    def show(self) -> None:
+        """Print what they cover."""
+        headings = ["of the inputs", "least", "largest", "different"]
+        numbers = (
+            (name, _number(low), _number(high), str(count)) for name, low, high, count in numbers_of(self.places)
+        )
+        print_table(headings, numbers, numbers=headings[1:])
+        for line in self.lines:
+            print_line(line)
+        print_line()
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the same for JSON."""
+        return {
+            name: {"least": low, "largest": high, "different": count}
+            for name, low, high, count in numbers_of(self.places)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ListedInputs:
+    """Inputs to tune over.
+
+    Args:
+        path: of the description that lists them.
+        count: how many of those that it lists; None for all.
+        covered: what they cover.
+    """
+
+    path: Path
+    count: int | None
+    covered: CoveredInputs
+
+
+def listed_inputs(path: Path, count: int | None, recording: Path | None) -> ListedInputs:
+    """List the inputs of a kernel beside its description, unless they are listed.
+
+    Args:
+        path: of the description.
+        count: how many are asked for; None for as many as it declares, or 24 recorded ones.
+        recording: the folder of recorded launches that are the inputs; None for those that the file declares.
+
+    Raises:
+        InvalidInputError: no inputs are declared or recorded, or they can't be read.
+    """
+    if recording is not None:
+        found = inputs_from(path, recording, count or DEFAULT_COUNT)
+        note(f"listed the inputs in {found.path}")
+        covered = CoveredInputs(found.places, tuple(_recorded_lines(found, path.name)))
+        return ListedInputs(found.path, None, covered)
+    if not read_table(path).has(RECORDED):
+        listed, is_new = list_inputs(path)
+        if is_new:
+            note(f"listed the inputs in {listed}")
+    description = read_description(path)
+    sizes = [description.sizes[name] for name in listed_presets(description, count)]
+    space = None if description.recorded else description.inputs
+    return ListedInputs(path, count, covered_inputs(sizes, space))
+
+
+def covered_inputs(sizes: Sequence[Size], space: InputSpace | None) -> CoveredInputs:
+    """Return what inputs cover.
+
+    Args:
+        sizes: of each.
+        space: that they were drawn from; None for others.
+    """
+    lines = () if space is None else tuple(_drawn_lines(space, sizes))
+    return CoveredInputs(tuple({**each} for each in sizes), lines)
+
+
+def _number(value: float) -> str:
+    """A number in full where it is whole: sizes are to be read as they are declared."""
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
+
+
+def _drawn_lines(space: InputSpace, sizes: Sequence[Size]) -> Iterator[str]:
+    covered = coverage_of(space, sizes)
+    yield f"{counted(covered.inputs, 'input')} of {counted(covered.groups, 'different size')}"
+    if len(covered.ranges) > 1:
+        first, second, *_ = covered.ranges
+        yield (
+            f"{first} to {second}: {covered.thin:.0%} thin, {covered.square:.0%} square (up to a factor of 4), "
+            f"{covered.wide:.0%} wide"
+        )
+    if len(covered.contents) > 1:
+        yield f"contents: {', '.join(f'{each} at {number}' for each, number in covered.contents.items())}"
+
+
+def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
+    """Yield what is to be said of recorded launches; `name` is the file name of the kernel's description."""
+    chosen, groups = len(found.inputs), len({each.group for each in found.inputs})
+    yield (
+        f"{counted(chosen, 'input')} of {counted(groups, 'different size')}, from "
+        f"{found.different} different launches; of {found.launches} recorded launches of the kernel, "
+        f"{found.covered} passed exactly these"
+    )
+    if found.without_contents:
+        generated = "uniform, for none were recorded" if found.has_uniform else f"generated as {name} declares"
+        recorded = chosen - found.without_contents
+        yield f"contents of buffers: {recorded} as recorded, {found.without_contents} {generated}"
+    for reason, count in [*found.left_out.items()][:_REASONS]:
+        yield f"left out: {count} launch{'' if count == 1 else 'es'}, since {reason}"
+    others = [*found.left_out.values()][_REASONS:]
+    if others:
+        yield f"left out for {counted(len(others), 'other reason')}: {sum(others)} launches"
+
+
+# How `coarsen tune` over inputs ends: rows are kept whatever happens, the tuned file is written, and told.
+
+
+def measured_rows(url: str | None, tune: Callable[[Store, InputsProgress], TunedOverInputs]) -> TunedOverInputs:
+    """Return what a tuning finds, its rows in a store; where it is interrupted, say what is kept and exit.
+
+    Args:
+        url: of the store; None for the user's.
+        tune: measures.
+    """
+    is_drawn = is_live()
+    progress = InputsProgress(is_live=is_drawn)
+    with open_store(url) as store:
+        try:
+            with live_line(lambda: progress.line) if is_drawn else nullcontext():
+                return tune(store, progress)
+        except KeyboardInterrupt:
+            say_interrupted(progress.measured, store.location)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def keep_and_tell(
+    tuned: TunedOverInputs, output: Path, description: str | None, covered: CoveredInputs, output_format: Format
+) -> None:
+    """Write a tuned file and print what was found.
+
+    Args:
+        tuned: what was found.
+        output: the file.
+        description: the path of the kernel's; None for a kernel of the package.
+        covered: what the inputs cover.
+        output_format: of what is printed.
+    """
+    for name, reason in tuned.left_out.items():
+        note(f"{name} is left out, for the default version does not run there: {reason}")
+    for version, reason in tuned.wrong.items():
+        note(f"{version} is left out, for its results are wrong at {reason}")
+    tuned.file.write(output)
+    choice, caches = worth_of_choice(tuned.file), cold_changes(tuned.file)
+    if output_format is Format.JSON:
+        rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}
+        made = {"tuned_file": str(output), "description": description, "versions": len(tuned.file.versions)}
+        found = {"choice": asdict(choice), "cold_check": [asdict(each) for each in caches]}
+        print_json({**made, **rows, **found, "coverage": covered.as_data()})
+    else:
+        print_summary(tuned.file, len(tuned.times.inputs), str(output), choice, caches)
+
+
+class InputsProgress(SweepObserver):
+    """Counts rows, and prints a line about them now and then. How many there will be, a search doesn't know.
+
+    Args:
+        clock: seconds since any moment.
+        is_live: whether the line is drawn all the time, by somebody else, and not printed.
+
+    Attributes:
+        measured: how many rows were measured.
+        found: how many the store had.
+        failed: how many of both failed.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, is_live: bool = False) -> None:
+        self.measured = self.found = self.failed = 0
+        self._input = ""
+        self._clock = clock
+        self._is_live = is_live
+        self._current = ""
+        self._start = self._said = clock()
+
+    def measuring(self, benchmark: str, candidate: Variant) -> None:
+        """See `SweepObserver`."""
+        self._current = str(candidate)
+        now = self._clock()
+        if not self._is_live and now - self._said >= SECONDS_BETWEEN_LINES:
+            self._said = now
+            note(self.line)
+
+    def stored(self, measurement: Measurement, measured: bool) -> None:
+        """See `SweepObserver`."""
+        if measurement.invalidity is Invalidity.CONSTRAINTS:
+            return
+        self._input = measurement.subject.preset
+        self.measured += measured
+        self.found += not measured
+        self.failed += measurement.invalidity is not Invalidity.CORRECT
+
+    @property
+    def line(self) -> str:
+        """Return the progress and what is measured now, in one line."""
+        return f"{self}; now {self._current}" if self._current else str(self)
+
+    def __str__(self) -> str:
+        """Return the progress in one line."""
+        seconds = self._clock() - self._start
+        parts = [
+            f"{counted(self.measured, 'row')} measured",
+            rows_per_minute(60 * self.measured / seconds) if seconds > 0 else "",
+            f"{self.found} found in the store" if self.found else "",
+            f"{self.failed} failed" if self.failed else "",
+            f"the last at {self._input}" if self._input else "",
+        ]
+        return ", ".join(filter(None, parts))
