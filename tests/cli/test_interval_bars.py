@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coarsen.cli.predict_output import WIDTH, IntervalBars
+from coarsen.cli.predict.output import WIDTH, IntervalBars
 
 RATIOS = st.floats(0.01, 100.0)
 INTERVALS = st.tuples(RATIOS, RATIOS).map(lambda pair: (min(pair), max(pair)))

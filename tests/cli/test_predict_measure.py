@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.cli.bare_options import with_numbers
+from coarsen.cli.main import with_numbers
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.models.launch.expected_improvement import Expected
@@ -136,7 +136,7 @@ def test_with_a_store_alone_the_usual_number_is_measured(
         counts.append(count)
         return MeasuredVariants(OWN, ())
 
-    monkeypatch.setattr("coarsen.cli.predict_measured.measure_promising", remember)
+    monkeypatch.setattr("coarsen.cli.predict.measured.measure_promising", remember)
     outcome = run("predict", "power.toml", "-d", "intel", "--store", "rows.sqlite", "--preset", "test")
     assert (outcome.code, counts) == (0, [4])
     assert outcome.out.splitlines()[-1] == f"The rows are in {power.parent / 'rows.sqlite'}"
@@ -202,7 +202,7 @@ def test_packages_that_measuring_needs(power: Path, run: Run, monkeypatch: pytes
 def answered(monkeypatch: pytest.MonkeyPatch, *variants: MeasuredVariant) -> None:
     """Let these variants have been measured."""
     measured = MeasuredVariants(OWN, variants)
-    monkeypatch.setattr("coarsen.cli.predict_measured.measure_promising", lambda *_: measured)
+    monkeypatch.setattr("coarsen.cli.predict.measured.measure_promising", lambda *_: measured)
 
 
 def measured(

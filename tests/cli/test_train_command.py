@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.cli.train_cascade import CascadeTraining, plain_lines
+from coarsen.cli.train.cascade import CascadeTraining, plain_lines
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -66,7 +66,7 @@ def test_the_model_goes_to_the_users_data_folder(
         raise KeyboardInterrupt
 
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setattr("coarsen.cli.train_cascade._train_and_save", remember)
+    monkeypatch.setattr("coarsen.cli.train.cascade._train_and_save", remember)
     assert run("train", "-d", "kepler").code == 130
     assert [wanted.folder for wanted in asked] == [tmp_path / "coarsen" / "models"]
 
@@ -204,7 +204,7 @@ def test_refusals(words: tuple[str, ...], code: int, message: str, run: Run) -> 
 
 def test_a_long_training_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr("coarsen.cli.train_cascade.note", said.append)
+    monkeypatch.setattr("coarsen.cli.train.cascade.note", said.append)
     seconds = iter([100.0, 105.0, 110.0, 112.0, 125.0, 140.0])
     progress = plain_lines(lambda: next(seconds))
     for done in (1, 2, 5, 6, 8, 10):

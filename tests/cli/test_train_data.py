@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.cli.train_cascade import CascadeTraining, curves_of
+from coarsen.cli.train.cascade import CascadeTraining, curves_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION
 

@@ -273,7 +273,7 @@ def _show_features(
 ) -> None:
     """Show the features of a kernel. Raises InvalidInputError for a kind that is none."""
     # Imported late: they load the models.
-    from coarsen.cli.features import features
+    from coarsen.cli.apply.features import features
 
     words = [word.strip() for word in kinds.split(",")]
     chips = [word.partition(":")[2] for word in words if word.startswith("registers:")]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from coarsen.cli.features_planned import (
+from coarsen.cli.apply.features_planned import (
     Asked,
     check_planned_options,
     planned_as_data,
     planned_work,
     print_planned,
 )
-from coarsen.cli.features_registers import print_registers, registers_as_data, registers_by_factor
-from coarsen.cli.features_work import (
+from coarsen.cli.apply.features_registers import print_registers, registers_as_data, registers_by_factor
+from coarsen.cli.apply.features_work import (
     check_work_options,
     print_work,
     work_as_data,

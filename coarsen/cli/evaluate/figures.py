@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from coarsen.cli.evaluate_report import Report
+from coarsen.cli.evaluate.report import Report
 from coarsen.cli.messages import note
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from coarsen.cli.evaluate_data import EvaluationData, kernel_count
+from coarsen.cli.evaluate.data import EvaluationData, kernel_count
 from coarsen.cli.output import counted
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, Progress, evaluate
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 
 from coarsen.cli.bench.progress import watching
 from coarsen.cli.output import print_line, print_table
-from coarsen.cli.predict_input import DescribedInput, LocalSize
-from coarsen.cli.predict_output import CHOSEN, launch_text, ratio_text
+from coarsen.cli.predict.input import DescribedInput, LocalSize
+from coarsen.cli.predict.output import CHOSEN, launch_text, ratio_text
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.targets import Target
 from coarsen.errors import InvalidInputError, VerificationError

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from coarsen.cli.evaluate_launch_text import judgement_as_data, print_judgement
+from coarsen.cli.evaluate.launch_text import judgement_as_data, print_judgement
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, print_json, print_line
-from coarsen.cli.train_launch import read_cases
+from coarsen.cli.train.launch import read_cases
 from coarsen.errors import InvalidInputError
 from coarsen.models.calibration_set import is_calibration
 from coarsen.models.launch.evaluation import Judgement

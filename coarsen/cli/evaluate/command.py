@@ -17,8 +17,8 @@ from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate_data import DataRequest
-    from coarsen.cli.evaluate_report import Report
+    from coarsen.cli.evaluate.data import DataRequest
+    from coarsen.cli.evaluate.report import Report
     from coarsen.models.evaluation.evaluation import Plan
 
 DEFAULT_METHODS = ("never", "unique", "cascade", "oracle")
@@ -133,7 +133,7 @@ def evaluate(
         refuse_options({"--model": model, "--device": device, "--unseen": unseen, "--preset": preset})
         refuse_options({"--dim": dimension, "--figures": figures, "--details": details})
         # Imported late: it loads the suite.
-        from coarsen.cli.evaluate_launch import LaunchEvaluation, evaluate_launches
+        from coarsen.cli.evaluate.launch import LaunchEvaluation, evaluate_launches
 
         described = existing_folder("--kernels", kernels)
         folder = existing_folder("--models", models)
@@ -149,7 +149,7 @@ def evaluate(
     _check_packages(plan)
     if training and not unseen:
         raise InvalidInputError("--training is for --unseen and --launch")
-    from coarsen.cli.evaluate_data import DataRequest
+    from coarsen.cli.evaluate.data import DataRequest
 
     wanted = DataRequest(tuple(data), tuple(training or ()), preset, existing_folder("--kernels", kernels))
     with prepared_folder(figures):
@@ -160,8 +160,8 @@ def evaluate(
 
 
 def _report(plan: Plan, wanted: DataRequest) -> Report:
-    from coarsen.cli.evaluate_data import read_data
-    from coarsen.cli.evaluate_report import Report
+    from coarsen.cli.evaluate.data import read_data
+    from coarsen.cli.evaluate.report import Report
 
     data = read_data(wanted, plan)
     return Report.of(data, replace(plan, devices=data.devices), _Progress())
@@ -169,17 +169,17 @@ def _report(plan: Plan, wanted: DataRequest) -> Report:
 
 def _print(report: Report, output_format: Format, details: bool) -> None:
     if output_format is Format.JSON:
-        from coarsen.cli.evaluate_json import as_data
+        from coarsen.cli.evaluate.json import as_data
 
         print_json(as_data(report))
     else:
-        from coarsen.cli.evaluate_text import print_report
+        from coarsen.cli.evaluate.text import print_report
 
         print_report(report, details)
 
 
 def _draw(report: Report, folder: Path) -> None:
-    from coarsen.cli.evaluate_figures import write_figures
+    from coarsen.cli.evaluate.figures import write_figures
 
     written = write_figures(report, folder)
     note(f"written: {', '.join(map(str, written)) or 'no figure'}")

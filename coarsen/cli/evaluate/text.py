@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from coarsen.cli.evaluate_report import Report
+from coarsen.cli.evaluate.report import Report
 from coarsen.cli.output import counted, print_line, print_table
 from coarsen.models.evaluation.bootstrap import Interval
 from coarsen.models.evaluation.calibration import Calibration, calibrations
@@ -117,7 +117,7 @@ def _print_heading(device: str, cases: int) -> None:
 
 
 def _print_details(report: Report, device: str) -> None:
-    from coarsen.cli.evaluate_details import details
+    from coarsen.cli.evaluate.details import details
 
     table = details(report.evaluation, device)
     print_line()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
-from coarsen.cli.predict_output import held_out_text
+from coarsen.cli.predict.output import held_out_text
 from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
@@ -154,7 +154,7 @@ def _known_name(device: str) -> str:
 
 def _measured_devices() -> tuple[str, ...]:
     """The devices on which the package's synthetic kernels were measured."""
-    from coarsen.cli.evaluate_data import synthetic_files
+    from coarsen.cli.evaluate.data import synthetic_files
 
     return tuple(path.stem.removeprefix("synthetic_") for path in synthetic_files())
 

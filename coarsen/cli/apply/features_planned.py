@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coarsen.cli.features_work import WorkOfKernel
+from coarsen.cli.apply.features_work import WorkOfKernel
 from coarsen.cli.output import print_line, print_table
 from coarsen.cost.planned_work.costs import PlanCosts
 from coarsen.cost.planned_work.launches import launched_sizes

@@ -81,12 +81,12 @@ def train(
     if model is ModelName.LAUNCH:
         _refuse_for_launch_model({"--device": device, "--dim": dim})
         # Imported late: it loads the suite.
-        from coarsen.cli.train_launch import LaunchTraining, train_launch_model
+        from coarsen.cli.train.launch import LaunchTraining, train_launch_model
 
         with prepared_folder(folder):
             train_launch_model(LaunchTraining(sources, folder, seed, described), output_format)
     else:
-        from coarsen.cli.train_cascade import CascadeTraining, check_libraries, train_cascade
+        from coarsen.cli.train.cascade import CascadeTraining, check_libraries, train_cascade
 
         if device is None:
             raise InvalidInputError("give the cascade's --device, or --model launch for the model of all devices")

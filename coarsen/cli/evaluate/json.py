@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from coarsen.cli.evaluate_report import Report
+from coarsen.cli.evaluate.report import Report
 from coarsen.models.evaluation.calibration import calibrations
 from coarsen.models.evaluation.evaluation import Evaluation
 from coarsen.models.evaluation.outcome import Outcome, oracle_log_speedup

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.evaluate_launch_text import judgement_as_data, print_judgement
+from coarsen.cli.evaluate.launch_text import judgement_as_data, print_judgement
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line
 from coarsen.errors import InvalidInputError

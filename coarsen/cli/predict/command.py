@@ -36,8 +36,8 @@ from coarsen.cli.options import (
     whole_number,
 )
 from coarsen.cli.output import Format, print_json, print_line
-from coarsen.cli.predict_input import DescribedInput, KernelRequest, LaunchOfInput, read_input, read_launch
-from coarsen.cli.predict_output import (
+from coarsen.cli.predict.input import DescribedInput, KernelRequest, LaunchOfInput, read_input, read_launch
+from coarsen.cli.predict.output import (
     launch_as_data,
     predicted_text,
     print_cascade,
@@ -358,7 +358,7 @@ def _place(question: _Question, target: Target, given: LaunchOfInput) -> _Place:
             "in place of the kernel"
         )
     # Imported late: predicting does without the store's packages.
-    from coarsen.cli.predict_measured import check_packages
+    from coarsen.cli.predict.measured import check_packages
 
     check_packages()
     return _Place(installed_device(target, question.device), given.described)
@@ -376,7 +376,7 @@ def _measure(
     question: _Question, place: _Place, prediction: LaunchPrediction, target: Target, preset: str
 ) -> None:
     # Imported late: predicting does without the store's packages.
-    from coarsen.cli.predict_measured import (
+    from coarsen.cli.predict.measured import (
         check_results,
         launch_of,
         measure_launch,
