@@ -152,10 +152,10 @@ class SpaceOptions:
         from coarsen.opencl_bench.sweep.plan import Space
         from coarsen.variant.space import TransformChoices
 
-        transforms = {
+        transforms: dict[str, Any] = {
             each.field: self.values[each.name] for each in TRANSFORM_OPTIONS.values() if each.name in self.values
         }
-        given = {
+        given: dict[str, Any] = {
             "factors": self.values.get("factor"),
             "strides": self.values.get("stride"),
             "levels": self.values.get("level"),

@@ -285,13 +285,14 @@ def _show_features(
         raise InvalidInputError(f"--features takes --{COARSENING_OPTIONS[several[0]].name} once")
     one = {name: (chosen[name] or [COARSENING_OPTIONS[name].default])[0] for name in COARSENING_OPTIONS}
     planned = ("stride", "level", "any_size", "fast_path", "lock_step", "wide_accesses")
+    asked: dict[str, Any] = {name: one.get(name, chosen.get(name)) for name in planned}
     features(
         **given,
         dim=one["dimension"],
         registers=chips[0] if chips else None,
         work="work" in words,
         factor=one["factor"],
-        **{name: one.get(name, chosen.get(name)) for name in planned},
+        **asked,
         output_format=output_format or Format.TABLE,
     )
 
