@@ -11,9 +11,14 @@ from coarsen.cli.messages import note
 from coarsen.cli.options import OutputFormat
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.analytic.profile_json import profile_to_json, write_profile
-from coarsen.models.analytic.profiles import find_profile, profile_name, user_folder
-from coarsen.models.analytic.steadiness import busy_remark
+from coarsen.models.analytic.profiles import (
+    busy_remark,
+    find_profile,
+    profile_name,
+    profile_to_json,
+    user_folder,
+    write_profile,
+)
 
 if TYPE_CHECKING:
     from coarsen.models.analytic.machine import DeviceProfile

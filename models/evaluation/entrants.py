@@ -13,7 +13,7 @@ from coarsen.models.evaluation.simple_methods import Never, Unique
 from coarsen.near_names import did_you_mean
 
 if TYPE_CHECKING:
-    from coarsen.models.cascade.network_training import Progress
+    from coarsen.models.cascade.step_classifier import Progress
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def cascade_entrant(progress: Progress | None = None) -> Entrant:
 
     def make() -> Method:
         # Imported late: it loads PyTorch.
-        from coarsen.models.cascade.method import Cascade
+        from coarsen.models.cascade.training import Cascade
 
         return Cascade() if progress is None else Cascade(progress)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from coarsen.features import FACTORS
 from coarsen.models.evaluation.method import Choice
-from coarsen.models.evaluation.outcome import log_speedup_of
+from coarsen.models.evaluation.scores import log_speedup_of
 from coarsen.models.examples import Example
 
 

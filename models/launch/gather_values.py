@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 from coarsen.features.kernel_facts import along
-from coarsen.models.launch.described import DescribedLaunch
 from coarsen.models.launch.input_values import Pair
+from coarsen.models.launch.planning import DescribedLaunch
 
 # Gathering an element costs as much as so many vector operations: nobody knows how many.
 _GATHER_COSTS = (1.0, 4.0, 16.0)

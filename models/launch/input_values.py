@@ -9,8 +9,7 @@ import math
 from dataclasses import dataclass
 
 from coarsen.cost.work_counts import InstructionClass
-from coarsen.models.launch.described import PATTERNS, DescribedLaunch
-from coarsen.models.launch.planning import PLAN_COSTS
+from coarsen.models.launch.planning import PATTERNS, PLAN_COSTS, DescribedLaunch
 from coarsen.variant.coarsening import DIMENSIONS, Level
 
 # The parts of the analytic models' estimates.

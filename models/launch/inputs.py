@@ -18,7 +18,6 @@ import numpy as np
 
 from coarsen.cost.work_counts import InstructionClass
 from coarsen.features.kernel_facts import DIVERGENCE_FACTS, KERNEL_FACTS
-from coarsen.models.launch.described import PATTERNS, DescribedLaunch
 from coarsen.models.launch.gather_values import GATHER_NAMES, gather_values
 from coarsen.models.launch.input_values import (
     LEVELS,
@@ -46,7 +45,7 @@ from coarsen.models.launch.launch_input_values import (
     time_values,
     vector_values,
 )
-from coarsen.models.launch.planning import PLAN_COSTS
+from coarsen.models.launch.planning import PATTERNS, PLAN_COSTS, DescribedLaunch
 from coarsen.models.trees.arrays import Array, Rows, in_half_precision
 from coarsen.variant.coarsening import DIMENSIONS
 

@@ -9,9 +9,9 @@ import math
 
 from coarsen.cost.work_counts import AccessCount
 from coarsen.features.kernel_facts import DIVERGENCE_FACTS, KERNEL_FACTS, along
-from coarsen.models.analytic.transactions import moved_bytes
-from coarsen.models.launch.described import DescribedLaunch
+from coarsen.models.analytic.estimate import moved_bytes
 from coarsen.models.launch.input_values import Pair
+from coarsen.models.launch.planning import DescribedLaunch
 
 ACCESS_NAMES = (
     *("mean bytes", "wide accesses", "stores", "accesses at loaded addresses", "mean stride"),

@@ -10,7 +10,6 @@ import pytest
 from coarsen.cost.work_counts import AccessCount, LaunchSizes, padded
 from coarsen.features.kernel_facts import along
 from coarsen.ir.types import AddressSpace
-from coarsen.models.launch.described import DescribedLaunch
 from coarsen.models.launch.gather_values import GATHER_NAMES, gather_values
 from coarsen.models.launch.input_values import Pair
 from coarsen.models.launch.launch_input_values import (
@@ -19,6 +18,7 @@ from coarsen.models.launch.launch_input_values import (
     divergence_values,
     vector_values,
 )
+from coarsen.models.launch.planning import DescribedLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.models.launch.made_up import MadeUpPlanner, device_called
