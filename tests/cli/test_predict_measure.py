@@ -169,7 +169,7 @@ def test_the_number_may_be_left_out(words: list[str], expected: list[str]) -> No
         (
             ("other.cl", "-d", "intel"),
             2,
-            "other.cl: there is no other.toml beside it; coarsen bench init",
+            "other.cl: there is no other.toml beside it; coarsen describe",
         ),
         (("power.cl", "-d", "intel", "-D", "N=1"), 2, "power.cl: its description says which kernel it is"),
         (("power.cl", "-d", "intel", "--dim", "1"), 2, "a launch with the local size 64 has no dimension 1"),
