@@ -9,8 +9,7 @@ from typing import Any
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line, print_table
-from coarsen.opencl_bench.inputs.coverage import coverage_of, numbers_of
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
+from coarsen.opencl_bench.inputs.drawing import coverage_of, list_inputs, numbers_of
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import listed_presets
 from coarsen.opencl_bench.workloads.benchmark import Size

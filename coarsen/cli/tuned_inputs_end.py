@@ -15,9 +15,8 @@ from coarsen.cli.output import Format, print_json
 from coarsen.cli.tune_progress import InputsProgress
 from coarsen.cli.tuned_text import print_summary
 from coarsen.drop_in.live_line import is_live, live_line
-from coarsen.opencl_bench.inputs.cold_changes import cold_changes
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs
-from coarsen.opencl_bench.inputs.worth import worth_of_choice
+from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice
 from coarsen.opencl_bench.results.store.database import Store, open_store
 
 

@@ -18,8 +18,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from coarsen.dispatch.arithmetic import binary_logarithm
-from coarsen.dispatch.steps import LARGEST, SMALLEST, Constant, Kind, Named, Operand, Operation, Step, Steps
+from coarsen.dispatch.steps import (
+    LARGEST,
+    SMALLEST,
+    Constant,
+    Kind,
+    Named,
+    Operand,
+    Operation,
+    Step,
+    Steps,
+    binary_logarithm,
+)
 from coarsen.dispatch.tree import Leaf, Tree
 
 _LARGEST_DOUBLE = repr(sys.float_info.max)

@@ -20,8 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from coarsen.models.default.inputs import Array
-from coarsen.models.trees.flat_forest import FlatForest
-from coarsen.models.trees.flatten import flatten
+from coarsen.models.trees.flat_forest import FlatForest, flatten
 
 _LARGEST_SEED = 2**31 - 1
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,34 +105,6 @@ def _change(curves: _Curves, before: int, after: int, sizes: Sequence[int]) -> B
         return None
     high = min((size for size in sizes if size > low and curves.compare(before, after, size) > 0), default=None)
     return None if high is None else BreakEven(before, after, low, high)
-
-
-def switches(choose: Callable[[int], int], sizes: Sequence[int]) -> tuple[BreakEven, ...]:
-    """Return where a choice changes along a size, each between a size and the next whole number.
-
-    Args:
-        choose: returns the version for a size.
-        sizes: at least 1 each, in ascending order; of several changes between two of them one is found.
-
-    Raises:
-        InvalidInputError: sizes below 1 or not in ascending order.
-    """
-    _check(sizes)
-    return tuple(_switches(choose, sizes))
-
-
-def _switches(choose: Callable[[int], int], sizes: Sequence[int]) -> Iterator[BreakEven]:
-    for low, high in itertools.pairwise(sizes):
-        before, after = choose(low), choose(high)
-        if before == after:
-            continue
-        while high - low > 1:
-            middle = (low + high) // 2
-            if (chosen := choose(middle)) == before:
-                low = middle
-            else:
-                high, after = middle, chosen
-        yield BreakEven(before, after, low, high)
 
 
 class _Curves:

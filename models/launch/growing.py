@@ -17,8 +17,7 @@ from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.parts import Parts, constant_forest
 from coarsen.models.launch.rows import TrainingRows, coarsening_rows, local_size_rows
-from coarsen.models.trees.flat_forest import FlatForest
-from coarsen.models.trees.flatten import flatten
+from coarsen.models.trees.flat_forest import FlatForest, flatten
 from coarsen.processes import processors
 
 Kind = Literal["extra", "boosted"]

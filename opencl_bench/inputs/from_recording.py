@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.inputs.recorded_sizes import sizes_of
-from coarsen.opencl_bench.inputs.recorded_text import recorded_text
-from coarsen.opencl_bench.inputs.space_filling import space_filling
 from coarsen.opencl_bench.workloads.described.description import BufferDescription, Description, ScalarDescription
 from coarsen.opencl_bench.workloads.described.file_values import FileValues
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
@@ -26,13 +26,15 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedBuffer,
+    argument_as_data,
     read_launch_list,
 )
 from coarsen.opencl_bench.workloads.described.launches import own_launch
 from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
 from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
-from coarsen.opencl_bench.workloads.described.recorded_inputs import scalar_numbers, with_recorded
+from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY, scalar_numbers, with_recorded
+from coarsen.opencl_bench.workloads.described.toml_text import quoted
 from coarsen.opencl_bench.workloads.described.workload import check_preset
 
 SUFFIX = ".recorded"
@@ -239,3 +241,84 @@ def _needs_contents(own: Description) -> bool:
 def _first(left_out: Mapping[str, int]) -> str:
     reason, count = next(iter(left_out.items()))
     return f"{reason} ({count} of them)" if count > 1 else reason
+
+
+def recorded_text(
+    description: str, recording: Path, inputs: Sequence[RecordedInput], features: Sequence[str]
+) -> str:
+    """Return the text of a description.
+
+    Args:
+        description: the file name of the kernel's own.
+        recording: where the launches come from.
+        inputs: the launches, the first called `input-000`.
+        features: numbers of a launch to choose by, where the kernel's own description has none.
+    """
+    return "\n".join(_lines(description, recording, inputs, features)) + "\n"
+
+
+def _lines(
+    description: str, recording: Path, inputs: Sequence[RecordedInput], features: Sequence[str]
+) -> Iterator[str]:
+    yield f"# Launches that a program made, as the inputs of {description}. Written by"
+    yield f"# coarsen tune {description} --inputs-from {recording.name or recording}"
+    yield f"{KEY} = {quoted(description)}"
+    if features:
+        yield "\n[features]"
+        yield from (f"{name} = {quoted(name)}" for name in features)
+    for each in inputs:
+        yield "\n[[inputs]]"
+        yield f"launched = {each.launched}"
+        yield f"sizes = {_table({name: str(value) for name, value in each.sizes.items()})}"
+        yield f"global_size = {list(each.global_size)}"
+        yield f"arguments = {_table({name: _argument(each, name) for name in each.arguments})}"
+
+
+def _argument(one: RecordedInput, name: str) -> str:
+    entries = {key: _value(value) for key, value in argument_as_data(one.arguments[name]).items()}
+    if name in one.files:
+        entries["file"] = quoted(one.files[name])
+    return _table(entries)
+
+
+def _value(value: str | int | bool) -> str:
+    return quoted(value) if isinstance(value, str) else str(value).lower()
+
+
+def _table(entries: dict[str, str]) -> str:
+    return f"{{ {', '.join(f'{name} = {text}' for name, text in entries.items())} }}" if entries else "{}"
+
+
+def space_filling(points: Sequence[Mapping[str, float]], weights: Sequence[int], most: int) -> tuple[int, ...]:
+    """Return the indices of points that fill the space of all, the first that of the greatest weight.
+
+    Args:
+        points: numbers by name, the same names in all.
+        weights: decide between points that lie as far, and where points are alike.
+        most: how many at most.
+    """
+    if not points:
+        return ()
+    scaled = _scaled(points)
+    order = [max(range(len(points)), key=lambda index: (weights[index], -index))]
+    distances = np.full(len(points), np.inf)
+    left = set(range(len(points))) - set(order)
+    while left and len(order) < most:
+        distances = np.minimum(distances, np.linalg.norm(scaled - scaled[order[-1]], axis=1))
+        # Rounded, so that what is as far on every machine is as far here.
+        farthest = max(left, key=lambda index: (round(float(distances[index]), 9), weights[index], -index))
+        order.append(farthest)
+        left.remove(farthest)
+    return tuple(order)
+
+
+def _scaled(points: Sequence[Mapping[str, float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """The points in the unit cube, on a logarithmic scale."""
+    numbers = np.array([[each[name] for name in points[0]] for each in points], np.float64).reshape(
+        len(points), -1
+    )
+    places = np.sign(numbers) * np.log2(1 + np.abs(numbers))
+    lengths = np.ptp(places, axis=0)
+    scaled: np.ndarray[tuple[int, int], np.dtype[np.float64]]
+    scaled = (places - places.min(axis=0)) / np.where(lengths > 0, lengths, 1)
+    return scaled

@@ -1,55 +1,35 @@
-"""The matrix of times, inputs × versions, from stored rows.
+"""What the rows of versions at inputs say: times as a matrix, wrong results, versions of the same code.
 
 rows of a version against the default one, both at the same input in the same process
     ──▶ ratio × the default version's time at that input ──▶ seconds; NaN where the version failed, and how it did
-
-Rows are found by benchmark, preset and seed, and are of one environment, method and clock: keys of subjects tell
-macros apart, and so inputs could not be joined by them.
+a version is wrong at an input       ──▶ it is shipped for none
+the default version is wrong at one  ──▶ the tuning ends: all others are compared with it, or fall back to it
+two versions have one code and the same launches at every input ──▶ the first alone: their difference is noise
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.times import InputPoint, VersionTimes
-from coarsen.opencl_bench.inputs.current_source import CurrentSource
-from coarsen.opencl_bench.inputs.row_endings import ending_of
+from coarsen.errors import InvalidInputError, VerificationError
+from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
 from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Role
-from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.results.store.filters import Filter
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 
 NANOSECONDS_PER_SECOND = 1e9
-Cell = tuple[str, Variant]
-
-
-@dataclass(frozen=True, slots=True)
-class TimesRequest:
-    """The rows that a matrix is made from.
-
-    Attributes:
-        benchmark: its name.
-        inputs: the name of each is the preset.
-        versions: the columns, the default among them.
-        default: the version that they were compared with.
-        seed: of the contents.
-        environment: where it was measured; None where there is only one.
-        method: how; likewise.
-    """
-
-    benchmark: str
-    inputs: tuple[InputPoint, ...]
-    versions: tuple[Variant, ...]
-    default: Variant
-    seed: int = 0
-    environment: Environment | None = None
-    method: Method | None = None
+# Device limits that a dispatcher has asked for when it built the versions; in OpenCL's words and in CUDA's.
+_REFUSED_LAUNCH = re.compile(r"INVALID_WORK_(GROUP|ITEM)_SIZE|LAUNCH_OUT_OF_RESOURCES")
+# A compiler that is killed takes the process with it, which is no refusal.
+_DIED = re.compile(r"^while compiling, |^the process ")
+# This many inputs are named where there are more.
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,97 +45,40 @@ class MeasuredTimes:
     left_out: Mapping[str, str]
 
 
-def stored_times(store: Store, asked: TimesRequest, source: CurrentSource) -> MeasuredTimes:
-    """Return the matrix of what a store has of a kernel as it is now.
+def measured_times(
+    rows: Iterable[Measurement], inputs: Iterable[InputPoint], versions: Sequence[Variant], default: Variant
+) -> MeasuredTimes:
+    """Return the matrix of the rows of one measurement; of a row that was measured twice, the newer one counts.
 
     Args:
-        store: may also have rows of the kernel as it was, and of other inputs of the same names.
-        asked: the rows.
-        source: of the benchmark.
+        rows: of these versions at these inputs, each compared with the default; others are passed over.
+        inputs: the name of each is the preset.
+        versions: the columns, the default among them.
+        default: the version that they were compared with.
 
     Raises:
-        InvalidInputError: as `measured_times`.
+        InvalidInputError: the default runs at no input.
     """
-    rows = store.measurements(Filter(benchmark=asked.benchmark))
-    return measured_times((row for row in rows if source.is_of(row)), asked)
-
-
-def measured_times(rows: Iterable[Measurement], asked: TimesRequest) -> MeasuredTimes:
-    """Return the matrix of some rows.
-
-    Raises:
-        InvalidInputError: a version was not measured at an input; there are rows of several environments, methods
-            or clocks; the default is none of the versions, or runs at no input.
-    """
-    if asked.default not in asked.versions:
-        raise InvalidInputError(f"the default version, {asked.default}, is not among the versions")
-    newest = _chosen(rows, asked)
-    runs, left_out = _inputs_by_default(newest, asked)
+    newest = {(row.subject.preset, row.candidate): row for row in sorted(rows, key=lambda row: row.started_at)}
+    runs, left_out = [], {}
+    for point in inputs:
+        row = newest[point.name, default]
+        if row.invalidity is Invalidity.CORRECT:
+            runs.append(point)
+        else:
+            left_out[point.name] = f"{row.invalidity}: {row.reason}"
     if not runs:
         raise InvalidInputError(
             f"the default version runs at no input: {next(iter(left_out.values()), 'none given')}"
         )
-    _check_all_measured(newest, runs, asked)
+    found = [[newest[point.name, version] for version in versions] for point in runs]
     seconds = [
-        [_seconds(newest[point.name, asked.default]) * _ratio(newest[point.name, each]) for each in asked.versions]
-        for point in runs
+        [_seconds(newest[point.name, default]) * _ratio(row) for row in own]
+        for point, own in zip(runs, found, strict=True)
     ]
-    endings = [[ending_of(newest[point.name, each]) for each in asked.versions] for point in runs]
-    default = asked.versions.index(asked.default)
-    times = VersionTimes(runs, asked.versions, np.array(seconds), default, np.array(endings, dtype=np.int8))
+    endings = np.array([[ending_of(row) for row in own] for own in found], dtype=np.int8)
+    times = VersionTimes(tuple(runs), tuple(versions), np.array(seconds), versions.index(default), endings)
     return MeasuredTimes(times, left_out)
-
-
-def _chosen(rows: Iterable[Measurement], asked: TimesRequest) -> dict[Cell, Measurement]:
-    """The rows that were asked for, by their cells; of a row that was measured anew, the newest version."""
-    presets, versions = {point.name for point in asked.inputs}, {*asked.versions}
-    found: dict[Cell, Measurement] = {}
-    circumstances = set()
-    for row in rows:
-        subject = row.subject
-        is_asked = (subject.benchmark, subject.seed, row.role) == (asked.benchmark, asked.seed, Role.COMPARISON)
-        is_at_hand = row.environment == (asked.environment or row.environment)
-        is_alike = row.method == (asked.method or row.method) and row.baseline == asked.default
-        is_cell = subject.preset in presets and row.candidate in versions
-        if not (is_asked and is_at_hand and is_alike and is_cell):
-            continue
-        circumstances.add((row.environment, row.method, row.clock))
-        cell = subject.preset, row.candidate
-        if cell not in found or found[cell].started_at <= row.started_at:
-            found[cell] = row
-    if len(circumstances) > 1:
-        raise InvalidInputError(
-            f"{asked.benchmark}: there are rows of {len(circumstances)} environments, methods or clocks; "
-            "say which environment and method"
-        )
-    return found
-
-
-def _inputs_by_default(
-    rows: Mapping[Cell, Measurement], asked: TimesRequest
-) -> tuple[tuple[InputPoint, ...], dict[str, str]]:
-    """The inputs at which the default version runs or wasn't measured, and why it doesn't at the others."""
-    runs, left_out = [], {}
-    for point in asked.inputs:
-        row = rows.get((point.name, asked.default))
-        if row is None or row.invalidity is Invalidity.CORRECT:
-            runs.append(point)
-        else:
-            left_out[point.name] = f"{row.invalidity}: {row.reason}"
-    return tuple(runs), left_out
-
-
-def _check_all_measured(
-    rows: Mapping[Cell, Measurement], inputs: Iterable[InputPoint], asked: TimesRequest
-) -> None:
-    cells = [(point.name, version) for point in inputs for version in asked.versions]
-    lacking = [cell for cell in cells if cell not in rows]
-    if lacking:
-        preset, version = lacking[0]
-        raise InvalidInputError(
-            f"{asked.benchmark}: {len(lacking)} of {len(cells)} measurements are missing, the first of {version} "
-            f"at {preset}: measure the versions first"
-        )
 
 
 def _seconds(default: Measurement) -> float:
@@ -168,3 +91,108 @@ def _ratio(row: Measurement) -> float:
     if row.invalidity is not Invalidity.CORRECT:
         return math.nan
     return 1.0 if row.candidate == row.baseline else median(row.nanoseconds) / median(row.baseline_nanoseconds)
+
+
+def ending_of(row: Measurement) -> Ending:
+    """Return the ending of a row.
+
+    What breaks a constraint, is not compiled, or has a work-group that the device refuses falls back. What took
+    too long, also to compile, failed: nothing says so before it is done.
+    """
+    if row.invalidity is Invalidity.CORRECT:
+        return Ending.RAN
+    if row.invalidity is Invalidity.CORRECTNESS:
+        return Ending.WRONG
+    if row.invalidity is Invalidity.CONSTRAINTS:
+        return Ending.FELL_BACK
+    if row.invalidity is Invalidity.COMPILE:
+        return Ending.FAILED if _DIED.search(row.reason) else Ending.FELL_BACK
+    if row.invalidity is Invalidity.RUNTIME and _REFUSED_LAUNCH.search(row.reason):
+        return Ending.FELL_BACK
+    return Ending.FAILED
+
+
+def without_repeated(
+    versions: Sequence[Variant], rows: Iterable[Measurement], benchmark: Benchmark
+) -> tuple[Variant, ...]:
+    """Return versions without those that repeat an earlier one.
+
+    Args:
+        versions: in the order of preference.
+        rows: of the versions at inputs, which have the hashes of their codes.
+        benchmark: what was measured.
+    """
+    codes: dict[Variant, dict[str, str]] = {version: {} for version in versions}
+    for row in rows:
+        if row.candidate in codes:
+            codes[row.candidate][row.subject.preset] = row.code_hash
+    groups: dict[object, list[Variant]] = {}
+    for version in versions:
+        key = (replace(version, definitions=()), tuple(sorted(codes[version].items())))
+        known = groups.setdefault(key, [])
+        if not any(_is_repeated(codes[version], version, other, benchmark) for other in known):
+            known.append(version)
+    kept = {version for group in groups.values() for version in group}
+    return tuple(version for version in versions if version in kept)
+
+
+def _is_repeated(codes: Mapping[str, str], version: Variant, other: Variant, benchmark: Benchmark) -> bool:
+    """Return True if two versions of the same codes have the same launches at all inputs."""
+    if not codes or not all(codes.values()):
+        return False
+    try:
+        return all(
+            repr(_launches(benchmark, preset, version)) == repr(_launches(benchmark, preset, other))
+            for preset in codes
+        )
+    except InvalidInputError:
+        return False
+
+
+def _launches(benchmark: Benchmark, preset: str, version: Variant) -> object:
+    return benchmark.launches(preset, version.local_size, version.definitions)
+
+
+def with_wrong_results(rows: Iterable[Measurement]) -> dict[Variant, str]:
+    """Name the versions that had wrong results at any input: these are shipped for none.
+
+    Args:
+        rows: of some versions on some inputs.
+
+    Returns:
+        Each with where and why.
+    """
+    return {row.candidate: f"{_where(row)}: {row.reason}" for row in rows if _is_wrong(row)}
+
+
+def check_default(rows: Iterable[Measurement], default: Variant) -> None:
+    """Check that the default version has no wrong results.
+
+    Args:
+        rows: of some versions on some inputs.
+        default: the version that others are compared with.
+
+    Raises:
+        VerificationError: it has: with a reference, other results; else others the second time, or it writes
+            outside of a buffer.
+    """
+    wrong = {_where(row): row for row in rows if row.candidate == default and _is_wrong(row)}
+    if not wrong:
+        return
+    first = next(iter(wrong.values()))
+    where = ", ".join([*wrong][:_NAMED])
+    more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+    judge = "the reference" if first.oracle is CheckedAgainst.REFERENCE else "its arguments"
+    raise VerificationError(
+        f"{first.subject.benchmark}: the default version, {default}, has wrong results at {where}{more}: "
+        f"{first.reason}; others are compared with it, so correct the kernel, {judge} or the tolerances, or leave "
+        "such inputs out"
+    )
+
+
+def _where(row: Measurement) -> str:
+    return f"{row.subject.preset}, caches flushed" if row.method.cold_cache else row.subject.preset
+
+
+def _is_wrong(row: Measurement) -> bool:
+    return row.invalidity is Invalidity.CORRECTNESS

@@ -8,7 +8,6 @@ killed goes on where it was.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,6 @@ from pathlib import Path
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.records.measurement import Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
@@ -45,7 +43,6 @@ class VersionsPlan:
             size.
         seed: of the contents.
         method: how it is measured.
-        form: of the code.
     """
 
     benchmark: str | Path
@@ -55,7 +52,6 @@ class VersionsPlan:
     default: Variant
     seed: int = 0
     method: Method = field(default_factory=Method)
-    form: Form = "opencl_c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +62,11 @@ class MeasuredVersions:
         rows: of all inputs, stored before or measured now.
         measured: the number of rows measured now.
         problems: by input, why its default version does not run; it has no other rows then.
-        seconds: wall-clock time.
     """
 
     rows: tuple[Measurement, ...]
     measured: int
     problems: Mapping[str, str]
-    seconds: float
 
 
 def measure_versions(
@@ -95,7 +89,6 @@ def measure_versions(
         InvalidInputError: no such benchmark or preset; a default version that is coarsened, or doesn't compile.
         DeviceError: no such device; it can't be opened (any more).
     """
-    start = time.perf_counter()
     collector = CollectingObserver(observer or SweepObserver())
     problems = {}
     with opened_inputs(plan, store, pool) as inputs:
@@ -104,13 +97,14 @@ def measure_versions(
                 problem = VersionRows(context).run(inputs.points(preset))
             if problem:
                 problems[preset] = problem
-    return MeasuredVersions(tuple(collector.rows), collector.measured, problems, time.perf_counter() - start)
+    return MeasuredVersions(tuple(collector.rows), collector.measured, problems)
 
 
+@dataclass(frozen=True, slots=True)
 class OpenedInputs:
     """The inputs of a plan, measured one after the other with the same processes; made by `opened_inputs`.
 
-    Args:
+    Attributes:
         plan: what to measure, where and how.
         benchmark: what it names.
         device: the same.
@@ -118,19 +112,11 @@ class OpenedInputs:
         processes: what compiles and measures.
     """
 
-    def __init__(
-        self,
-        plan: VersionsPlan,
-        benchmark: Benchmark,
-        device: DeviceDescription,
-        store: Store,
-        processes: Processes,
-    ) -> None:
-        self._plan = plan
-        self._benchmark = benchmark
-        self._device = device
-        self._store = store
-        self._processes = processes
+    plan: VersionsPlan
+    benchmark: Benchmark
+    device: DeviceDescription
+    store: Store
+    processes: Processes
 
     @contextmanager
     def context(
@@ -143,20 +129,20 @@ class OpenedInputs:
             observer: sees rows as they come.
             again: which stored rows are measured once more.
         """
-        plan = sweep_plan(self._plan, preset)
-        where = self._benchmark, self._device, self._store, self._processes
-        with context_of(plan, *where, self._plan.default) as context:
+        plan = sweep_plan(self.plan, preset)
+        where = self.benchmark, self.device, self.store, self.processes
+        with context_of(plan, *where, self.plan.default) as context:
             yield replace(context, observer=observer, again=again)
 
     def points(self, preset: str) -> list[Point]:
         """Return the versions, each with why it can't run at an input."""
-        versions = Space(variants=tuple(dict.fromkeys(self._plan.versions)))
-        return points(self._benchmark, preset, versions, limits_of(self._device))
+        versions = Space(variants=tuple(dict.fromkeys(self.plan.versions)))
+        return points(self.benchmark, preset, versions, limits_of(self.device))
 
 
 def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
     """Return the plan of a sweep at one input, but for its space."""
-    return SweepPlan(plan.benchmark, plan.device, preset, plan.seed, method=plan.method, form=plan.form)
+    return SweepPlan(plan.benchmark, plan.device, preset, plan.seed, method=plan.method)
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from coarsen.cli.tune_inputs_options import InputsRequest
 from coarsen.cli.tune_progress import InputsProgress
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
-from coarsen.opencl_bench.inputs.described_points import described_points
+from coarsen.opencl_bench.inputs.described import described_points
+from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import Method

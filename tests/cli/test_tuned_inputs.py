@@ -12,9 +12,7 @@ import pytest
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.models.inputs.times import InputPoint, VersionTimes
-from coarsen.opencl_bench.inputs.cold_times import ColdTimes
-from coarsen.opencl_bench.inputs.evidence import evidence_of, with_caches
-from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
+from coarsen.opencl_bench.inputs.evidence import ColdTimes, LeftOpenTimes, evidence_of, with_caches
 from coarsen.opencl_bench.inputs.over_inputs import tuned_file
 from coarsen.opencl_bench.workloads.described.read import read_description
 from tests.cli.conftest import Run

@@ -13,7 +13,7 @@ from coarsen.dispatch.tree import Split, Tree, answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.break_even import BreakEven, break_evens
-from coarsen.models.inputs.fixed import fixed_best
+from coarsen.models.inputs.portfolio import fixed_best
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 from coarsen.near_names import did_you_mean
@@ -160,7 +160,7 @@ def _times_along(file: TunedFile, kept: Evidence, along: str, of_inputs: Array, 
         {number: tuple(ratios[:, number].tolist()) for number in range(len(file.versions))},
         {number: str(version.variant) for number, version in enumerate(file.versions)},
         file.default,
-        fixed_best(times).number,
+        fixed_best(times),
         tuple(map(_only, choices)),
         _break_evens(values, means, kept.margin),
     )

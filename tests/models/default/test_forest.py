@@ -10,8 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from coarsen.models.default.forest import CurveForest
 from coarsen.models.default.inputs import Array, Rows
-from coarsen.models.trees.flat_forest import LEAF, FlatForest
-from coarsen.models.trees.flatten import flatten
+from coarsen.models.trees.flat_forest import LEAF, FlatForest, flatten
 
 # A weight is not the same as a repeated row: leaves count rows, and a repeated row is drawn on its own.
 _NOT_MET = {

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.break_even import BreakEven, break_evens, switches
+from coarsen.models.inputs.break_even import BreakEven, break_evens
 
 GRID = [2**k for k in range(0, 21, 2)]
 NAN = math.nan
@@ -118,17 +118,8 @@ def test_steps_hold_a_crossing() -> None:
 def test_sizes_that_make_no_sense_are_refused(sizes: list[int]) -> None:
     with pytest.raises(InvalidInputError, match="ascending"):
         break_evens(CROSSING, sizes, noise=0.0)
-    with pytest.raises(InvalidInputError, match="ascending"):
-        switches(lambda n: 0, sizes)
 
 
 def test_a_size_at_which_nothing_ran_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="size 16"):
         break_evens(lambda n: [NAN, NAN] if n == 16 else [1.0, 2.0], GRID, noise=0.0)
-
-
-def test_a_choice_switches_between_two_neighbouring_sizes() -> None:
-    assert switches(lambda n: int(n > 90) + int(n > 5000), GRID) == (
-        BreakEven(0, 1, 90, 91),
-        BreakEven(1, 2, 5000, 5001),
-    )
