@@ -14,13 +14,10 @@ from functools import cached_property
 
 from coarsen.analysis.algebra.affine import access_patterns
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.cost.block_weights import block_weights
 from coarsen.cost.instruction_kinds import Kind
-from coarsen.cost.local_memory import static_local_bytes
-from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
-from coarsen.cost.register_pressure import RegisterPressure
-from coarsen.cost.replication import BlockCopies, replicated_blocks
-from coarsen.cost.weighted_work import WeightedWork, region_groups, weighted_work
+from coarsen.cost.plan_walk import PlannedBlocks, block_weights, planned_blocks
+from coarsen.cost.register_pressure import RegisterPressure, static_local_bytes
+from coarsen.cost.replication import BlockCopies, WeightedWork, region_groups, replicated_blocks, weighted_work
 from coarsen.features.access_features import AccessFeatures, access_features, counted_accesses
 from coarsen.features.extract import checked_factors, features_at
 from coarsen.features.feature_table import FACTORS, FeatureTable

@@ -1,7 +1,7 @@
 """The features that name a mechanism: why a factor should help or harm a kernel on some device.
 
 Unlike the 17 of the paper (`feature_vector.py`) they are weighted by how often each block runs
-(`coarsen/cost/block_weights.py`), look at the stride of each access, and know the launch. All are those of the
+(`coarsen/cost/plan_walk.py`), look at the stride of each access, and know the launch. All are those of the
 coarsened kernel at the factor, for one of its work-items, and finite.
 
 - Work is weighted instructions, operations are arithmetic: floating-point, integer, mathematical builtins.

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
-from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE, MemoryDevice
-from coarsen.cost.locality.pads import PadCost, costed_pads, with_pads
+from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
+from coarsen.cost.pads import PadCost, costed_pads, with_pads
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source

@@ -39,13 +39,11 @@ from typing import Any
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.expression_text import expression_text
 from coarsen.cli.places_json import place_json
-from coarsen.cost.locality.access_costs import AccessCost
-from coarsen.cost.locality.device import MemoryDevice
-from coarsen.cost.locality.local_arrays import LocalArray
-from coarsen.cost.locality.mending import Offer
-from coarsen.cost.locality.pads import PadCost
-from coarsen.cost.locality.report import MemoryReport
-from coarsen.cost.locality.reuse import LoopReuse
+from coarsen.cost.access_costs import AccessCost, LoopReuse
+from coarsen.cost.banks import MemoryDevice
+from coarsen.cost.memory_report import MemoryReport
+from coarsen.cost.mending import Offer
+from coarsen.cost.pads import LocalArray, PadCost
 
 
 def memory_json(report: MemoryReport, file: Path) -> dict[str, Any]:

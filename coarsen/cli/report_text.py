@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coarsen.cli.output import counted
-from coarsen.cost.locality.text import memory_lines
+from coarsen.cost.memory_report import memory_lines
 from coarsen.cost.plan_cost import Part
 from coarsen.printable import aligned
 from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount

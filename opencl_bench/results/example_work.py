@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 
-from coarsen.cost.planned_work.launches import launched_sizes
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, Sizes
+from coarsen.cost.work_functions import launched_sizes
 from coarsen.errors import CoarsenError
 from coarsen.features import FACTORS
 from coarsen.features.launch_size import launch_size, used_dimensions
