@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coarsen.devices.targets import Target, target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.features import feature_table, feature_tables
 from coarsen.ir.kernel import Kernel
@@ -22,6 +21,7 @@ from coarsen.models.default import CurvePrediction, DefaultModel, has_default, l
 from coarsen.models.default.joint import AVERSION
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
 from coarsen.models.model_files import model_name
+from coarsen.targets import Target, target_of
 from coarsen.user_models import answers_by_cascade, cascade_called, cascade_folder, default_folder
 
 

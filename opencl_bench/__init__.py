@@ -67,7 +67,7 @@ _MODULE_OF = {
     "read_results": "results.results",
     "shipped_results": "results.results",
     "stored_results": "results.results",
-    "tune_inputs": "inputs.tune_inputs",
+    "tune_inputs": "inputs.over_inputs",
     "write_report": "reporting.page.write",
 }
 

@@ -14,11 +14,11 @@ import coarsen
 from coarsen import prediction
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.devices.selection import find_device
-from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.default import DefaultModel
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.prediction import KernelPrediction
+from coarsen.targets import target_of
 from tests.cli.small_model import store_small_model
 
 SGEMM = SUITE["sgemm"].kernel_file

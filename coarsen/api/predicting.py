@@ -149,7 +149,7 @@ def predict_factor(
     """
     # Imported late, as in `predict`.
     from coarsen import launch_prediction, prediction
-    from coarsen.devices.targets import target_of
+    from coarsen.targets import target_of
     from coarsen.user_models import answers_by_launch_model, launch_model_folder
 
     lowered = lower(source, kernel, options, macros)

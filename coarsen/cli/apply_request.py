@@ -64,8 +64,8 @@ class Request:
         if self.device is None:
             return ANY_CPU if self.device_kind is DeviceKind.CPU else ANY_DEVICE
         # Imported late, as in `transforms`.
-        from coarsen.devices.targets import target_of
         from coarsen.models.memory_devices import memory_device
+        from coarsen.targets import target_of
 
         return memory_device(target_of(self.device).descriptor)
 
@@ -77,7 +77,7 @@ class Request:
         if self.device is None:
             return self.given
         # Imported late: most calls name no device.
-        from coarsen.devices.targets import target_of
+        from coarsen.targets import target_of
 
         is_gpu = target_of(self.device).descriptor.is_gpu
         return replace(self.given, device_kind=DeviceKind.GPU if is_gpu else DeviceKind.CPU)
@@ -183,7 +183,7 @@ def macros_of(device: str | None) -> DeviceMacros:
     if device is None:
         return PORTABLE
     # Imported late: most calls name no device.
-    from coarsen.devices.targets import target_of
+    from coarsen.targets import target_of
 
     installed = target_of(device).installed
     return PORTABLE if installed is None else installed.macros

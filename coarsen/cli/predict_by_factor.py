@@ -12,7 +12,6 @@ from coarsen.cli.predict_cascade import print_cascade
 from coarsen.cli.predict_curve import print_curve, print_curve_as_json
 from coarsen.cli.predict_input import KernelInput, KernelRequest, read_input, read_measurable
 from coarsen.cli.predict_words import say_whose
-from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import InvalidInputError
 from coarsen.models import CascadeModel
 from coarsen.prediction import (
@@ -22,6 +21,7 @@ from coarsen.prediction import (
     predict_by_cascade,
     predict_kernel,
 )
+from coarsen.targets import Target, installed_device, target_of
 from coarsen.user_models import default_folder
 from coarsen.variant.transforms import device_kind_of
 

@@ -16,11 +16,11 @@ from coarsen.cli.predict_launch import launch_as_data, predicted_text, print_lau
 from coarsen.cli.predict_options import RiskName
 from coarsen.cli.predict_words import say_whose
 from coarsen.cli.whole_arguments import whole_arguments
-from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
 from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.prediction import LaunchPrediction
+from coarsen.targets import Target, installed_device, target_of
 from coarsen.user_models import launch_model_folder
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from coarsen.cli.interval_bars import IntervalBars
 from coarsen.cli.output import print_json, print_line, print_table
 from coarsen.cli.predict_words import CHOSEN, known_kernel_remark, ratio_text
-from coarsen.devices.targets import Target
 from coarsen.models.default import FactorPrediction, Influence
 from coarsen.prediction import KernelPrediction
+from coarsen.targets import Target
 
 # Effects on the log speed-up below this are printed as a factor of 1.00.
 _NOTICEABLE = 0.005

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from coarsen.cli.interval_bars import IntervalBars
 from coarsen.cli.output import print_json, print_line, print_table
 from coarsen.cli.predict_words import CHOSEN, known_kernel_remark, ratio_text
-from coarsen.devices.targets import Target
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
+from coarsen.targets import Target
 from coarsen.variant.variant import Variant, shape
 from coarsen.variant.variant_json import variant_to_json
 

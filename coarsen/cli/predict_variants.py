@@ -10,13 +10,13 @@ from coarsen.cli.output import print_line, print_table
 from coarsen.cli.predict_curve import curve_as_data, expected_text
 from coarsen.cli.predict_launch import launch_text
 from coarsen.cli.predict_words import CHOSEN, ratio_text
-from coarsen.devices.targets import Target
 from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.sweep.model_prior import HALF_OF_80_PERCENT
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
 from coarsen.prediction import KernelPrediction
+from coarsen.targets import Target
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Variant

@@ -10,7 +10,6 @@ written as the same bytes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +50,7 @@ class TunedFile:
     Args:
         kernel: the kernel's name, by which it is called.
         arguments: the kernel's, in their order.
-        source_hash: of the source that was tuned, as `source_hash_of` has it.
+        source_hash: of the source that was tuned, as `coarsen.frontend.source_hash` has it.
         device: the device's name.
         driver: the driver's version.
         build_options: the program's, one by one, without the macros of versions.
@@ -185,11 +184,6 @@ class TunedFile:
             return cls.from_bytes(data)
         except InvalidInputError as error:
             raise InvalidInputError(f"{path}: {error}") from None
-
-
-def source_hash_of(source: str) -> str:
-    """Return what tells a source from all others: SHA-256 of its text, in hexadecimal."""
-    return hashlib.sha256(source.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.targets import Target, target_of_installed
 from coarsen.errors import CoarsenError, DeviceError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
@@ -24,6 +23,7 @@ from coarsen.models.default import DefaultModel
 from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.prediction import default_model, predict_kernel
+from coarsen.targets import Target, target_of_installed
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Definitions, Variant
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.targets import target_of_installed
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
 from coarsen.launch_prediction import device_of
@@ -18,6 +17,7 @@ from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.targets import target_of_installed
 from coarsen.variant.variant import Variant
 
 # Of a variant of which the model knows nothing: twice as fast is within two of them.

@@ -13,11 +13,11 @@ import pytest
 
 from coarsen.devices import targets
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
 from coarsen.models.default import load_default
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.prediction import KernelPrediction, predict_kernel
+from coarsen.targets import target_of
 from tests.cli.conftest import Run
 from tests.cli.small_model import store_small_model
 from tests.devices.described_devices import TAHITI

@@ -10,7 +10,6 @@ import pytest
 from coarsen.cli.bare_options import with_numbers
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
-from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
 from coarsen.models.default import load_default
 from coarsen.models.launch.expected_improvement import Expected
@@ -19,6 +18,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
 from coarsen.prediction import predict_kernel
+from coarsen.targets import target_of
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 from coarsen.variant.variant import Variant

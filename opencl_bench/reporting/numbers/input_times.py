@@ -22,8 +22,6 @@ from coarsen.opencl_bench.workloads.input_space import sizes_in
 
 T = TypeVar("T")
 
-# Nothing is measured between the inputs that are there.
-_NOT_NARROWED = math.inf
 # Fewer values are no curve.
 _LEAST_VALUES = 3
 
@@ -192,5 +190,5 @@ def _break_evens(values: Sequence[float], seconds: Array, margin: float) -> tupl
     if not all(value.is_integer() and value >= 1 for value in values):
         return ()
     places = {int(value): place for place, value in enumerate(values)}
-    runs = [size for size, place in places.items() if not np.isnan(seconds[place]).all()]
-    return break_evens(lambda size: seconds[places[size]], runs, margin, _NOT_NARROWED)
+    runs = {size: place for size, place in places.items() if not np.isnan(seconds[place]).all()}
+    return break_evens([*runs], seconds[[*runs.values()]], margin)

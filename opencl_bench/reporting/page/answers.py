@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from coarsen.devices.targets import Target
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
@@ -28,6 +27,7 @@ from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
 from coarsen.prediction import KernelPrediction, default_model, predict_kernel
 from coarsen.processes import mapped
+from coarsen.targets import Target
 
 CHANGED = (
     "What is shown is not what was measured, at least not on every device: the kernel, its inputs or the compiler "

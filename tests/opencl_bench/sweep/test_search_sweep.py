@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.selection import find_device
-from coarsen.devices.targets import target_of_installed
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.speedup import median
@@ -27,6 +26,7 @@ from coarsen.opencl_bench.sweep.points import limits_of
 from coarsen.opencl_bench.sweep.search_request import SearchRequest
 from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows, search_space, search_sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.targets import target_of_installed
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.variant import Definitions, Variant
