@@ -59,24 +59,15 @@ _REAL = _Grammar(
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
-    """A formula that was checked; `names` are those that it needs."""
-
-    text: str
-    names: frozenset[str]
-    tree: ast.expr
-
-
-@dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that was checked; `names` are those that it needs."""
+    """An expression or a formula that was checked; `names` are those that it needs."""
 
     text: str
     names: frozenset[str]
     tree: ast.expr
 
     def evaluate(self, values: Mapping[str, int]) -> int:
-        """Return its value.
+        """Return the value of an expression; a formula is computed by its steps.
 
         Raises:
             InvalidInputError: a division by zero, a name without a value.
@@ -99,14 +90,14 @@ def parse_expression(text: str | int) -> Expression:
     return checked_expression(parsed(written), written)
 
 
-def parse_formula(text: str) -> Formula:
+def parse_formula(text: str) -> Expression:
     """Read a formula: as an expression, with decimals, / and log2 too.
 
     Raises:
         InvalidInputError: anything else stands in it.
     """
     tree = parsed(text)
-    return Formula(text, frozenset(_names(tree, text, _REAL)), tree)
+    return Expression(text, frozenset(_names(tree, text, _REAL)), tree)
 
 
 def parsed(text: str) -> ast.expr:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from coarsen.dispatch.expressions import LOGARITHM, Expression, Formula, function_of
+from coarsen.dispatch.expressions import LOGARITHM, Expression, function_of
 from coarsen.errors import InvalidInputError
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
@@ -98,7 +98,7 @@ _OF_WHOLE: Mapping[type[ast.operator], Operation] = MappingProxyType(
 _EXTREMES: Mapping[str, Operation] = MappingProxyType({"min": Operation.SMALLER, "max": Operation.LARGER})
 
 
-def steps_of(formula: Formula, kinds: Mapping[str, Kind]) -> Steps:
+def steps_of(formula: Expression, kinds: Mapping[str, Kind]) -> Steps:
     """Return the steps of a formula, to a double.
 
     Args:

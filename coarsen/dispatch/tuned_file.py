@@ -114,7 +114,7 @@ class TunedFile:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
         without = self.tree_without_supplied
-        layouts = {_LAYOUTS: [laid_out_to_json(version) for version in self.layouts]} if self.layouts else {}
+        layouts = {_LAYOUTS: encoded(self.layouts, {Variant: variant_to_json})} if self.layouts else {}
         return {
             "format": FORMAT,
             "kernel": self.kernel,
@@ -155,7 +155,10 @@ class TunedFile:
             tree_from_json(found.tree),
             None if without is None else tree_from_json(without),
             _evidence(found.evidence),
-            tuple(laid_out_from_json(version) for version in _list(value.get(_LAYOUTS, []), _LAYOUTS)),
+            tuple(
+                decoded(LaidOutVersion, version, "a version of a layout", {Variant: variant_from_json})
+                for version in _list(value.get(_LAYOUTS, []), _LAYOUTS)
+            ),
         )
 
     def to_bytes(self) -> bytes:
@@ -314,7 +317,6 @@ def _is_plain(value: object) -> bool:
 
 
 MOST_LAID_OUT = 64
-_LAID_OUT_FIELDS = frozenset({"variant", "speedup", "conversion_seconds", "runs_until_it_pays"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,29 +380,3 @@ def _check_numbers(version: LaidOutVersion) -> None:
     runs = version.runs_until_it_pays
     if runs is not None and (type(runs) is not int or runs < 1):
         raise InvalidInputError("a version of a layout pays after a number of runs, or never (null)")
-
-
-def laid_out_to_json(version: LaidOutVersion) -> dict[str, Any]:
-    """Write a version as JSON takes it."""
-    return {
-        "variant": variant_to_json(version.variant),
-        "speedup": version.speedup,
-        "conversion_seconds": version.conversion_seconds,
-        "runs_until_it_pays": version.runs_until_it_pays,
-    }
-
-
-def laid_out_from_json(value: object) -> LaidOutVersion:
-    """Read the version that `laid_out_to_json` wrote; `check_laid_out` says whether it makes sense.
-
-    Raises:
-        InvalidInputError: it isn't in that form.
-    """
-    if not isinstance(value, Mapping) or set(value) != _LAID_OUT_FIELDS:
-        raise InvalidInputError(f"a version of a layout is an object with {', '.join(sorted(_LAID_OUT_FIELDS))}")
-    return LaidOutVersion(
-        variant_from_json(value["variant"]),
-        value["speedup"],
-        value["conversion_seconds"],
-        value["runs_until_it_pays"],
-    )

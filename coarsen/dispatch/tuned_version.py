@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coarsen.codec import decoded
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, check_name, input_kinds
 from coarsen.dispatch.steps import Kind
@@ -28,6 +29,7 @@ MOST_MERGED = 256
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 # Of a macro: printable, without blanks and quotes, which would be further build options.
 _VALUE = re.compile(r"[!#-&(-\[\]-~]{1,100}")
+_Pairs = tuple[tuple[str, str], ...]
 # What a launch of several passes besides arguments and scratch: `uint: (n + 255) // 256`.
 _NUMBER_ARGUMENT = re.compile(r"(int|uint|long|ulong):(.+)", re.DOTALL)
 
@@ -181,15 +183,9 @@ def version_from_json(value: object) -> TunedVersion:
     Raises:
         InvalidInputError: it isn't in that form.
     """
-    fields = _object(value, "a version", {"variant"}, {"launches", "scratch"})
-    launches = fields.get("launches", [])
-    if not isinstance(launches, list):
-        raise InvalidInputError("a version's launches must be a list")
-    return TunedVersion(
-        variant_from_json(fields["variant"]),
-        tuple(_launch_from_json(launch) for launch in launches),
-        _pairs(fields.get("scratch", {}), "scratch"),
-    )
+    filled = _filled(value, launches=[], scratch={})
+    decoders = {Variant: variant_from_json, TunedLaunch: _launch_from_json, _Pairs: _pairs}
+    return decoded(TunedVersion, filled, "a version of a tuned file", decoders)
 
 
 def _launch_to_json(launch: TunedLaunch) -> dict[str, Any]:
@@ -204,36 +200,18 @@ def _launch_to_json(launch: TunedLaunch) -> dict[str, Any]:
 
 
 def _launch_from_json(value: object) -> TunedLaunch:
-    fields = _object(value, "a launch", {"kernel", "global_size"}, {"local_size", "local_memory", "arguments"})
-    if not isinstance(fields["kernel"], str):
-        raise InvalidInputError("a launch must have a kernel's name")
-    return TunedLaunch(
-        fields["kernel"],
-        _texts(fields["global_size"], "global_size"),
-        _texts(fields.get("local_size", []), "local_size"),
-        _pairs(fields.get("local_memory", {}), "local_memory"),
-        _texts(fields.get("arguments", []), "arguments"),
-    )
+    filled = _filled(value, local_size=[], local_memory={}, arguments=[])
+    return decoded(TunedLaunch, filled, "a launch of a tuned file", {_Pairs: _pairs})
 
 
-def _object(value: object, what: str, needed: set[str], possible: set[str]) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInputError(f"{what} of a tuned file must be an object")
-    wrong = sorted(map(str, (needed - set(value)) | (set(value) - needed - possible)))
-    if wrong:
-        raise InvalidInputError(f"{what} of a tuned file has a missing or unknown field {wrong[0]!a}")
-    return value
+def _filled(value: object, **usual: object) -> object:
+    """Return an object with what was left out."""
+    return {**usual, **value} if isinstance(value, Mapping) else value
 
 
-def _texts(value: object, what: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise InvalidInputError(f"{what} must be a list of texts")
-    return tuple(value)
-
-
-def _pairs(value: object, what: str) -> tuple[tuple[str, str], ...]:
+def _pairs(value: object) -> _Pairs:
     if not isinstance(value, Mapping) or not all(isinstance(entry, str) for entry in value.values()):
-        raise InvalidInputError(f"{what} must be an object of texts")
+        raise InvalidInputError("local memory and scratch of a tuned file must be objects of texts")
     return tuple(sorted(value.items()))
 
 

@@ -24,7 +24,7 @@ def taken_over(
     curve: Callable[[int], Sequence[float]], sizes: Sequence[int], noise: float
 ) -> tuple[BreakEven, ...]:
     """The break-even points of curves that are measured at these sizes."""
-    return break_evens(sizes, np.array([curve(size) for size in sizes]).reshape(len(sizes), -1), noise)
+    return break_evens(sizes, np.array([curve(size) for size in sizes]).reshape(len(sizes), len(curve(1))), noise)
 
 
 # The first costs nothing to start and 1 for each element, the second 1000 and 0.1: they cross at 1111.1….
