@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from coarsen.errors import InvalidInputError
 from coarsen.variant.padding import row_permutation
 
+SECTOR_BYTES, LINE_BYTES = 32, 64
+
 
 @dataclass(frozen=True, slots=True)
 class Banks:
@@ -197,9 +199,6 @@ def pitch_cost(references: Sequence[Reference], pitch: int, banks: Banks) -> int
         bank_degree([row * pitch + byte for row, byte in each.places], each.access_bytes, banks)
         for each in references
     )
-
-
-SECTOR_BYTES, LINE_BYTES = 32, 64
 
 
 @dataclass(frozen=True, slots=True)

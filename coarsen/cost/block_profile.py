@@ -22,6 +22,7 @@ from coarsen.ir.kernel import Instruction
 
 Counts = Counter[Kind]
 IsDivergent = Callable[[Instruction], bool]
+_CONTROL = frozenset({"phi", "br", "ret", "switch", "unreachable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,6 @@ def _all_kinds(instruction: Instruction, divergent: bool) -> frozenset[Kind]:
     if divergent:
         return kinds | {Kind.DIVERGENT}
     return kinds | {Kind.UNIFORM_LOAD} if Kind.LOAD in kinds else kinds
-
-
-_CONTROL = frozenset({"phi", "br", "ret", "switch", "unreachable"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,9 @@ _BY_BUILTIN: tuple[tuple[re.Pattern[str], Kinds], ...] = (
     (re.compile(r"is(?:equal|notequal|greater|less|finite|inf|nan|(?:un)?ordered|normal)"), _FLOATING_POINT),
 )
 _WITHOUT_WORK = frozenset({Role.QUERY, Role.GROUP_WIDE, Role.FENCE, Role.IGNORED})
+_DOUBLE_BYTES = 8
+_CONVERSIONS = frozenset({"trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"})
+_INTEGER_WORK = frozenset({"getelementptr", "select"})
 
 
 def kinds_of(instruction: Instruction) -> Kinds:
@@ -105,11 +108,6 @@ def _kinds_of_arithmetic(call: Instruction, name: str) -> Kinds:
 
 def _element(type_: Type) -> Type:
     return type_.element if isinstance(type_, VectorType) else type_
-
-
-_DOUBLE_BYTES = 8
-_CONVERSIONS = frozenset({"trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"})
-_INTEGER_WORK = frozenset({"getelementptr", "select"})
 
 
 def instruction_classes(instruction: Instruction) -> Iterator[tuple[InstructionClass, int]]:

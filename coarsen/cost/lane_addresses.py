@@ -29,6 +29,13 @@ from coarsen.ir.opencl.queries import Query
 from coarsen.variant.coarsening import Coarsening, Level
 
 Place = tuple[int, int, int]
+_DIMENSIONS = range(3)
+_FIRST: Place = (0, 0, 0)
+# More than any work-group has; a larger one, given by mistake, is not walked through.
+_MOST_SUB_GROUPS = 64
+# Values that move as what they are made of does, wherever a work-item stands.
+_MOVING = frozenset({PieceKind.CARRIED, PieceKind.LEFT, PieceKind.TRIPS})
+_SIZES = (Query.LOCAL_SIZE, Query.ENQUEUED_LOCAL_SIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +109,6 @@ def lane_item(place: Place, coarsenings: Sequence[Coarsening], replicas: Sequenc
     return LaneItem((local[0], local[1], local[2]), (group[0], group[1], group[2]))
 
 
-_DIMENSIONS = range(3)
-_FIRST: Place = (0, 0, 0)
-# More than any work-group has; a larger one, given by mistake, is not walked through.
-_MOST_SUB_GROUPS = 64
-# Values that move as what they are made of does, wherever a work-item stands.
-_MOVING = frozenset({PieceKind.CARRIED, PieceKind.LEFT, PieceKind.TRIPS})
-_SIZES = (Query.LOCAL_SIZE, Query.ENQUEUED_LOCAL_SIZE)
 _Values = dict[tuple[str, LaneItem], Polynomial | None]
 
 

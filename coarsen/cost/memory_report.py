@@ -18,6 +18,11 @@ from coarsen.ir.kernel import Kernel
 from coarsen.printable import aligned
 from coarsen.variant.coarsening import Coarsening
 
+_INDENT = "  "
+_DIMENSIONS = range(3)
+_UNKNOWN, _IRREGULAR = "unknown", "differs"
+_ABOUT = "≈"
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
@@ -63,12 +68,6 @@ def memory_report(
     mending = Mending(AccessCosts(kernel, device), coarsenings, size)
     arrays = local_arrays(kernel, mending.accesses, device.banks)
     return MemoryReport(device, size, tuple(coarsenings), mending.accesses, mending.offers(), arrays)
-
-
-_INDENT = "  "
-_DIMENSIONS = range(3)
-_UNKNOWN, _IRREGULAR = "unknown", "differs"
-_ABOUT = "≈"
 
 
 def memory_lines(report: MemoryReport) -> Iterator[str]:

@@ -26,6 +26,8 @@ from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 
 _TERMINATORS = frozenset({"br", "ret", "unreachable"})
+UNKNOWN_TRIPS = 8
+MAXIMUM_WEIGHT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +121,6 @@ def planned_blocks(analysed: Analysed, transforms: Transforms = REPLICATION_ALON
 def is_terminator(instruction: Instruction) -> bool:
     """Return True if an instruction ends its block."""
     return instruction.opcode in _TERMINATORS
-
-
-UNKNOWN_TRIPS = 8
-MAXIMUM_WEIGHT = 1_000_000
 
 
 def block_weights(forms: IndexForms) -> Mapping[str, int]:

@@ -50,6 +50,11 @@ from coarsen.ir.types import (
 from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Coarsening
 
+_WORD_BITS = 32
+_WORD_BYTES = 4
+_SHORT_POINTERS = frozenset({AddressSpace.LOCAL, AddressSpace.PRIVATE})
+_ADDRESS_WORDS = 2
+
 
 def maximum_live_words(analysed: Analysed, factor: int) -> int:
     """Return the most 32-bit words that are live at any point of a kernel coarsened by replication alone.
@@ -237,12 +242,6 @@ class RegisterPressure:
 
     def _allocas(self) -> Iterator[Instruction]:
         return (i for i in self.blocks.kernel.instructions() if i.opcode == "alloca")
-
-
-_WORD_BITS = 32
-_WORD_BYTES = 4
-_SHORT_POINTERS = frozenset({AddressSpace.LOCAL, AddressSpace.PRIVATE})
-_ADDRESS_WORDS = 2
 
 
 def value_words(type_: Type) -> int:

@@ -35,6 +35,8 @@ from coarsen.variant.coarsening import Configuration, Level
 from coarsen.variant.variant import Variant
 
 _TimesOfBlock = tuple[Block, Expression]
+ASSUMED_STRIDE = 4096
+"""Bytes that stand for a regular stride that no size says: far enough that neighbours share nothing."""
 
 
 @dataclass(frozen=True)
@@ -211,10 +213,6 @@ def _unknown(counts: LoopCounts, runs: Executions) -> Iterator[str]:
         yield f"which way block {block} branches, taken for both"
     for block in runs.agreed:
         yield f"whether merged work-items agree at block {block}, taken to"
-
-
-ASSUMED_STRIDE = 4096
-"""Bytes that stand for a regular stride that no size says: far enough that neighbours share nothing."""
 
 
 @dataclass(frozen=True, slots=True)

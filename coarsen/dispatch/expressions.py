@@ -31,6 +31,18 @@ _OPERATORS: Mapping[type[ast.operator], _Operator] = MappingProxyType(
 _EXTREMES: Mapping[str, Callable[..., int]] = MappingProxyType({"min": min, "max": max})
 # Logarithms to the base 2, the one function of formulas besides the extremes.
 LOGARITHM = "log2"
+_MANY = range(2, 9)
+_COMPARISONS: Mapping[str, _Comparison] = MappingProxyType(
+    {
+        "==": operator.eq,
+        "!=": operator.ne,
+        "<=": operator.le,
+        ">=": operator.ge,
+        "<": operator.lt,
+        ">": operator.gt,
+    }
+)
+_SIGN = re.compile("==|!=|<=|>=|<|>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,6 @@ class _Grammar:
     words: str
 
 
-_MANY = range(2, 9)
 _WHOLE = _Grammar(
     frozenset(_OPERATORS),
     MappingProxyType(dict.fromkeys(_EXTREMES, _MANY)),
@@ -154,17 +165,6 @@ def _value(tree: ast.expr, values: Mapping[str, int]) -> int:
 
 
 _Comparison = Callable[[int, int], bool]
-_COMPARISONS: Mapping[str, _Comparison] = MappingProxyType(
-    {
-        "==": operator.eq,
-        "!=": operator.ne,
-        "<=": operator.le,
-        ">=": operator.ge,
-        "<": operator.lt,
-        ">": operator.gt,
-    }
-)
-_SIGN = re.compile("==|!=|<=|>=|<|>")
 
 
 @dataclass(frozen=True, slots=True)

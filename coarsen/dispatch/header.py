@@ -35,6 +35,32 @@ _KEYWORDS = (
     "return short signed sizeof static struct switch template this throw true try typedef typename union unsigned "
     "using virtual void volatile while"
 )
+_DIMENSIONS = 3
+SOURCES = """\
+#ifndef COARSEN_STEPS
+#define COARSEN_STEPS
+/* Where an argument of a launch among several comes from. */
+enum {
+    coarsen_of_caller, /* the caller's argument of this index */
+    coarsen_of_scratch, /* the scratch buffer of this index */
+    coarsen_number /* `bytes` bytes at `number` */
+};
+
+struct coarsen_argument {
+    int from;
+    unsigned index;
+    size_t bytes;
+    union { int32_t as_int; uint32_t as_uint; int64_t as_long; uint64_t as_ulong; } number;
+};
+#endif
+"""
+_FROM = {
+    Source.CALLER: "coarsen_of_caller",
+    Source.SCRATCH: "coarsen_of_scratch",
+    Source.NUMBER: "coarsen_number",
+}
+_BYTES = {"int": 4, "uint": 4, "long": 8, "ulong": 8}
+_C_TYPES = {"int": "int32_t", "uint": "uint32_t", "long": "int64_t", "ulong": "uint64_t"}
 
 
 def c_header(file: TunedFile) -> str:
@@ -188,9 +214,6 @@ def comment_text(text: str, limit: int = 200) -> str:
     return "".join(letter if letter.isprintable() and letter not in "*\\" else " " for letter in text)[:limit]
 
 
-_DIMENSIONS = 3
-
-
 def sizes_function(file: TunedFile, number: int) -> str:
     """Return the function of a version's sizes; it returns 0 where they have no value or don't divide.
 
@@ -295,33 +318,6 @@ def _merged(coarsening: Coarsening) -> Iterator[str]:
         yield "    return 0;"
         yield f"{local} /= {factor};"
     yield f"{whole} /= {factor};"
-
-
-SOURCES = """\
-#ifndef COARSEN_STEPS
-#define COARSEN_STEPS
-/* Where an argument of a launch among several comes from. */
-enum {
-    coarsen_of_caller, /* the caller's argument of this index */
-    coarsen_of_scratch, /* the scratch buffer of this index */
-    coarsen_number /* `bytes` bytes at `number` */
-};
-
-struct coarsen_argument {
-    int from;
-    unsigned index;
-    size_t bytes;
-    union { int32_t as_int; uint32_t as_uint; int64_t as_long; uint64_t as_ulong; } number;
-};
-#endif
-"""
-_FROM = {
-    Source.CALLER: "coarsen_of_caller",
-    Source.SCRATCH: "coarsen_of_scratch",
-    Source.NUMBER: "coarsen_number",
-}
-_BYTES = {"int": 4, "uint": 4, "long": 8, "ulong": 8}
-_C_TYPES = {"int": "int32_t", "uint": "uint32_t", "long": "int64_t", "ulong": "uint64_t"}
 
 
 def step_functions(file: TunedFile) -> Iterator[str]:

@@ -9,16 +9,24 @@ from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from coarsen.dispatch import python_text
+from coarsen.dispatch.choosing import groups_function, numbers_function
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, input_kinds
-from coarsen.dispatch.python_text import numbers_function
 from coarsen.dispatch.steps import Kind, Steps, whole_steps_of
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion, number_argument
 
 Sizes = tuple[int, ...]
 _NO_MEMORY: Mapping[int, int] = MappingProxyType({})
+# The numbers that a launch may pass, by the type's name.
+NUMBER_RANGES: Mapping[str, range] = MappingProxyType(
+    {
+        "int": range(-(2**31), 2**31),
+        "uint": range(2**32),
+        "long": range(-(2**63), 2**63),
+        "ulong": range(2**63),
+    }
+)
 
 
 class VersionSizes(NamedTuple):
@@ -92,7 +100,7 @@ def sizes_function(
         return lambda *numbers: unchanged
     formulas = launch_formulas(version, version.launches[0], file.arguments)
     groups = (formulas.global_size, formulas.local_size, formulas.local_memory)
-    compute = python_text.sizes_function(dict.fromkeys(inputs, Kind.WHOLE), groups)
+    compute = groups_function(dict.fromkeys(inputs, Kind.WHOLE), groups)
     places = formulas.memory_places
 
     def sizes(*numbers: int) -> VersionSizes | None:
@@ -144,17 +152,6 @@ def _steps(version: TunedVersion, texts: Sequence[str], arguments: Sequence[Kern
     names = {name for name, kind in input_kinds(arguments).items() if kind is Kind.WHOLE}
     for text in texts:
         yield whole_steps_of(parse_expression(text), names, constants)
-
-
-# The numbers that a launch may pass, by the type's name.
-NUMBER_RANGES: Mapping[str, range] = MappingProxyType(
-    {
-        "int": range(-(2**31), 2**31),
-        "uint": range(2**32),
-        "long": range(-(2**63), 2**63),
-        "ulong": range(2**63),
-    }
-)
 
 
 class Source(enum.Enum):

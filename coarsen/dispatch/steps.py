@@ -22,6 +22,14 @@ from coarsen.dispatch.expressions import LOGARITHM, Expression, function_of
 from coarsen.errors import InvalidInputError
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
+# 2 / ((2k + 1) ln 2) for k from 0, each rounded to the nearest double.
+COEFFICIENTS = (
+    *(2.8853900817779268, 0.9617966939259756, 0.5770780163555853, 0.4121985831111324, 0.3205988979753252),
+    *(0.2623081892525388, 0.22195308321368667, 0.19235933878519512, 0.16972882833987804, 0.15186263588304877),
+    0.1373995277037108,
+)
+SQUARE_ROOT_OF_HALF = 0.7071067811865476
+_FIRST_COEFFICIENT, *_OTHER_COEFFICIENTS = reversed(COEFFICIENTS)
 
 
 class Kind(enum.StrEnum):
@@ -196,16 +204,6 @@ class _Writer:
     def _step(self, operation: Operation, kind: Kind, *operands: Operand) -> Operand:
         self.steps.append(Step(operation, kind, operands))
         return Result(len(self.steps) - 1)
-
-
-# 2 / ((2k + 1) ln 2) for k from 0, each rounded to the nearest double.
-COEFFICIENTS = (
-    *(2.8853900817779268, 0.9617966939259756, 0.5770780163555853, 0.4121985831111324, 0.3205988979753252),
-    *(0.2623081892525388, 0.22195308321368667, 0.19235933878519512, 0.16972882833987804, 0.15186263588304877),
-    0.1373995277037108,
-)
-SQUARE_ROOT_OF_HALF = 0.7071067811865476
-_FIRST_COEFFICIENT, *_OTHER_COEFFICIENTS = reversed(COEFFICIENTS)
 
 
 def binary_logarithm(value: float) -> float:

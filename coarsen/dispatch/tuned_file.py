@@ -41,6 +41,10 @@ FORMAT = "coarsen tuned file 1"
 LARGEST_FILE = 4 * MEBIBYTE
 # Only there where there are any.
 _LAYOUTS = "layouts"
+MOST_VERSIONS = 64
+MOST_FEATURES = 64
+_DEEPEST = 32
+MOST_LAID_OUT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +242,6 @@ def _no_number(text: str) -> None:
     raise ValueError(text)
 
 
-MOST_VERSIONS = 64
-MOST_FEATURES = 64
-_DEEPEST = 32
-
-
 def check_arguments(arguments: Sequence[KernelArgument]) -> None:
     """Check the arguments of the kernel."""
     if len(arguments) > MOST_ARGUMENTS:
@@ -314,9 +313,6 @@ def _is_plain(value: object) -> bool:
         # As it is, one of an enumeration would be looked for among all of them.
         return int(value) in WHOLE_NUMBERS
     return value is None or isinstance(value, str)
-
-
-MOST_LAID_OUT = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coarsen.codec import decoded
+from coarsen.codec import Coders, decoded
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, check_name, input_kinds
 from coarsen.dispatch.steps import Kind
@@ -184,7 +184,7 @@ def version_from_json(value: object) -> TunedVersion:
         InvalidInputError: it isn't in that form.
     """
     filled = _filled(value, launches=[], scratch={})
-    decoders = {Variant: variant_from_json, TunedLaunch: _launch_from_json, _Pairs: _pairs}
+    decoders: Coders = {Variant: variant_from_json, TunedLaunch: _launch_from_json, _Pairs: _pairs}
     return decoded(TunedVersion, filled, "a version of a tuned file", decoders)
 
 

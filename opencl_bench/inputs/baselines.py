@@ -20,8 +20,13 @@ from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
 from coarsen.opencl_bench.inputs.evidence import ColdTimes, LeftOpenTimes
-from coarsen.opencl_bench.inputs.matrix import check_default, measured_times, with_wrong_results
-from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
+from coarsen.opencl_bench.inputs.measuring import (
+    VersionsPlan,
+    check_default,
+    measure_versions,
+    measured_times,
+    with_wrong_results,
+)
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool

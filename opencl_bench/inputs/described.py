@@ -53,6 +53,7 @@ from coarsen.variant.variant import Variant
 
 # Places in the source, which values of macros may move.
 _METADATA = re.compile(r", !dbg !\d+|^!\d+ = .*DI[A-Z].*$|^\s*#dbg_.*$", re.MULTILINE)
+MOST_DIMENSIONS = 3
 
 
 def check_described(path: Path) -> tuple[str, ...]:
@@ -356,9 +357,6 @@ def _bytes(buffer: BufferDescription, arguments: Mapping[str, str]) -> str:
 
 def _local_bytes(local: LocalDescription, arguments: Mapping[str, str]) -> str:
     return f"({_renamed(local.count, arguments)}) * {1 if local.in_bytes else local.type.byte_count}"
-
-
-MOST_DIMENSIONS = 3
 
 
 def launch_numbers(launch: Launch, passed: Mapping[str, Argument]) -> dict[str, Number]:

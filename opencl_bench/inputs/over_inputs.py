@@ -28,13 +28,15 @@ from coarsen.opencl_bench.inputs.baselines import cold_check, left_open, left_op
 from coarsen.opencl_bench.inputs.described import check_described, described_points, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import Evidence, LeftOpenTimes, with_caches
-from coarsen.opencl_bench.inputs.matrix import (
+from coarsen.opencl_bench.inputs.measuring import (
+    MeasuredVersions,
+    VersionsPlan,
     check_default,
+    measure_versions,
     measured_times,
     with_wrong_results,
     without_repeated,
 )
-from coarsen.opencl_bench.inputs.measuring import MeasuredVersions, VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.speedups import is_uncertain

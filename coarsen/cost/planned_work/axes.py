@@ -29,6 +29,8 @@ from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 
+_SHORT = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -126,9 +128,6 @@ def _is_alone(plan: RegionPlan, planned: PlannedRegion) -> bool:
     head, divergence = planned.region.head, plan.divergence
     is_of_one = head in divergence.branches and side_of_one(divergence, head) is not None
     return planned.treatment is Treatment.COPIES or is_of_one
-
-
-_SHORT = 20
 
 
 def check_guards(kernel: Kernel, chosen: Configuration) -> None:

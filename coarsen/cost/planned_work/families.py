@@ -30,6 +30,11 @@ from coarsen.variant.coarsening import Level
 
 Offset = tuple[int, ...]
 """A place in a family, one number for each axis."""
+_SUMS = frozenset({"add", "sub", "mul", "shl"})
+_MAXIMUM_TERMS = 8
+_MAXIMUM_DEGREE = 4
+_NOTHING = Polynomial({})
+_ONE = Polynomial.constant(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,13 +249,6 @@ def _ratio(gain: Polynomial, other: Polynomial) -> int | None:
     return times if rest == 0 else None
 
 
-_SUMS = frozenset({"add", "sub", "mul", "shl"})
-_MAXIMUM_TERMS = 8
-_MAXIMUM_DEGREE = 4
-_NOTHING = Polynomial({})
-_ONE = Polynomial.constant(1)
-
-
 @dataclass
 class ShiftedValues:
     """The places of the values of a kernel in their families.
@@ -428,8 +426,3 @@ def _text(instruction: Instruction) -> str:
     operands = [f"{o.type} {'%' if o.is_local else o.text}" for o in instruction.operands]
     flags, attachments = instruction.flags, instruction.attachments
     return f"{instruction.opcode} {flags} {instruction.type} {detail} {operands} {attachments}"
-
-
-def moving_roots(values: ShiftedValues) -> Mapping[str, tuple[bool, ...]]:
-    """Return along which axes each id that is computed at the kernel's start differs."""
-    return {name: values.families.moves(values.place[name]) for name in values.roots}

@@ -11,7 +11,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import Ending, InputPoint
-from coarsen.opencl_bench.inputs.matrix import measured_times
+from coarsen.opencl_bench.inputs.measuring import measured_times
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.variant import Variant

@@ -14,8 +14,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs import measuring
-from coarsen.opencl_bench.inputs.matrix import measured_times
-from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions, measured_times
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store

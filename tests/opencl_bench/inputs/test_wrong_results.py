@@ -9,7 +9,7 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import VerificationError
 from coarsen.opencl_bench.inputs.drawing import list_inputs
-from coarsen.opencl_bench.inputs.matrix import check_default, with_wrong_results
+from coarsen.opencl_bench.inputs.measuring import check_default, with_wrong_results
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import open_store
