@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.devices import targets
+from coarsen import targets
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.models.default import load_default

@@ -35,8 +35,8 @@ def test_searched_inputs_fill_the_space_of_features() -> None:
     assert {corners[number].features["skew"] for number in spread(corners, 4)} == {0.0, 9.0}
     assert sorted(spread([replace(point, features={}) for point in points(3)], 2)) == [0, 1]
     # A feature that may be 0 is near in numbers, not in octaves, and one that never differs counts nothing.
-    skews = [InputPoint(f"{skew}", "", {"skew": skew, "n": 5.0}) for skew in (-1.0, 0.0, 4.0, 10.0)]
-    assert spread(skews, 3) == (1, 3, 2)
+    others = [InputPoint(f"{skew}", "", {"skew": skew, "n": 5.0}) for skew in (-1.0, 0.0, 4.0, 10.0)]
+    assert spread(others, 3) == (1, 3, 2)
     with pytest.raises(InvalidInputError, match="no inputs"):
         spread([], 8)
 
