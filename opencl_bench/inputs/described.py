@@ -1,4 +1,4 @@
-"""Checks of a description before anything is measured: its kernels' arguments, and its parameters.
+"""A described kernel that is tuned over inputs: its checks, its inputs' features, its versions in a tuned file.
 
 A tuned file may define what its kernel's source declares by pragmas, and nothing else: so parameters that only the
 description declares, or values that the source does not, would make a file that no program takes.
@@ -7,6 +7,9 @@ A parameter without effect would multiply the versions, all of them the same: mo
 otherwise in the source. It counts as effect that a value changes the code, a launch, or an argument. Values are
 compared with each other with the other parameters at their defaults, and where that shows nothing, with every
 value of every other one: what only one implementation knows has an effect there.
+
+Features are computed as those of a program's launches are. The sizes that a description names are those of its
+inputs; a caller passes arguments: in a tuned file a size stands for the argument that is given its value.
 """
 
 from __future__ import annotations

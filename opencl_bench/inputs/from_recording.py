@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -64,7 +65,6 @@ from coarsen.opencl_bench.workloads.described.workload import check_preset
 from coarsen.variant.variant import shape
 
 SUFFIX = ".recorded"
-
 _LARGEST = 1 << 40
 _KINDS: Mapping[type[PassedArgument], str] = {
     PassedBuffer: "a buffer",
@@ -331,21 +331,19 @@ def _of_kernel(kernels: Sequence[ListedKernel], own: Description, recording: Pat
     yield from found
 
 
-def _candidates(own: Description, kernels: Iterable[ListedKernel]) -> tuple[list[_Candidate], dict[str, int]]:
+def _candidates(own: Description, kernels: Iterable[ListedKernel]) -> tuple[list[_Candidate], Counter[str]]:
     """The different launches that are as described, and why the others are not."""
     found: dict[int, RecordedInput] = {}
-    left_out: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
     names = [argument.name for argument in own.arguments_of(own.kernel)]
     for kernel in kernels:
         if kernel.further:
-            left_out["what they pass is not listed"] = (
-                left_out.get("what they pass is not listed", 0) + kernel.further
-            )
+            left_out["what they pass is not listed"] += kernel.further
         for launch in kernel.launches:
             try:
                 one = _input(own, names, launch)
             except InvalidInputError as error:
-                left_out[str(error)] = left_out.get(str(error), 0) + launch.count
+                left_out[str(error)] += launch.count
                 continue
             # Launches with other local sizes, and of other build options, are the same input.
             number = replace(one, files={}).number
