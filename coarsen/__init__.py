@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
     from coarsen.devices.health import Health, check_health
     from coarsen.devices.selection import find_device
-    from coarsen.devices.targets import Target, target_of
     from coarsen.distribution import __version__
     from coarsen.drop_in.ahead import tune
     from coarsen.drop_in.laid_out_program import LaidOutProgram
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
     from coarsen.runtime.layouts.device_array import LaidOutArray
     from coarsen.runtime.layouts.layout import Layout
+    from coarsen.targets import Target, target_of
     from coarsen.variant.coarsening import Coarsening
     from coarsen.variant.data_plan import array_plan
 
@@ -98,7 +98,7 @@ _MODULE_OF = {
     "LaidOutProgram": "coarsen.drop_in.laid_out_program",
     "Layout": "coarsen.runtime.layouts.layout",
     "Program": "coarsen.drop_in.program",
-    "Target": "coarsen.devices.targets",
+    "Target": "coarsen.targets",
     "TranslationUnit": "coarsen.frontend.translation_unit",
     "Tune": "coarsen.opencl_bench.tuning.settings",
     "Tuned": "coarsen.opencl_bench.tuning.tuned",
@@ -114,7 +114,7 @@ _MODULE_OF = {
     "lower": "coarsen.frontend.lower",
     "open_device": "coarsen.devices.discovery",
     "predict": "coarsen.api",
-    "target_of": "coarsen.devices.targets",
+    "target_of": "coarsen.targets",
     "tune": "coarsen.drop_in.ahead",
 }
 

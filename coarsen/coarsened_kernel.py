@@ -12,7 +12,7 @@ from coarsen.backend.llvm_ir import write_llvm_ir
 from coarsen.backend.opencl_c import OpenClC, standard_of, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
-from coarsen.cost.locality.pads import PadCost
+from coarsen.cost.pads import PadCost
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.pipeline import Coarsened
 from coarsen.transform.distinct import DistinctMemory

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from coarsen.analysis.regions import Region
-from coarsen.cost.locality.report import memory_report
-from coarsen.cost.locality.text import memory_lines
+from coarsen.cost.memory_report import memory_lines, memory_report
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import signature_text
 from coarsen.ir.kernel import Instruction, Kernel

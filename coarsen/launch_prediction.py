@@ -18,7 +18,6 @@ from coarsen.analysis.whole_groups import groups_matter
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.targets import Target
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
 from coarsen.features.launch_size import launch_size, used_dimensions
@@ -31,6 +30,7 @@ from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.models.launch.prediction import LaunchPrediction, expected_launches
 from coarsen.models.launch.storage import load_launch
+from coarsen.targets import Target
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from coarsen.devices.targets import Target, target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.features import feature_table
 from coarsen.ir.kernel import Kernel
@@ -18,6 +17,7 @@ from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch,
 from coarsen.models import CascadeModel, Prediction, available_models, load_model
 from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.models.model_files import model_name
+from coarsen.targets import target_of
 from coarsen.user_models import (
     ModelName,
     answering_model,

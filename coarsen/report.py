@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.cost.lanes import Place
-from coarsen.cost.locality.device import ANY_DEVICE, MemoryDevice
-from coarsen.cost.locality.report import MemoryReport, memory_report
+from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
+from coarsen.cost.lane_addresses import Place
+from coarsen.cost.memory_report import MemoryReport, memory_report
 from coarsen.cost.plan_cost import Part, PlanCost, RegionCost, plan_cost
 from coarsen.errors import SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument, described_arguments

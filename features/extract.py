@@ -25,8 +25,8 @@ from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import EXIT, ControlFlow
 from coarsen.analysis.divergence import Divergence
+from coarsen.cost.block_profile import dependence_depth
 from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.parallelism import dependence_depth
 from coarsen.cost.plan_walk import PlannedBlocks, is_terminator, planned_blocks
 from coarsen.cost.replication import (
     BlockCopies,

@@ -11,8 +11,7 @@ Where the figures are from:
 
 from __future__ import annotations
 
-from coarsen.cost.banks.degree import Banks
-from coarsen.cost.locality.device import LINE_BYTES, SECTOR_BYTES, MemoryDevice
+from coarsen.cost.banks import LINE_BYTES, SECTOR_BYTES, Banks, MemoryDevice
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
 
 _BANKS = Banks(32, 4)

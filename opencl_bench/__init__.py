@@ -16,7 +16,7 @@ from coarsen.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.inputs.tune_inputs import tune_inputs
+    from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
     from coarsen.opencl_bench.records.measurement import Measurement, Method
     from coarsen.opencl_bench.reporting.page.write import write_report
     from coarsen.opencl_bench.results.curve_files import read_curves
@@ -67,7 +67,7 @@ _MODULE_OF = {
     "read_results": "results.results",
     "shipped_results": "results.results",
     "stored_results": "results.results",
-    "tune_inputs": "inputs.tune_inputs",
+    "tune_inputs": "inputs.over_inputs",
     "write_report": "reporting.page.write",
 }
 

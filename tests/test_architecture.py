@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "codec": {"errors"},
     "codes": {"errors"},
     "ir": BASE,
-    "frontend": BASE | {"ir", "dispatch"},
+    "frontend": BASE | {"ir"},
     "analysis": BASE | {"ir"},
     "variant": BASE,
     "dispatch": BASE | {"variant"},
@@ -48,11 +48,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "features": BASE | {"ir", "analysis", "transform", "variant", "cost"},
     "report": BASE | {"ir", "transform", "source_places", "pipeline", "variant", "cost"},
     "models": BASE | {"features", "variant", "dispatch", "cost"},
-    "devices": BASE | {"frontend", "models"},
+    "devices": BASE | {"frontend"},
+    "targets": BASE | {"devices", "models"},
     "user_models": BASE | {"models"},
-    "prediction": BASE | {"ir", "features", "models", "devices", "user_models", "launch_prediction"},
+    "prediction": BASE | {"ir", "features", "models", "targets", "user_models", "launch_prediction"},
     "launch_prediction": BASE
-    | {"ir", "analysis", "variant", "cost", "features", "models", "devices", "user_models"},
+    | {"ir", "analysis", "variant", "cost", "features", "models", "devices", "targets", "user_models"},
     "coarsened_kernel": BASE | COMPILER | {"cost", "pipeline"},
     "api": BASE
     | COMPILER
@@ -64,6 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "features",
         "models",
         "devices",
+        "targets",
         "user_models",
         "prediction",
         "launch_prediction",

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from coarsen import api
-from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
@@ -15,6 +14,7 @@ from coarsen.launch_prediction import AskedLaunch, own_launch, predict_launch
 from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.runtime.text_cache.versions import prediction_versions
+from coarsen.targets import target_of
 from coarsen.user_models import user_models
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant

@@ -11,7 +11,6 @@ import pytest
 from coarsen.api import coarsen
 from coarsen.cli.main import main
 from coarsen.devices.selection import select_device
-from coarsen.devices.targets import target_of
 from coarsen.errors import CoarsenError
 from coarsen.models.evaluation.entrants import entrant
 from coarsen.near_names import did_you_mean
@@ -19,6 +18,7 @@ from coarsen.opencl_bench.results.results import shipped_results
 from coarsen.opencl_bench.workloads.described.distributions import parse_distribution
 from coarsen.opencl_bench.workloads.described.element_types import element_type
 from coarsen.opencl_bench.workloads.lookup import SUITE, benchmark
+from coarsen.targets import target_of
 from tests.devices.described_devices import TAHITI
 
 KERNELS = """\

@@ -9,8 +9,8 @@ from typing import cast
 
 from coarsen.api.arguments import check_type
 from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE
-from coarsen.cost.locality.pads import costed_pads, with_pads
+from coarsen.cost.banks import ANY_CPU, ANY_DEVICE
+from coarsen.cost.pads import costed_pads, with_pads
 from coarsen.errors import InvalidInputError
 from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros

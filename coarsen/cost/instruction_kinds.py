@@ -3,17 +3,23 @@
 - Address arithmetic (`getelementptr`), casts, conversions, phis and selects are of no further kind.
 - A vector operation counts once, whatever its width; a fused multiply-add from `a * b + c` counts once.
 - An atomic read-modify-write, a `memcpy` and an asynchronous copy are one load and one store each.
+
+For the counts of work each instruction also has a class: what it keeps busy.
 """
 
 from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Iterator
 
+from coarsen.analysis.algebra.affine import Access
+from coarsen.cost.work_counts import InstructionClass
 from coarsen.ir.kernel import Instruction
+from coarsen.ir.layout import size_of
 from coarsen.ir.opencl.builtins import Role, builtin_of
 from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
+from coarsen.ir.types import AddressSpace, FloatType, IntegerType, Type, VectorType
 
 
 class Kind(enum.Enum):
@@ -59,6 +65,9 @@ _BY_BUILTIN: tuple[tuple[re.Pattern[str], Kinds], ...] = (
     (re.compile(r"is(?:equal|notequal|greater|less|finite|inf|nan|(?:un)?ordered|normal)"), _FLOATING_POINT),
 )
 _WITHOUT_WORK = frozenset({Role.QUERY, Role.GROUP_WIDE, Role.FENCE, Role.IGNORED})
+_DOUBLE_BYTES = 8
+_CONVERSIONS = frozenset({"trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"})
+_INTEGER_WORK = frozenset({"getelementptr", "select"})
 
 
 def kinds_of(instruction: Instruction) -> Kinds:
@@ -99,3 +108,37 @@ def _kinds_of_arithmetic(call: Instruction, name: str) -> Kinds:
 
 def _element(type_: Type) -> Type:
     return type_.element if isinstance(type_, VectorType) else type_
+
+
+def instruction_classes(instruction: Instruction) -> Iterator[tuple[InstructionClass, int]]:
+    """Return the classes of what an instruction does besides accesses to memory, each with a count.
+
+    A vector's elements count one by one.
+    """
+    kinds = kinds_of(instruction)
+    times = instruction.type.count if isinstance(instruction.type, VectorType) else 1
+    if Kind.BRANCH in kinds or instruction.opcode in ("br", "switch"):
+        yield InstructionClass.CONTROL, 1
+    elif Kind.MATH in kinds:
+        yield InstructionClass.MATH, times
+    elif Kind.FLOATING_POINT in kinds:
+        yield (InstructionClass.DOUBLE if _is_double(instruction) else InstructionClass.FLOAT), times
+    elif Kind.INTEGER in kinds or instruction.opcode in _INTEGER_WORK:
+        yield InstructionClass.INTEGER, times
+    elif instruction.opcode in _CONVERSIONS:
+        yield InstructionClass.CONVERSION, times
+
+
+def access_class(access: Access) -> InstructionClass:
+    """Return the class of an access to memory."""
+    is_near = access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
+    return InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
+
+
+def _is_double(instruction: Instruction) -> bool:
+    return any(map(_has_doubles, (instruction.type, *(each.type for each in instruction.operands))))
+
+
+def _has_doubles(type_: Type) -> bool:
+    element = type_.element if isinstance(type_, VectorType) else type_
+    return isinstance(element, FloatType) and size_of(element) == _DOUBLE_BYTES

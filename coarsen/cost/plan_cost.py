@@ -6,7 +6,7 @@ interleaved for as long as they agree; in a region of copies nothing is shared. 
 was before LLVM's passes looked at it, for replicas that agree.
 
 *Work* is instructions weighted by how often they run: once for every round of the loops around them, as far as the
-code says (`block_weights.py`).
+code says (`plan_walk.py`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.cost.block_weights import block_weights
 from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.plan_walk import PlannedBlock, PlannedBlocks
+from coarsen.cost.plan_walk import PlannedBlock, PlannedBlocks, block_weights
 from coarsen.cost.register_pressure import RegisterPressure
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment

@@ -5,6 +5,8 @@
     copies                  the whole block once for each replica
 
 Features, the report, register pressure and the costs of launches ask it, so that they all mean the same plan.
+
+A block runs once for every round of every loop around it, as far as the code says: `block_weights`.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
+from coarsen.analysis.trip_counts import trip_counts
 from coarsen.ir.kernel import Block, Instruction, Kernel
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.plan_regions import plan_regions
@@ -22,6 +26,8 @@ from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 
 _TERMINATORS = frozenset({"br", "ret", "unreachable"})
+UNKNOWN_TRIPS = 8
+MAXIMUM_WEIGHT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +121,15 @@ def planned_blocks(analysed: Analysed, transforms: Transforms = REPLICATION_ALON
 def is_terminator(instruction: Instruction) -> bool:
     """Return True if an instruction ends its block."""
     return instruction.opcode in _TERMINATORS
+
+
+def block_weights(forms: IndexForms) -> Mapping[str, int]:
+    """Return how often each block runs for a work-item, at least 1, by the block's name."""
+    counts = trip_counts(forms)
+    weights: dict[str, int] = {}
+    for block in forms.kernel.blocks:
+        weight = 1
+        for loop in forms.control_flow.loops_around(block.name):
+            weight = min(MAXIMUM_WEIGHT, weight * max(1, counts.get(loop.header, UNKNOWN_TRIPS)))
+        weights[block.name] = weight
+    return weights

@@ -15,11 +15,17 @@ Nothing is coarsened. What is live between two instructions of the original kern
 What a device's compiler makes of it may be more or less: it reorders, spills, computes cheap values again, and
 keeps uniform ones apart. Not counted: constants, conditions (predicates or masks), addresses of variables, and
 what the computing of a linear id, or of an id along a dimension known only at run time, needs in between.
+
+The 32-bit words of a value:
+
+    float, int and anything narrower     1        double, long, a pointer to global memory    2
+    a pointer to local or private memory 1        a condition, held in a predicate            0
+    a vector                             its elements', each in registers of its own
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,10 +33,27 @@ from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
 from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
 from coarsen.cost.rewritten_ids import id_rewriter
-from coarsen.cost.value_sizes import array_words, value_words
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.details import source_element_type
+from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.layout import content_bytes, size_of
+from coarsen.ir.types import (
+    AddressSpace,
+    ArrayType,
+    FloatType,
+    IntegerType,
+    PointerType,
+    StructType,
+    TargetType,
+    Type,
+    VectorType,
+)
 from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Coarsening
+
+_WORD_BITS = 32
+_WORD_BYTES = 4
+_SHORT_POINTERS = frozenset({AddressSpace.LOCAL, AddressSpace.PRIVATE})
+_ADDRESS_WORDS = 2
 
 
 def maximum_live_words(analysed: Analysed, factor: int) -> int:
@@ -219,3 +242,31 @@ class RegisterPressure:
 
     def _allocas(self) -> Iterator[Instruction]:
         return (i for i in self.blocks.kernel.instructions() if i.opcode == "alloca")
+
+
+def value_words(type_: Type) -> int:
+    """Return the registers of a value in SSA form; 0 for one that is in none."""
+    if isinstance(type_, IntegerType):
+        return 0 if type_.width == 1 else -(-type_.width // _WORD_BITS)
+    if isinstance(type_, FloatType):
+        return -(-content_bytes(type_) // _WORD_BYTES)
+    if isinstance(type_, PointerType):
+        return 1 if type_.address_space in _SHORT_POINTERS else _ADDRESS_WORDS
+    if isinstance(type_, VectorType | ArrayType):
+        return type_.count * value_words(type_.element)
+    if isinstance(type_, StructType):
+        return sum(map(value_words, type_.elements))
+    return _ADDRESS_WORDS if isinstance(type_, TargetType) else 0
+
+
+def array_words(alloca: Instruction, structures: Mapping[str, StructType]) -> int:
+    """Return the words of a variable in private memory; one whose count is only known at run time counts once."""
+    count = alloca.operands[0] if alloca.operands else None
+    times = int(count.text) if count is not None and count.kind is ValueKind.CONSTANT else 1
+    return -(-times * size_of(source_element_type(alloca)) // _WORD_BYTES)
+
+
+def static_local_bytes(kernel: Kernel) -> int:
+    """Return the bytes of local memory that a kernel declares for each work-group; arguments are left out."""
+    local = (each for each in kernel.globals.values() if each.address_space == AddressSpace.LOCAL)
+    return sum(size_of(variable.value_type) for variable in local)

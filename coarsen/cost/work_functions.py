@@ -4,33 +4,39 @@
 
 Counts are means over the work-items of the NDRange. Sizes are `global_size(d)`, `local_size(d)`, `groups(d)` and
 the whole scalar arguments by their names. What nobody knows is taken for granted as everywhere
-(`block_weights.py`): a loop goes round 8 times, both ways of a branch are taken; `unknown` names it.
+(`plan_walk.py`): a loop goes round 8 times, both ways of a branch are taken; `unknown` names it.
 For predictions only.
+
+A configuration is counted for the launch before coarsening; `launched_sizes` are those of the coarsened kernel.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
+from coarsen.analysis.access_footprints import AccessFootprint, access_footprints
+from coarsen.analysis.algebra.affine import INDIRECT, Access
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.executions import ASSUMED_TRIPS, Executions
 from coarsen.analysis.expressions import Expression, Quantity, evaluate, number, product, total
 from coarsen.analysis.loop_counts import Basis, LoopCount, LoopCounts
-from coarsen.cost.access_functions import AccessFunction, accesses_of
-from coarsen.cost.instruction_classes import access_class, instruction_classes
-from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.local_memory import static_local_bytes
-from coarsen.cost.parallelism import dependence_depth
-from coarsen.cost.register_pressure import maximum_live_words
-from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
-from coarsen.ir.kernel import Block, Kernel
+from coarsen.cost.block_profile import dependence_depth
+from coarsen.cost.instruction_kinds import Kind, access_class, instruction_classes, kinds_of
+from coarsen.cost.register_pressure import maximum_live_words, static_local_bytes
+from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, Sizes, WorkCounts, padded
+from coarsen.ir.kernel import Block, Instruction, Kernel, ValueKind
 from coarsen.ir.types import IntegerType
 from coarsen.transform.coarsen import Analysed, analyse
+from coarsen.variant.coarsening import Configuration, Level
+from coarsen.variant.variant import Variant
 
 _TimesOfBlock = tuple[Block, Expression]
+ASSUMED_STRIDE = 4096
+"""Bytes that stand for a regular stride that no size says: far enough that neighbours share nothing."""
 
 
 @dataclass(frozen=True)
@@ -207,3 +213,185 @@ def _unknown(counts: LoopCounts, runs: Executions) -> Iterator[str]:
         yield f"which way block {block} branches, taken for both"
     for block in runs.agreed:
         yield f"whether merged work-items agree at block {block}, taken to"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessFunction:
+    """A memory access: how often a work-item makes it, and where it goes.
+
+    Attributes:
+        count: times for each work-item.
+        footprint: its strides and the bytes that it touches.
+        replica_stride: bytes to the nearest access that differs by a constant alone; None where there is none.
+        dependent_on_load: whether its address was loaded.
+    """
+
+    count: Expression
+    footprint: AccessFootprint
+    replica_stride: int | None
+    dependent_on_load: bool
+
+    @property
+    def access(self) -> Access:
+        """The access."""
+        return self.footprint.access
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The sizes that it depends on."""
+        footprint = self.footprint
+        touched = (footprint.of_item, footprint.of_group, footprint.of_launch)
+        parts = (self.count, *footprint.strides, *footprint.iteration_strides.values(), *touched)
+        return frozenset().union(*(part.names for part in parts if part is not None))
+
+    def at(self, sizes: Mapping[str, Quantity]) -> AccessCount:
+        """Return the access in numbers. Raises InvalidInputError for sizes that give none."""
+        footprint = _value(self.footprint.of_launch, sizes)
+        return AccessCount(
+            count=evaluate(self.count, sizes),
+            bytes=self.access.access_bytes,
+            address_space=self.access.address_space,
+            lane_stride=self._lane_stride(sizes),
+            replica_stride=self.replica_stride,
+            store=self.access.is_store,
+            footprint=None if footprint is None else float(footprint),
+            dependent_on_load=self.dependent_on_load,
+        )
+
+    def _lane_stride(self, sizes: Mapping[str, Quantity]) -> int | None:
+        if self.access.stride_along(0) is INDIRECT:
+            return None
+        stride = _value(self.footprint.strides[0], sizes)
+        return ASSUMED_STRIDE if stride is None else round(stride)
+
+
+def accesses_of(counts: LoopCounts, runs: Executions) -> tuple[AccessFunction, ...]:
+    """Return a kernel's accesses to memory of any kind, in the order of its instructions."""
+    found = access_footprints(counts)
+    siblings = nearest_siblings([footprint.access for footprint in found])
+    return tuple(
+        AccessFunction(
+            runs.of(footprint.access.block),
+            footprint,
+            siblings.get(index),
+            _is_loaded(counts, footprint.access),
+        )
+        for index, footprint in enumerate(found)
+    )
+
+
+def _value(expression: Expression | None, sizes: Mapping[str, Quantity]) -> Quantity | None:
+    """Return an expression's value, None where it or one of its names has none."""
+    if expression is None or not expression.names <= sizes.keys():
+        return None
+    return evaluate(expression, sizes)
+
+
+def _is_loaded(counts: LoopCounts, access: Access) -> bool:
+    """Return True if anything that an address is computed from was loaded."""
+    kernel = counts.forms.kernel
+    names = (symbol.removeprefix("%") for symbol in counts.forms.symbols.origins(access.form))
+    pending = [kernel.definition[name] for name in names if name in kernel.definition]
+    seen: set[str] = set()
+    while pending:
+        instruction = pending.pop()
+        if instruction.opcode == "load":
+            return True
+        if instruction.name not in seen:
+            seen.add(instruction.name)
+            pending.extend(_sources(kernel, instruction))
+    return False
+
+
+def _sources(kernel: Kernel, instruction: Instruction) -> list[Instruction]:
+    operands = (operand for operand in instruction.operands if operand.kind is ValueKind.INSTRUCTION)
+    return [kernel.definition[operand.text] for operand in operands]
+
+
+def nearest_siblings(accesses: Sequence[Access]) -> Mapping[int, int]:
+    """Return the bytes from an access to the nearest that differs from it by a constant alone, by index."""
+    families: defaultdict[object, list[tuple[int, int]]] = defaultdict(list)
+    for index, access in enumerate(accesses):
+        if access.base is not None:
+            rest = frozenset(term for term in access.form.terms.items() if term[0])
+            key = (access.base.text, access.is_store, access.block, access.access_bytes, rest)
+            families[key].append((access.form.constant_part, index))
+    nearest: dict[int, int] = {}
+    for family in families.values():
+        for place, index in family:
+            gaps = [abs(place - other) for other, another in family if another != index and other != place]
+            if gaps:
+                nearest[index] = min(gaps)
+    return nearest
+
+
+@dataclass(frozen=True)
+class OriginalLaunch:
+    """A launch of the uncoarsened kernel.
+
+    Attributes:
+        counted: the kernel's work.
+        sizes: of the launch.
+        arguments: the values of scalar arguments that are known.
+    """
+
+    counted: CountedKernel
+    sizes: LaunchSizes
+    arguments: Mapping[str, int]
+
+    @cached_property
+    def names(self) -> Mapping[str, Quantity]:
+        """All sizes by name."""
+        return launch_sizes_by_name(self.sizes) | dict(self.arguments)
+
+    @cached_property
+    def work(self) -> WorkCounts:
+        """The work of a work-item. Raises InvalidInputError where the sizes give no number."""
+        return self.counted.functions.at(self.sizes, self.arguments)
+
+    @cached_property
+    def length(self) -> int:
+        """The number of instructions that stand in the kernel."""
+        return self.counted.counts.forms.kernel.length
+
+    @cached_property
+    def times(self) -> Mapping[str, float]:
+        """Return how often each block runs for a work-item, by name."""
+        runs = self.counted.runs
+        blocks = self.counted.counts.forms.control_flow.reverse_postorder
+        return {block: float(evaluate(runs.of(block), self.names)) for block in blocks}
+
+    def share(self, expression: Expression | None) -> float:
+        """Return the value of a share, 1 where it isn't known."""
+        if expression is None or not expression.names <= self.names.keys():
+            return 1.0
+        return min(1.0, max(0.0, float(evaluate(expression, self.names))))
+
+
+def original_sizes(variant: Variant, launch: LaunchSizes) -> LaunchSizes:
+    """Return a launch with the local size that the variant has for it."""
+    return replace(launch, local_size=padded(variant.local_size)) if variant.local_size else launch
+
+
+def launched_sizes(variant: Variant, launch: LaunchSizes) -> LaunchSizes:
+    """Return the sizes that the coarsened kernel is launched with.
+
+    Sizes that a factor does not divide are rounded up, as a guard allows.
+
+    Args:
+        variant: how the kernel is coarsened.
+        launch: the sizes before coarsening; the variant's own local size, if it has one, goes before its own.
+    """
+    original = original_sizes(variant, launch)
+    return LaunchSizes(
+        _divided(original.global_size, variant.coarsenings, frozenset(Level)),
+        _divided(original.local_size, variant.coarsenings, frozenset({Level.ITEM})),
+    )
+
+
+def _divided(sizes: Sizes, chosen: Configuration, levels: frozenset[Level]) -> Sizes:
+    result = list(sizes)
+    for coarsening in chosen:
+        if coarsening.level in levels:
+            result[coarsening.dimension] = -(-result[coarsening.dimension] // coarsening.factor)
+    return result[0], result[1], result[2]

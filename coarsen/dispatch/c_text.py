@@ -9,8 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from coarsen.dispatch.arithmetic import COEFFICIENTS, SQUARE_ROOT_OF_HALF
-from coarsen.dispatch.steps import SMALLEST, Constant, Kind, Named, Operand, Operation, Step, Steps
+from coarsen.dispatch.steps import (
+    COEFFICIENTS,
+    SMALLEST,
+    SQUARE_ROOT_OF_HALF,
+    Constant,
+    Kind,
+    Named,
+    Operand,
+    Operation,
+    Step,
+    Steps,
+)
 from coarsen.dispatch.tree import Leaf, Tree
 
 TYPES: Mapping[Kind, str] = MappingProxyType({Kind.WHOLE: "int64_t", Kind.REAL: "double"})

@@ -1,19 +1,193 @@
 """The choice of a version for a launch: its features, and the version that a tree chooses by them.
 
-Functions are written from the checked content of a tuned file and compiled once. The features that a model learns
-from come from the same functions.
+Functions are written as Python from checked steps and trees, and compiled once; no name of a file gets into their
+text. The features that a model learns from come from the same functions.
+
+def features(i0, i1):
+    if i0 > 9223372036854775807 or i0 < -9223372036854775808: return None
+    …
+    t0 = i0 * 1.0
+    t1 = i1 * 1.0
+    if t1 == 0.0: return None
+    t2 = t0 / t1
+    …
+    return (t2,)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from coarsen.dispatch.features import Feature, KernelArgument, feature_steps, input_kinds
-from coarsen.dispatch.python_text import numbers_function, tree_function
-from coarsen.dispatch.steps import Kind, Named, Steps
-from coarsen.dispatch.tree import Tree, features_of
+from coarsen.dispatch.steps import (
+    LARGEST,
+    SMALLEST,
+    Constant,
+    Kind,
+    Named,
+    Operand,
+    Operation,
+    Step,
+    Steps,
+    binary_logarithm,
+)
+from coarsen.dispatch.tree import Leaf, Tree, features_of
 from coarsen.dispatch.tuned_file import TunedFile
+
+_LARGEST_DOUBLE = repr(sys.float_info.max)
+_SIGNS: Mapping[Operation, str] = MappingProxyType(
+    {
+        Operation.ADD: "+",
+        Operation.SUBTRACT: "-",
+        Operation.MULTIPLY: "*",
+        Operation.QUOTIENT: "//",
+        Operation.REMAINDER: "%",
+        Operation.DIVIDE: "/",
+    }
+)
+_MAY_OVERFLOW = (Operation.ADD, Operation.SUBTRACT, Operation.MULTIPLY, Operation.NEGATE)
+
+
+def numbers_function(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> Callable[..., Any]:
+    """Return a function of numbers, given by position, that returns what formulas come to.
+
+    Args:
+        inputs: the names of the numbers, in their order, each with its kind.
+        formulas: over these names.
+
+    Returns:
+        A function that returns the results in a tuple; None where one has no value.
+    """
+    lines, results = _body(inputs, formulas)
+    return _compiled([*lines, f"    return {_tuple(results)}"])
+
+
+def groups_function(
+    inputs: Mapping[str, Kind], groups: Sequence[Sequence[Steps]]
+) -> Callable[..., tuple[tuple[int, ...], ...] | None]:
+    """Return a function of numbers, given by position, that returns what groups of formulas come to.
+
+    Args:
+        inputs: the names of the numbers, in their order, each with its kind.
+        groups: formulas of whole numbers over these names.
+
+    Returns:
+        A function that returns a tuple of results for each group; None where one has no value, or isn't positive.
+    """
+    lines, results = _body(inputs, [formula for group in groups for formula in group])
+    # Of those that are constants, nothing need be asked at each call.
+    lines += (
+        f"    if {result} <= 0: return None" for result in dict.fromkeys(results) if not _is_positive(result)
+    )
+    rest = iter(results)
+    made: Callable[..., tuple[tuple[int, ...], ...] | None] = _compiled(
+        [*lines, f"    return {_tuple([_tuple([next(rest) for _ in group]) for group in groups])}"]
+    )
+    return made
+
+
+def tree_function(tree: Tree, features: Sequence[str]) -> Callable[..., int]:
+    """Return a function of features' values, given by position, that returns the version that a tree chooses."""
+    places = {name: f"f{index}" for index, name in enumerate(features)}
+    lines = [f"def made({', '.join(places.values())}):", *_tree_lines(tree, places, "    ")]
+    function: Callable[..., int] = _compiled(lines)
+    return function
+
+
+def _compiled(lines: Sequence[str]) -> Callable[..., Any]:
+    # The text has numbers, signs and names made here; without builtins it could do nothing else.
+    names: dict[str, Any] = {"__builtins__": {}, "logarithm": binary_logarithm}
+    exec(compile("\n".join(lines), "<tuned file>", "exec"), names)
+    made: Callable[..., Any] = names["made"]
+    return made
+
+
+def _body(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> tuple[list[str], list[str]]:
+    """The lines of a function that computes formulas, and the expressions of their results."""
+    places = {name: f"i{index}" for index, name in enumerate(inputs)}
+    results: list[str] = []
+    lines = [f"def made({', '.join(places.values())}):"]
+    lines += (f"    {line}" for line in _statements(inputs, places, formulas, results))
+    return lines, results
+
+
+def _statements(
+    inputs: Mapping[str, Kind], places: Mapping[str, str], formulas: Sequence[Steps], results: list[str]
+) -> Iterator[str]:
+    for name, kind in inputs.items():
+        if kind is Kind.WHOLE:
+            yield _unless_64_bits(places[name])
+    count = 0
+    for formula in formulas:
+        for number, step in enumerate(formula.steps, count):
+            yield from _step(step, f"t{number}", places, count)
+        result = _operand(formula.result, places, count)
+        if formula.kind is Kind.REAL:
+            yield f"if not -{_LARGEST_DOUBLE} <= {result} <= {_LARGEST_DOUBLE}: return None"
+        results.append(result)
+        count += len(formula.steps)
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({''.join(f'{part}, ' for part in parts)})"
+
+
+def _is_positive(result: str) -> bool:
+    """Return True for the text of a positive constant."""
+    return result.startswith("(") and not result.startswith("(-") and result != "(0)"
+
+
+def _step(step: Step, target: str, places: Mapping[str, str], first: int) -> Iterator[str]:
+    operation = step.operation
+    operands = [_operand(operand, places, first) for operand in step.operands]
+    if operation in (Operation.QUOTIENT, Operation.REMAINDER):
+        yield f"if {operands[0]} < 0 or {operands[1]} <= 0: return None"
+    elif operation is Operation.DIVIDE:
+        yield f"if {operands[1]} == 0.0: return None"
+    elif operation is Operation.LOGARITHM:
+        yield f"if not 0.0 < {operands[0]} <= {_LARGEST_DOUBLE}: return None"
+    yield f"{target} = {_value(operation, operands)}"
+    if step.kind is Kind.WHOLE and operation in _MAY_OVERFLOW:
+        yield _unless_64_bits(target)
+
+
+def _value(operation: Operation, operands: Sequence[str]) -> str:
+    first = operands[0]
+    if operation in _SIGNS:
+        return f"{first} {_SIGNS[operation]} {operands[1]}"
+    if operation is Operation.NEGATE:
+        return f"-{first}"
+    if operation is Operation.REAL:
+        # Rounded to the nearest double, as a conversion is.
+        return f"{first} * 1.0"
+    if operation is Operation.LOGARITHM:
+        return f"logarithm({first})"
+    sign = "<=" if operation is Operation.SMALLER else ">="
+    return f"{first} if {first} {sign} {operands[1]} else {operands[1]}"
+
+
+def _operand(operand: Operand, places: Mapping[str, str], first: int) -> str:
+    if isinstance(operand, Constant):
+        return f"({operand.value!r})"
+    return places[operand.name] if isinstance(operand, Named) else f"t{first + operand.step}"
+
+
+def _unless_64_bits(place: str) -> str:
+    return f"if {place} > {LARGEST} or {place} < {SMALLEST}: return None"
+
+
+def _tree_lines(tree: Tree, places: Mapping[str, str], indent: str) -> Iterator[str]:
+    if isinstance(tree, Leaf):
+        yield f"{indent}return {tree.version}"
+        return
+    yield f"{indent}if {places[tree.feature]} <= {tree.threshold!r}:"
+    yield from _tree_lines(tree.at_most, places, f"{indent} ")
+    yield from _tree_lines(tree.above, places, indent)
+
 
 Number = int | float
 

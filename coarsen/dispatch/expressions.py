@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -30,6 +31,18 @@ _OPERATORS: Mapping[type[ast.operator], _Operator] = MappingProxyType(
 _EXTREMES: Mapping[str, Callable[..., int]] = MappingProxyType({"min": min, "max": max})
 # Logarithms to the base 2, the one function of formulas besides the extremes.
 LOGARITHM = "log2"
+_MANY = range(2, 9)
+_COMPARISONS: Mapping[str, _Comparison] = MappingProxyType(
+    {
+        "==": operator.eq,
+        "!=": operator.ne,
+        "<=": operator.le,
+        ">=": operator.ge,
+        "<": operator.lt,
+        ">": operator.gt,
+    }
+)
+_SIGN = re.compile("==|!=|<=|>=|<|>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,6 @@ class _Grammar:
     words: str
 
 
-_MANY = range(2, 9)
 _WHOLE = _Grammar(
     frozenset(_OPERATORS),
     MappingProxyType(dict.fromkeys(_EXTREMES, _MANY)),
@@ -58,24 +70,15 @@ _REAL = _Grammar(
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
-    """A formula that was checked; `names` are those that it needs."""
-
-    text: str
-    names: frozenset[str]
-    tree: ast.expr
-
-
-@dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that was checked; `names` are those that it needs."""
+    """An expression or a formula that was checked; `names` are those that it needs."""
 
     text: str
     names: frozenset[str]
     tree: ast.expr
 
     def evaluate(self, values: Mapping[str, int]) -> int:
-        """Return its value.
+        """Return the value of an expression; a formula is computed by its steps.
 
         Raises:
             InvalidInputError: a division by zero, a name without a value.
@@ -98,14 +101,14 @@ def parse_expression(text: str | int) -> Expression:
     return checked_expression(parsed(written), written)
 
 
-def parse_formula(text: str) -> Formula:
+def parse_formula(text: str) -> Expression:
     """Read a formula: as an expression, with decimals, / and log2 too.
 
     Raises:
         InvalidInputError: anything else stands in it.
     """
     tree = parsed(text)
-    return Formula(text, frozenset(_names(tree, text, _REAL)), tree)
+    return Expression(text, frozenset(_names(tree, text, _REAL)), tree)
 
 
 def parsed(text: str) -> ast.expr:
@@ -159,3 +162,44 @@ def _value(tree: ast.expr, values: Mapping[str, int]) -> int:
     if isinstance(tree, ast.Call):
         return _EXTREMES[function_of(tree)](_value(argument, values) for argument in tree.args)
     return int(ast.literal_eval(tree))
+
+
+_Comparison = Callable[[int, int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Two expressions and what must be true of their values; `sign` is one of == != <= >= < >."""
+
+    text: str
+    sign: str
+    left: Expression
+    right: Expression
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that it needs."""
+        return self.left.names | self.right.names
+
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Return True if it is fulfilled. Raises InvalidInputError where a side can't be computed."""
+        return _COMPARISONS[self.sign](self.left.evaluate(values), self.right.evaluate(values))
+
+    def check(self, values: Mapping[str, int]) -> None:
+        """Raise InvalidInputError, with the values, if it is not fulfilled."""
+        if not self.holds(values):
+            shown = ", ".join(f"{name} = {values[name]}" for name in sorted(self.names))
+            raise InvalidInputError(f"'{self.text}' does not hold" + (f" for {shown}" if shown else ""))
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition: two expressions with a sign between them.
+
+    Raises:
+        InvalidInputError: there is no sign, or more than one; a side that is no expression.
+    """
+    signs = _SIGN.findall(text)
+    if len(signs) != 1:
+        raise InvalidInputError(f"'{text}' must compare two expressions by one of {' '.join(_COMPARISONS)}")
+    left, _, right = text.partition(signs[0])
+    return Condition(text, signs[0], parse_expression(left), parse_expression(right))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from coarsen.dispatch.expressions import Formula, parse_formula
+from coarsen.dispatch.expressions import Expression, parse_formula
 from coarsen.dispatch.steps import Kind, Steps, steps_of
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
@@ -76,7 +76,7 @@ class Feature:
         """Return True if the caller supplies it."""
         return self.expression is None
 
-    def formula(self) -> Formula | None:
+    def formula(self) -> Expression | None:
         """Return its expression, read; None where it is supplied."""
         if self.expression is None:
             return None

@@ -7,17 +7,26 @@ int version = mv_choose(&in, &launch);      /* which of the versions' programs t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from coarsen.dispatch.c_text import ARITHMETIC, TYPES, declarations, statements, tree_lines
 from coarsen.dispatch.features import SIZE_NAMES, feature_steps, input_kinds
-from coarsen.dispatch.file_checks import check_launchable
-from coarsen.dispatch.header_sizes import has_local_memory, indented, sizes_function
-from coarsen.dispatch.header_steps import step_functions
-from coarsen.dispatch.steps import Kind, Named, Steps
+from coarsen.dispatch.launch_sizes import (
+    NUMBER_RANGES,
+    LaunchFormulas,
+    PassedArgument,
+    Source,
+    launch_formulas,
+    passed_arguments,
+    scratch_formulas,
+)
+from coarsen.dispatch.steps import LARGEST, SMALLEST, Kind, Named, Steps
 from coarsen.dispatch.tree import Tree, features_of
-from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_file import TunedFile, check_launchable
+from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
+from coarsen.variant.coarsening import Coarsening, Level
 
 # Of C and C++.
 _KEYWORDS = (
@@ -26,6 +35,32 @@ _KEYWORDS = (
     "return short signed sizeof static struct switch template this throw true try typedef typename union unsigned "
     "using virtual void volatile while"
 )
+_DIMENSIONS = 3
+SOURCES = """\
+#ifndef COARSEN_STEPS
+#define COARSEN_STEPS
+/* Where an argument of a launch among several comes from. */
+enum {
+    coarsen_of_caller, /* the caller's argument of this index */
+    coarsen_of_scratch, /* the scratch buffer of this index */
+    coarsen_number /* `bytes` bytes at `number` */
+};
+
+struct coarsen_argument {
+    int from;
+    unsigned index;
+    size_t bytes;
+    union { int32_t as_int; uint32_t as_uint; int64_t as_long; uint64_t as_ulong; } number;
+};
+#endif
+"""
+_FROM = {
+    Source.CALLER: "coarsen_of_caller",
+    Source.SCRATCH: "coarsen_of_scratch",
+    Source.NUMBER: "coarsen_number",
+}
+_BYTES = {"int": 4, "uint": 4, "long": 8, "ulong": 8}
+_C_TYPES = {"int": "int32_t", "uint": "uint32_t", "long": "int64_t", "ulong": "uint64_t"}
 
 
 def c_header(file: TunedFile) -> str:
@@ -177,3 +212,206 @@ static inline int {name}_choose(const struct {name}_inputs *in, struct {name}_la
 def comment_text(text: str, limit: int = 200) -> str:
     """Return the first letters of a text, without those that could end the comment it stands in."""
     return "".join(letter if letter.isprintable() and letter not in "*\\" else " " for letter in text)[:limit]
+
+
+def sizes_function(file: TunedFile, number: int) -> str:
+    """Return the function of a version's sizes; it returns 0 where they have no value or don't divide.
+
+    That of a version of several launches says that there is no one launch.
+    """
+    version, name = file.versions[number], file.kernel
+    if version.is_sequence:
+        lines = [
+            f"struct {name}_sequence sequence;",
+            "launch->dimensions = 0;",
+            f"return {name}_steps_{number}(in, &sequence);",
+        ]
+        return _function(name, number, lines)
+    if not version.launches:
+        return _function(name, number, ["(void)in;", *_callers_sizes(version), *_merging(version)])
+    formulas = launch_formulas(version, version.launches[0], file.arguments)
+    lines, results = statements(formulas.sizes, "return 0;")
+    sizes = size_statements(file, formulas, results)
+    opening = [*declarations(formulas.sizes), "(void)in;"]
+    return _function(name, number, [*opening, *lines, *sizes, *_merging(version)])
+
+
+def size_statements(file: TunedFile, formulas: LaunchFormulas, results: Sequence[str]) -> Iterator[str]:
+    """Enumerate the statements that give `launch` its sizes.
+
+    Args:
+        file: the tuned file.
+        formulas: of the launch.
+        results: the values of `formulas.sizes` in C.
+    """
+    dimensions, first_memory = len(formulas.global_size), len(formulas.global_size) + len(formulas.local_size)
+    yield f"launch->dimensions = {dimensions};"
+    for entry in range(dimensions):
+        local = results[dimensions + entry] if formulas.local_size else None
+        yield from _one_size(entry, results[entry], local)
+    if has_local_memory(file):
+        for place in range(len(file.arguments)):
+            yield f"launch->local_memory[{place}] = 0;"
+    for place, value in zip(formulas.memory_places, results[first_memory:], strict=True):
+        yield f"if ({value} <= 0 || (uint64_t){value} > SIZE_MAX)"
+        yield "    return 0;"
+        yield f"launch->local_memory[{place}] = (size_t){value};"
+
+
+def has_local_memory(file: TunedFile) -> bool:
+    """Return True if a launch of the file has local memory of another size than the caller's."""
+    return any(launch.local_memory for version in file.versions for launch in version.launches)
+
+
+def indented(lines: Iterable[str]) -> str:
+    """Return lines as they stand in a function."""
+    return "".join(f"    {line}\n" for line in lines)
+
+
+def _function(name: str, number: int, lines: Sequence[str]) -> str:
+    return (
+        f"static inline int {name}_sizes_{number}(const struct {name}_inputs *in, "
+        f"struct {name}_launch *launch)\n{{\n{indented(lines)}}}\n"
+    )
+
+
+def _callers_sizes(version: TunedVersion) -> Iterator[str]:
+    """The statements of a version that has the caller's sizes, and maybe a local size of its own."""
+    own = version.variant.local_size
+    yield f"launch->dimensions = {_DIMENSIONS};"
+    for entry in range(_DIMENSIONS):
+        whole, local = f"in->global_size_{entry}", f"in->local_size_{entry}"
+        if own:
+            yield from _one_size(entry, whole, str((*own, *[1] * (_DIMENSIONS - len(own)))[entry]))
+        else:
+            yield f"if ({local} < 0 || (uint64_t){local} > SIZE_MAX)"
+            yield "    return 0;"
+            yield from _one_size(entry, whole, None)
+            yield f"launch->local_size[{entry}] = (size_t){local};"
+
+
+def _one_size(dimension: int, whole: str, local: str | None) -> Iterator[str]:
+    """The statements of one dimension; a local size of None is the driver's."""
+    for value in (whole, *([] if local is None else [local])):
+        yield f"if ({value} <= 0 || (uint64_t){value} > SIZE_MAX)"
+        yield "    return 0;"
+    yield f"launch->global_size[{dimension}] = (size_t){whole};"
+    yield f"launch->local_size[{dimension}] = {0 if local is None else f'(size_t){local}'};"
+
+
+def _merging(version: TunedVersion) -> Iterator[str]:
+    for coarsening in version.variant.coarsenings:
+        yield from _merged(coarsening)
+    yield "return 1;"
+
+
+def _merged(coarsening: Coarsening) -> Iterator[str]:
+    factor, dimension, stride = coarsening.factor, coarsening.dimension, coarsening.stride
+    whole, local = f"launch->global_size[{dimension}]", f"launch->local_size[{dimension}]"
+    yield f"if ({dimension} >= launch->dimensions || {local} == 0 || {whole} % {local} != 0)"
+    yield "    return 0;"
+    if coarsening.level is Level.GROUP:
+        yield f"if ({whole} / {local} % {factor} != 0)"
+        yield "    return 0;"
+    else:
+        yield f"if ({local} % {factor} != 0 || {local} / {factor} % {stride} != 0)"
+        yield "    return 0;"
+        yield f"{local} /= {factor};"
+    yield f"{whole} /= {factor};"
+
+
+def step_functions(file: TunedFile) -> Iterator[str]:
+    """Enumerate the types and functions of a file's versions of several launches; none where it has none."""
+    numbers = [number for number, version in enumerate(file.versions) if version.is_sequence]
+    if not numbers:
+        return
+    versions = [file.versions[number] for number in numbers]
+    yield SOURCES
+    yield _sequence_types(file, versions)
+    for number in numbers:
+        yield _steps(file, number)
+    cases = "\n".join(
+        f"    case {number}: return {file.kernel}_steps_{number}(in, sequence);" for number in numbers
+    )
+    yield f"""\
+/* The launches of a version that takes several, one after the other; 0 where it takes one, or its sizes have no
+ * value. */
+static inline int
+{file.kernel}_steps(int version, const struct {file.kernel}_inputs *in, struct {file.kernel}_sequence *sequence)
+{{
+    switch (version) {{
+{cases}
+    }}
+    return 0;
+}}
+"""
+
+
+def _sequence_types(file: TunedFile, versions: list[TunedVersion]) -> str:
+    launches = [launch for version in versions for launch in version.launches]
+    most_arguments = max(1, *(len(launch.arguments or file.arguments) for launch in launches))
+    most_scratch = max(1, *(len(version.scratch) for version in versions))
+    return (
+        f"struct {file.kernel}_step {{\n"
+        "    const char *kernel;\n"
+        f"    struct {file.kernel}_launch launch;\n"
+        "    unsigned arguments;\n"
+        f"    struct coarsen_argument argument[{most_arguments}];\n}};\n\n"
+        f"struct {file.kernel}_sequence {{\n"
+        "    unsigned steps;\n"
+        f"    struct {file.kernel}_step step[{max(len(version.launches) for version in versions)}];\n"
+        "    unsigned scratch;\n"
+        f"    size_t scratch_bytes[{most_scratch}];\n}};\n"
+    )
+
+
+def _steps(file: TunedFile, number: int) -> str:
+    version, name = file.versions[number], file.kernel
+    launches = [launch_formulas(version, launch, file.arguments) for launch in version.launches]
+    scratch = scratch_formulas(version, file.arguments)
+    formulas = [step for each in launches for step in (*each.sizes, *each.numbers)] + [*scratch]
+    computing, results = statements(formulas, "return 0;")
+    lines = [*declarations(formulas), f"struct {name}_launch *launch;", "(void)in;", *computing]
+    rest = iter(results)
+    for place, (launch, own) in enumerate(zip(version.launches, launches, strict=True)):
+        sizes, numbers = list(islice(rest, len(own.sizes))), list(islice(rest, len(own.numbers)))
+        lines += (f"launch = &sequence->step[{place}].launch;", *size_statements(file, own, sizes))
+        passed = passed_arguments(version, launch, file.arguments)
+        lines += _step(f"sequence->step[{place}]", launch.kernel, passed, numbers)
+    lines.append(f"sequence->steps = {len(launches)};")
+    lines.append(f"sequence->scratch = {len(scratch)};")
+    for index, value in enumerate(rest):
+        lines += (f"if ({value} <= 0 || (uint64_t){value} > SIZE_MAX)", "    return 0;")
+        lines.append(f"sequence->scratch_bytes[{index}] = (size_t){value};")
+    lines.append("return 1;")
+    return (
+        f"static inline int {name}_steps_{number}(const struct {name}_inputs *in, "
+        f"struct {name}_sequence *sequence)\n{{\n{indented(lines)}}}\n"
+    )
+
+
+def _step(step: str, kernel: str, passed: Sequence[PassedArgument], numbers: Sequence[str]) -> Iterator[str]:
+    """The statements of a launch's kernel and arguments."""
+    yield f'{step}.kernel = "{kernel}";'
+    yield f"{step}.arguments = {len(passed)};"
+    for place, argument in enumerate(passed):
+        target = f"{step}.argument[{place}]"
+        is_number = argument.source is Source.NUMBER
+        yield f"{target}.from = {_FROM[argument.source]};"
+        yield f"{target}.index = {argument.index};"
+        yield f"{target}.bytes = {_BYTES[argument.type] if is_number else 0};"
+        if is_number:
+            yield from _number(target, argument.type, numbers[argument.index])
+
+
+def _number(target: str, kind: str, value: str) -> Iterator[str]:
+    known = NUMBER_RANGES[kind]
+    limits = []
+    if known.start > SMALLEST:
+        limits.append(f"{value} < {'0' if known.start == 0 else 'INT32_MIN'}")
+    if known.stop <= LARGEST:
+        limits.append(f"{value} > {'UINT32_MAX' if known.start == 0 else 'INT32_MAX'}")
+    if limits:
+        yield f"if ({' || '.join(limits)})"
+        yield "    return 0;"
+    yield f"{target}.number.as_{kind} = ({_C_TYPES[kind]}){value};"

@@ -12,15 +12,24 @@ from __future__ import annotations
 
 import ast
 import enum
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from coarsen.dispatch.expressions import LOGARITHM, Expression, Formula, function_of
+from coarsen.dispatch.expressions import LOGARITHM, Expression, function_of
 from coarsen.errors import InvalidInputError
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
+# 2 / ((2k + 1) ln 2) for k from 0, each rounded to the nearest double.
+COEFFICIENTS = (
+    *(2.8853900817779268, 0.9617966939259756, 0.5770780163555853, 0.4121985831111324, 0.3205988979753252),
+    *(0.2623081892525388, 0.22195308321368667, 0.19235933878519512, 0.16972882833987804, 0.15186263588304877),
+    0.1373995277037108,
+)
+SQUARE_ROOT_OF_HALF = 0.7071067811865476
+_FIRST_COEFFICIENT, *_OTHER_COEFFICIENTS = reversed(COEFFICIENTS)
 
 
 class Kind(enum.StrEnum):
@@ -97,7 +106,7 @@ _OF_WHOLE: Mapping[type[ast.operator], Operation] = MappingProxyType(
 _EXTREMES: Mapping[str, Operation] = MappingProxyType({"min": Operation.SMALLER, "max": Operation.LARGER})
 
 
-def steps_of(formula: Formula, kinds: Mapping[str, Kind]) -> Steps:
+def steps_of(formula: Expression, kinds: Mapping[str, Kind]) -> Steps:
     """Return the steps of a formula, to a double.
 
     Args:
@@ -195,3 +204,17 @@ class _Writer:
     def _step(self, operation: Operation, kind: Kind, *operands: Operand) -> Operand:
         self.steps.append(Step(operation, kind, operands))
         return Result(len(self.steps) - 1)
+
+
+def binary_logarithm(value: float) -> float:
+    """Return the logarithm to the base 2 of a positive finite number."""
+    mantissa, exponent = math.frexp(value)
+    if mantissa < SQUARE_ROOT_OF_HALF:
+        mantissa += mantissa
+        exponent -= 1
+    ratio = (mantissa - 1.0) / (mantissa + 1.0)
+    square = ratio * ratio
+    total = _FIRST_COEFFICIENT
+    for coefficient in _OTHER_COEFFICIENTS:
+        total = total * square + coefficient
+    return exponent + ratio * total

@@ -12,6 +12,7 @@ from coarsen.errors import InvalidInputError
 # Deeper trees have learned noise, and generated code nests as deep.
 DEEPEST = 32
 MOST_LEAVES = 1024
+_INDENT = "    "
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +153,15 @@ def _check_split(split: Split, features: frozenset[str]) -> None:
         raise InvalidInputError(f"a tree asks for {split.feature!a}, which is none of its features")
     if type(split.threshold) is not float or not math.isfinite(split.threshold):
         raise InvalidInputError("a tree compares with a number that isn't finite")
+
+
+def rules(tree: Tree, depth: int = 0) -> Iterator[str]:
+    """Enumerate the lines of a tree as rules."""
+    indent = _INDENT * depth
+    if isinstance(tree, Leaf):
+        yield f"{indent}version {tree.version}"
+        return
+    yield f"{indent}if {tree.feature} <= {tree.threshold:g}:"
+    yield from rules(tree.at_most, depth + 1)
+    yield f"{indent}otherwise:"
+    yield from rules(tree.above, depth + 1)

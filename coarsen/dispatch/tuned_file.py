@@ -10,27 +10,30 @@ written as the same bytes.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from coarsen.codec import decoded, encoded
-from coarsen.dispatch.default_version import DefaultVersion
-from coarsen.dispatch.features import Feature, KernelArgument, check_name
-from coarsen.dispatch.file_checks import check_arguments, check_evidence, check_features, check_versions
-from coarsen.dispatch.laid_out_version import (
-    LaidOutVersion,
-    check_laid_out,
-    laid_out_from_json,
-    laid_out_to_json,
-)
+from coarsen.codec import WHOLE_NUMBERS, decoded, encoded
+from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument, check_name, feature_steps, input_kinds
 from coarsen.dispatch.tree import Tree, check_tree, features_of, tree_from_json, tree_to_json
-from coarsen.dispatch.tuned_version import TunedVersion, version_from_json, version_to_json
+from coarsen.dispatch.tuned_version import (
+    MOST_ARGUMENTS,
+    DefaultVersion,
+    TunedVersion,
+    check_version,
+    default_version,
+    version_from_json,
+    version_to_json,
+)
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file, replace_file
+from coarsen.variant.data_plan import ArrayPlan, chosen_plans
+from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | None
 
@@ -38,6 +41,10 @@ FORMAT = "coarsen tuned file 1"
 LARGEST_FILE = 4 * MEBIBYTE
 # Only there where there are any.
 _LAYOUTS = "layouts"
+MOST_VERSIONS = 64
+MOST_FEATURES = 64
+_DEEPEST = 32
+MOST_LAID_OUT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class TunedFile:
     Args:
         kernel: the kernel's name, by which it is called.
         arguments: the kernel's, in their order.
-        source_hash: of the source that was tuned, as `source_hash_of` has it.
+        source_hash: of the source that was tuned, as `coarsen.frontend.source_hash` has it.
         device: the device's name.
         driver: the driver's version.
         build_options: the program's, one by one, without the macros of versions.
@@ -111,7 +118,7 @@ class TunedFile:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
         without = self.tree_without_supplied
-        layouts = {_LAYOUTS: [laid_out_to_json(version) for version in self.layouts]} if self.layouts else {}
+        layouts = {_LAYOUTS: encoded(self.layouts, {Variant: variant_to_json})} if self.layouts else {}
         return {
             "format": FORMAT,
             "kernel": self.kernel,
@@ -152,7 +159,10 @@ class TunedFile:
             tree_from_json(found.tree),
             None if without is None else tree_from_json(without),
             _evidence(found.evidence),
-            tuple(laid_out_from_json(version) for version in _list(value.get(_LAYOUTS, []), _LAYOUTS)),
+            tuple(
+                decoded(LaidOutVersion, version, "a version of a layout", {Variant: variant_from_json})
+                for version in _list(value.get(_LAYOUTS, []), _LAYOUTS)
+            ),
         )
 
     def to_bytes(self) -> bytes:
@@ -181,11 +191,6 @@ class TunedFile:
             return cls.from_bytes(data)
         except InvalidInputError as error:
             raise InvalidInputError(f"{path}: {error}") from None
-
-
-def source_hash_of(source: str) -> str:
-    """Return what tells a source from all others: SHA-256 of its text, in hexadecimal."""
-    return hashlib.sha256(source.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +240,139 @@ def _without_repetitions(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(text: str) -> None:
     raise ValueError(text)
+
+
+def check_arguments(arguments: Sequence[KernelArgument]) -> None:
+    """Check the arguments of the kernel."""
+    if len(arguments) > MOST_ARGUMENTS:
+        raise InvalidInputError(f"a tuned file has over {MOST_ARGUMENTS} arguments")
+    _check_distinct("an argument", [argument.name for argument in arguments])
+
+
+def check_features(features: Sequence[Feature], arguments: Sequence[KernelArgument]) -> None:
+    """Check that each feature can be computed of what a launch passes, or is supplied."""
+    if len(features) > MOST_FEATURES:
+        raise InvalidInputError(f"a tuned file has over {MOST_FEATURES} features")
+    _check_distinct("a feature", [feature.name for feature in features])
+    kinds = input_kinds(arguments)
+    for feature in features:
+        feature_steps(feature, kinds)
+
+
+def check_versions(
+    kernel: str, versions: Sequence[TunedVersion], default: int, arguments: Sequence[KernelArgument]
+) -> None:
+    """Check the versions of a kernel; `default` is the index of the default one."""
+    if not 1 <= len(versions) <= MOST_VERSIONS:
+        raise InvalidInputError(f"a tuned file has {len(versions)} versions, not 1 to {MOST_VERSIONS}")
+    if type(default) is not int or not 0 <= default < len(versions):
+        raise InvalidInputError(f"the default version is {default!a}, of {len(versions)} counted from 0")
+    if len(set(versions)) < len(versions):
+        raise InvalidInputError("a tuned file has a version twice")
+    if len({bool(version.launches) for version in versions}) > 1:
+        raise InvalidInputError("some versions have launches and others none: give all their sizes, or none")
+    default_version(kernel, versions, default)
+    for version in versions:
+        check_version(version, tuple(arguments))
+
+
+def check_launchable(versions: Sequence[TunedVersion]) -> None:
+    """Raise InvalidInputError unless versions can stand for each other.
+
+    A caller's sizes are for one choice of macros, so versions without launches must not differ in these.
+    """
+    if not versions[0].launches and len({version.variant.definitions for version in versions}) > 1:
+        raise InvalidInputError("versions without launches have other macros: give all versions their sizes")
+
+
+def check_evidence(evidence: object) -> None:
+    """Check that it is JSON, of no great depth."""
+    rest = [(evidence, 0)]
+    while rest:
+        value, depth = rest.pop()
+        if depth > _DEEPEST:
+            raise InvalidInputError("the evidence is nested too deeply")
+        if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+            rest += [(entry, depth + 1) for entry in value.values()]
+        elif isinstance(value, list):
+            rest += [(entry, depth + 1) for entry in value]
+        elif not _is_plain(value):
+            raise InvalidInputError(f"the evidence has what JSON has not: {type(value).__name__}")
+
+
+def _check_distinct(what: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidInputError(f"{what} is there twice: {twice[0]}")
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        # As it is, one of an enumeration would be looked for among all of them.
+        return int(value) in WHOLE_NUMBERS
+    return value is None or isinstance(value, str)
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOutVersion:
+    """A version of a kernel whose arrays lie otherwise, and what is gained by it.
+
+    Args:
+        variant: its configuration; the shapes of its arrays come with each launch.
+        speedup: over the default version, without the conversion.
+        conversion_seconds: that the host took to pack its arrays and to unpack what it writes.
+        runs_until_it_pays: on the same data, beside the best version without; None where it never does.
+    """
+
+    variant: Variant
+    speedup: float
+    conversion_seconds: float
+    runs_until_it_pays: int | None = None
+
+    def is_for(self, plans: Iterable[ArrayPlan]) -> bool:
+        """Return True if it is the version for arrays that lie so.
+
+        Args:
+            plans: of all arrays of the kernel's arguments that lie otherwise.
+        """
+        return _places(self.variant.arrays) == _places(chosen_plans(plans))
+
+
+def _places(plans: Iterable[ArrayPlan]) -> list[tuple[str, str, str]]:
+    return [(plan.argument, str(plan.layout), str(plan.order)) for plan in plans]
+
+
+def check_laid_out(versions: Sequence[LaidOutVersion], arguments: Sequence[KernelArgument]) -> None:
+    """Raise InvalidInputError unless versions make sense for a kernel with some arguments."""
+    if len(versions) > MOST_LAID_OUT:
+        raise InvalidInputError(
+            f"a tuned file has {len(versions)} versions of layouts, not at most {MOST_LAID_OUT}"
+        )
+    buffers = {argument.name for argument in arguments if argument.kind is ArgumentKind.BUFFER}
+    for version in versions:
+        plans = version.variant.arrays
+        if not plans or not all(plan.moves_fields and plan.shape is None for plan in plans):
+            raise InvalidInputError(
+                "a version of a layout has no array that lies otherwise, or one of a fixed shape"
+            )
+        if unknown := [plan.argument for plan in plans if plan.argument not in buffers]:
+            raise InvalidInputError(
+                f"a version of a layout names {unknown[0]!a}, which is no argument with a buffer"
+            )
+        if version.variant.definitions:
+            raise InvalidInputError("a version of a layout defines macros: these are build options")
+        _check_numbers(version)
+    places = [tuple(_places(version.variant.arrays)) for version in versions]
+    if len(set(places)) < len(places):
+        raise InvalidInputError("a tuned file has two versions for arrays that lie alike")
+
+
+def _check_numbers(version: LaidOutVersion) -> None:
+    numbers = (version.speedup, version.conversion_seconds)
+    if not all(type(number) in (int, float) and 0 <= number < math.inf for number in numbers):
+        raise InvalidInputError("a version of a layout has a gain or a time that is none")
+    runs = version.runs_until_it_pays
+    if runs is not None and (type(runs) is not int or runs < 1):
+        raise InvalidInputError("a version of a layout pays after a number of runs, or never (null)")

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coarsen.codec import Coders, decoded
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, check_name, input_kinds
 from coarsen.dispatch.steps import Kind
 from coarsen.errors import InvalidInputError
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 MOST_LAUNCHES = 16
@@ -28,6 +29,7 @@ MOST_MERGED = 256
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 # Of a macro: printable, without blanks and quotes, which would be further build options.
 _VALUE = re.compile(r"[!#-&(-\[\]-~]{1,100}")
+_Pairs = tuple[tuple[str, str], ...]
 # What a launch of several passes besides arguments and scratch: `uint: (n + 255) // 256`.
 _NUMBER_ARGUMENT = re.compile(r"(int|uint|long|ulong):(.+)", re.DOTALL)
 
@@ -181,15 +183,9 @@ def version_from_json(value: object) -> TunedVersion:
     Raises:
         InvalidInputError: it isn't in that form.
     """
-    fields = _object(value, "a version", {"variant"}, {"launches", "scratch"})
-    launches = fields.get("launches", [])
-    if not isinstance(launches, list):
-        raise InvalidInputError("a version's launches must be a list")
-    return TunedVersion(
-        variant_from_json(fields["variant"]),
-        tuple(_launch_from_json(launch) for launch in launches),
-        _pairs(fields.get("scratch", {}), "scratch"),
-    )
+    filled = _filled(value, launches=[], scratch={})
+    decoders: Coders = {Variant: variant_from_json, TunedLaunch: _launch_from_json, _Pairs: _pairs}
+    return decoded(TunedVersion, filled, "a version of a tuned file", decoders)
 
 
 def _launch_to_json(launch: TunedLaunch) -> dict[str, Any]:
@@ -204,34 +200,56 @@ def _launch_to_json(launch: TunedLaunch) -> dict[str, Any]:
 
 
 def _launch_from_json(value: object) -> TunedLaunch:
-    fields = _object(value, "a launch", {"kernel", "global_size"}, {"local_size", "local_memory", "arguments"})
-    if not isinstance(fields["kernel"], str):
-        raise InvalidInputError("a launch must have a kernel's name")
-    return TunedLaunch(
-        fields["kernel"],
-        _texts(fields["global_size"], "global_size"),
-        _texts(fields.get("local_size", []), "local_size"),
-        _pairs(fields.get("local_memory", {}), "local_memory"),
-        _texts(fields.get("arguments", []), "arguments"),
-    )
+    filled = _filled(value, local_size=[], local_memory={}, arguments=[])
+    return decoded(TunedLaunch, filled, "a launch of a tuned file", {_Pairs: _pairs})
 
 
-def _object(value: object, what: str, needed: set[str], possible: set[str]) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInputError(f"{what} of a tuned file must be an object")
-    wrong = sorted(map(str, (needed - set(value)) | (set(value) - needed - possible)))
-    if wrong:
-        raise InvalidInputError(f"{what} of a tuned file has a missing or unknown field {wrong[0]!a}")
-    return value
+def _filled(value: object, **usual: object) -> object:
+    """Return an object with what was left out."""
+    return {**usual, **value} if isinstance(value, Mapping) else value
 
 
-def _texts(value: object, what: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise InvalidInputError(f"{what} must be a list of texts")
-    return tuple(value)
-
-
-def _pairs(value: object, what: str) -> tuple[tuple[str, str], ...]:
+def _pairs(value: object) -> _Pairs:
     if not isinstance(value, Mapping) or not all(isinstance(entry, str) for entry in value.values()):
-        raise InvalidInputError(f"{what} must be an object of texts")
+        raise InvalidInputError("local memory and scratch of a tuned file must be objects of texts")
     return tuple(sorted(value.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultVersion:
+    """One launch of the file's kernel, nothing merged, with macros of its own.
+
+    Args:
+        number: the index of the version in the file.
+        version: the version.
+
+    Raises:
+        InvalidInputError: it takes several launches, or is coarsened.
+    """
+
+    number: int
+    version: TunedVersion
+
+    def __post_init__(self) -> None:
+        if self.version.variant.is_coarsened or self.version.is_sequence:
+            raise InvalidInputError("the default version must be one launch of the kernel as it is written")
+
+    @property
+    def definitions(self) -> Definitions:
+        """Return its macros, which may have other values than in the source as it stands."""
+        return self.version.variant.definitions
+
+    @property
+    def launch(self) -> TunedLaunch | None:
+        """Return its launch; None where the sizes are the caller's."""
+        return self.version.launches[0] if self.version.launches else None
+
+
+def default_version(kernel: str, versions: Sequence[TunedVersion], number: int) -> DefaultVersion:
+    """Return the default version among those of a kernel; raises InvalidInputError for one that can't be it."""
+    found = DefaultVersion(number, versions[number])
+    if found.launch is not None and found.launch.kernel != kernel:
+        raise InvalidInputError(
+            f"the default version must launch {kernel}, the file's kernel, not {found.launch.kernel}"
+        )
+    return found

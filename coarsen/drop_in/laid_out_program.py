@@ -23,8 +23,7 @@ import pyopencl
 
 from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.devices.discovery import common_macros_of
-from coarsen.dispatch.laid_out_version import LaidOutVersion
-from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.drop_in.mode import REMEMBERED
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError

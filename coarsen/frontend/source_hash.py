@@ -9,10 +9,14 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from coarsen.dispatch.tuned_file import source_hash_of
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.included import included_files
 from coarsen.frontend.options import parse_options
+
+
+def source_hash_of(source: str) -> str:
+    """Return what tells a source from all others: SHA-256 of its text, in hexadecimal."""
+    return hashlib.sha256(source.encode()).hexdigest()
 
 
 def hash_with_headers(source: str, options: Sequence[str] = (), own: Path | None = None) -> str:

@@ -16,8 +16,7 @@ import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.devices.building import build_for_launches
-from coarsen.dispatch.launch_sequence import passed_arguments, sequence_function
-from coarsen.dispatch.launch_sizes import size_inputs, sizes_function
+from coarsen.dispatch.launch_sizes import passed_arguments, sequence_function, size_inputs, sizes_function
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import CoarsenError

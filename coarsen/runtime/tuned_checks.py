@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pyopencl
 
-from coarsen.dispatch.conditions import Condition, parse_condition
+from coarsen.dispatch.expressions import Condition, parse_condition
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument
 from coarsen.dispatch.launch_sizes import size_inputs
 from coarsen.dispatch.tuned_file import TunedFile

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import pyopencl
 
-from coarsen.dispatch.launch_sequence import SequenceSizes
+from coarsen.dispatch.launch_sizes import SequenceSizes
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launches import LaunchedVariant

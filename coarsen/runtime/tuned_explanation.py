@@ -7,8 +7,13 @@ from dataclasses import dataclass
 
 from coarsen.dispatch.choosing import Number, chooser
 from coarsen.dispatch.features import SIZE_NAMES
-from coarsen.dispatch.launch_sequence import SequenceSizes, sequence_function
-from coarsen.dispatch.launch_sizes import VersionSizes, size_inputs, sizes_function
+from coarsen.dispatch.launch_sizes import (
+    SequenceSizes,
+    VersionSizes,
+    sequence_function,
+    size_inputs,
+    sizes_function,
+)
 from coarsen.dispatch.tree import Split, features_of, walk
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion

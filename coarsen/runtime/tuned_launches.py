@@ -18,8 +18,7 @@ import pyopencl
 
 from coarsen.dispatch.choosing import Number
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
-from coarsen.dispatch.launch_sequence import SequenceSizes, Source
-from coarsen.dispatch.launch_sizes import size_inputs
+from coarsen.dispatch.launch_sizes import SequenceSizes, Source, size_inputs
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.runtime.launches import added_values
 from coarsen.runtime.original_launch import OriginalLaunch

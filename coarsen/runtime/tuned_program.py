@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import pyopencl
 
 from coarsen.devices.discovery import common_macros_of
-from coarsen.dispatch.file_checks import check_launchable
-from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.runtime.build_options import BuildOptions

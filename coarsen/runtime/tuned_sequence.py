@@ -9,8 +9,7 @@ import numpy as np
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
-from coarsen.dispatch.launch_sequence import PassedArgument, Source
-from coarsen.dispatch.launch_sizes import VersionSizes
+from coarsen.dispatch.launch_sizes import PassedArgument, Source, VersionSizes
 from coarsen.errors import CoarsenError
 from coarsen.runtime.arguments import Argument, set_all
 from coarsen.runtime.enqueue import ENQUEUE, WaitList

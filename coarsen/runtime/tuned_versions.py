@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from pyopencl._cl import _Program as RawProgram
 
-from coarsen.dispatch.launch_sequence import PassedArgument, SequenceSizes
-from coarsen.dispatch.launch_sizes import VersionSizes
+from coarsen.dispatch.launch_sizes import PassedArgument, SequenceSizes, VersionSizes
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.tuned_device import DeviceFacts
 

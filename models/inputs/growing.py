@@ -1,25 +1,31 @@
 """Regression trees of regrets: each version is an output, and a leaf answers with the one that loses least there.
 
 features ─▶ ranks ─▶ scikit-learn's tree (depth ≤ 6, least inputs of a leaf, pruning) ─▶ questions and versions
+
+Trees are grown on ranks: scikit-learn has its inputs in single precision, which can't tell large sizes apart.
+Thresholds are then put between the values that they part, halfway in octaves where both are above 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from coarsen.dispatch.tree import Leaf, Split, Tree
-from coarsen.models.inputs.choice_tree import shortened
-from coarsen.models.inputs.ranks import Asked, Inside, Ranked, ranked, read_tree
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 
 MOST_DEPTH = 6
 _SEED = 0
+Inside = NDArray[np.bool_]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,19 @@ class TreeSettings:
 
     least_inputs: int
     pruning: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Features of n inputs.
+
+    Attributes:
+        values: of each feature, those that occur, in ascending order.
+        ranks: of the inputs' values among these, (n, features), for scikit-learn.
+    """
+
+    values: tuple[Array, ...]
+    ranks: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +89,8 @@ def grown(table: RegretTable, settings: TreeSettings) -> Tree:
     def leaf(inside: Inside) -> Tree:
         return Leaf(table.versions[int(table.regret[inside].mean(axis=0).argmin())])
 
-    def split(asked: Asked, at_most: Tree, above: Tree) -> Tree:
-        return Split(table.names[asked.feature], asked.threshold, at_most, above)
+    def split(feature: int, threshold: float, at_most: Tree, above: Tree) -> Tree:
+        return Split(table.names[feature], threshold, at_most, above)
 
     if not table.is_splittable:
         return leaf(np.ones(len(table.regret), dtype=np.bool_))
@@ -88,6 +107,61 @@ def prunings(table: RegretTable, least_inputs: int) -> tuple[float, ...]:
     path = estimator.cost_complexity_pruning_path(table.features.ranks, table.regret).ccp_alphas
     steps = np.unique(np.maximum(path, 0.0))
     return (0.0, *np.sqrt(steps[1:-1] * steps[2:]).tolist())
+
+
+def shortened(tree: Tree) -> Tree:
+    """Return the tree without the questions whose both answers are the same version."""
+    if isinstance(tree, Leaf):
+        return tree
+    at_most, above = shortened(tree.at_most), shortened(tree.above)
+    if isinstance(at_most, Leaf) and at_most == above:
+        return at_most
+    return replace(tree, at_most=at_most, above=above)
+
+
+def ranked(features: Array) -> Ranked:
+    """Return features, (n, features), as ranks."""
+    coded = [np.unique(column, return_inverse=True) for column in features.T]
+    ranks = np.zeros(features.shape, dtype=np.float32)
+    for place, (_, own) in enumerate(coded):
+        ranks[:, place] = own
+    return Ranked(tuple(values for values, _ in coded), ranks)
+
+
+def read_tree(
+    fitted: DecisionTreeRegressor | DecisionTreeClassifier,
+    features: Ranked,
+    leaf: Callable[[Inside], T],
+    split: Callable[[int, float, T, T], T],
+) -> T:
+    """Return a tree that was fitted to ranks in another form.
+
+    Args:
+        fitted: to these ranks.
+        features: the ranks.
+        leaf: makes a leaf, of True for the inputs that arrive there, (n,).
+        split: makes a question whether a feature, by its place, is at most a threshold, with what follows where it
+            is, and where it is above.
+    """
+    nodes = fitted.tree_
+    below, above = nodes.children_left.tolist(), nodes.children_right.tolist()
+    places, thresholds = nodes.feature.tolist(), nodes.threshold.tolist()
+
+    def read(number: int, inside: Inside) -> T:
+        if below[number] < 0:
+            return leaf(inside)
+        place, low = places[number], math.floor(thresholds[number])
+        threshold = between(*features.values[place][low : low + 2].tolist())
+        is_low = features.ranks[:, place] <= low
+        return split(place, threshold, read(below[number], inside & is_low), read(above[number], inside & ~is_low))
+
+    return read(0, np.ones(len(features.ranks), dtype=np.bool_))
+
+
+def between(low: float, high: float) -> float:
+    """Return a threshold that parts two values: their geometric mean where both are above 0, else the mean."""
+    middle = math.sqrt(low) * math.sqrt(high) if low > 0 else low + (high - low) / 2
+    return middle if low <= middle < high else low
 
 
 def _estimator(settings: TreeSettings) -> DecisionTreeRegressor:

@@ -2,8 +2,8 @@
 
     fixed best ──▶ + the version that lowers the mean regret most ──▶ … ──▶ − what others make superfluous
 
-A version has its place only where it is faster than all others of the portfolio by more than noise, on two inputs
-at least.
+The fixed best is the one version for all inputs that loses least. Another has its place only where it is faster
+than all others of the portfolio by more than noise, on two inputs at least.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coarsen.models.inputs.fixed import fixed_best
 from coarsen.models.inputs.times import VersionTimes
-from coarsen.models.trees.arrays import Array
 
 # By how much one version must be faster than another not to be noise.
 CPU_MARGIN = 0.05
@@ -28,6 +26,11 @@ def margin_of(is_gpu: bool) -> float:
     return GPU_MARGIN if is_gpu else CPU_MARGIN
 
 
+def fixed_best(times: VersionTimes) -> int:
+    """Return the number of the version of the least mean regret; of equal ones the first."""
+    return int(times.regret.mean(axis=0).argmin())
+
+
 def portfolio(times: VersionTimes, margin: float, most: int = MOST_VERSIONS) -> tuple[int, ...]:
     """Return the numbers of the versions to build, beside the default one.
 
@@ -36,7 +39,7 @@ def portfolio(times: VersionTimes, margin: float, most: int = MOST_VERSIONS) -> 
         margin: by what share of its time a version must be faster than the others.
         most: how many versions there may be, with the default one.
     """
-    fixed = fixed_best(times).number
+    fixed = fixed_best(times)
     found = _without_idle(times, _greedy(times, fixed, margin, most), margin)
     return found if len(found) > 1 else (fixed,)
 
@@ -75,9 +78,5 @@ def _without_idle(times: VersionTimes, chosen: tuple[int, ...], margin: float) -
         idle = [each for each in chosen if wins(times, each, rests[each], margin) < _LEAST_INPUTS]
         if not idle:
             break
-        chosen = min((rests[each] for each in idle), key=lambda rest: _mean_regret(regret, rest))
+        chosen = min((rests[each] for each in idle), key=lambda rest: regret[:, list(rest)].min(axis=1).mean())
     return chosen
-
-
-def _mean_regret(regret: Array, versions: Sequence[int]) -> float:
-    return float(regret[:, list(versions)].min(axis=1).mean())

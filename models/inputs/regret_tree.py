@@ -1,21 +1,32 @@
-"""The regret tree, the default way to choose a version by an input's features.
+"""The regret tree, which chooses a version by an input's features, and what a tuned file has of it.
 
-Features that the caller supplies at a launch cost him something: they are asked about only where that lowers the
-regret by 1 %, and a second tree stands beside for callers who give none.
+    for each group:  portfolio, fixed best and trees of the other inputs ─▶ regret on the group
+    the trees that gain half the margin of noise and one standard error over the fixed best; without any, that one
+    of these the tree of the fewest leaves among those within one standard error of the best (Breiman et al. 1984)
+
+One leaf is the fixed best: asking about inputs must earn its place. Features that the caller supplies at a launch
+are asked about only where that lowers the regret by 1 %; a second tree stands beside for callers who give none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
-from coarsen.dispatch.tree import Tree, answer, features_of, versions_of
-from coarsen.models.inputs.portfolio import MOST_VERSIONS
-from coarsen.models.inputs.settling import Settled, settled
+import numpy as np
+
+from coarsen.dispatch.tree import Leaf, Tree, answer, features_of, nodes, versions_of
+from coarsen.models.inputs.growing import RegretTable, TreeSettings, grown, prunings, regret_table
+from coarsen.models.inputs.portfolio import MOST_VERSIONS, fixed_best, portfolio
 from coarsen.models.inputs.times import VersionTimes
+from coarsen.models.trees.arrays import Array
+from coarsen.variant.variant import Variant
 
+LEAST_INPUTS = (1, 2, 3, 5)
 # By how much the mean regret must fall for features that the caller supplies: 1 % of the time.
 LEAST_FALL = 0.01
+# The place of the fixed best among the candidates.
+_FIXED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +34,41 @@ class RegretTree:
     """A choice by features.
 
     Attributes:
-        settled: the tree, and what led to it.
+        tree: over all features; its leaves have numbers of versions of the matrix.
         without_supplied: the same without supplied features; None where the tree asks about none.
     """
 
-    settled: Settled
-    without_supplied: Settled | None = None
-
-    @property
-    def tree(self) -> Tree:
-        """Return the tree over all features."""
-        return self.settled.tree
+    tree: Tree
+    without_supplied: Tree | None = None
 
     @property
     def versions(self) -> tuple[int, ...]:
         """Return the numbers of all versions that can be answered, in ascending order."""
-        trees = [self.tree, *([self.without_supplied.tree] if self.without_supplied else [])]
+        trees = [self.tree, *([self.without_supplied] if self.without_supplied is not None else [])]
         return tuple(sorted({number for tree in trees for number in versions_of(tree)}))
 
     def version(self, features: Mapping[str, float]) -> int:
         """Return the version for an input; without a supplied feature by the tree that asks about none."""
         if self.without_supplied is not None and not features_of(self.tree) <= features.keys():
-            return answer(self.without_supplied.tree, features)
+            return answer(self.without_supplied, features)
         return answer(self.tree, features)
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """What a tuned file has of a choice: versions, numbered anew, and how one is chosen.
+
+    Attributes:
+        versions: all that can be answered, and the default one.
+        default: the number of the default one.
+        tree: over all features; its leaves are numbers of `versions`.
+        tree_without_supplied: for callers who supply no features; None where `tree` asks for none.
+    """
+
+    versions: tuple[Variant, ...]
+    default: int
+    tree: Tree
+    tree_without_supplied: Tree | None
 
 
 def regret_tree(
@@ -59,10 +82,106 @@ def regret_tree(
         supplied: names of the features that the caller must supply at a launch.
         most: how many versions may be built, with the default one.
     """
-    cheap = settled(times, [name for name in times.feature_names if name not in supplied], margin, most)
+    cheap, its_regret = _settled(
+        times, [name for name in times.feature_names if name not in supplied], margin, most
+    )
     if not supplied & set(times.feature_names):
         return RegretTree(cheap)
-    dear = settled(times, times.feature_names, margin, most)
-    if not features_of(dear.tree) & supplied or cheap.regret - dear.regret < LEAST_FALL:
+    dear, regret = _settled(times, times.feature_names, margin, most)
+    if not features_of(dear) & supplied or its_regret - regret < LEAST_FALL:
         return RegretTree(cheap)
     return RegretTree(dear, cheap)
+
+
+def shipped(choice: RegretTree, times: VersionTimes) -> Shipped:
+    """Return what a tuned file has of a choice that was fitted to some times."""
+    kept = sorted({*choice.versions, times.default})
+    numbers = {column: number for number, column in enumerate(kept)}
+    without = choice.without_supplied
+    return Shipped(
+        versions=tuple(times.versions[column] for column in kept),
+        default=numbers[times.default],
+        tree=renumbered(choice.tree, numbers),
+        tree_without_supplied=None if without is None else renumbered(without, numbers),
+    )
+
+
+def renumbered(tree: Tree, numbers: Mapping[int, int]) -> Tree:
+    """Return the tree with other numbers for its versions."""
+    if isinstance(tree, Leaf):
+        return Leaf(numbers[tree.version])
+    return replace(tree, at_most=renumbered(tree.at_most, numbers), above=renumbered(tree.above, numbers))
+
+
+# A tree, and how far it was grown; None for the fixed best.
+_Candidate = tuple[Tree, TreeSettings | None]
+
+
+def _settled(times: VersionTimes, names: Sequence[str], margin: float, most: int) -> tuple[Tree, float]:
+    """Return the tree over some features, and its mean regret on inputs of groups that were left out."""
+    candidates = _candidates(times, names, margin, most)
+    regrets = _left_out(times, names, candidates, margin, most)
+    means = regrets.mean(axis=1)
+    earning = [
+        number for number in range(len(candidates)) if _earns(regrets[_FIXED] - regrets[number], times, margin)
+    ]
+    chosen = _FIXED
+    if earning:
+        best = min(earning, key=lambda number: means[number])
+        within = means[best] + _standard_error(regrets[best], times)
+        good = [number for number in earning if means[number] <= within]
+        chosen = min(good, key=lambda number: (_leaves(candidates[number][0]), means[number]))
+    return candidates[chosen][0], float(means[chosen])
+
+
+def _earns(gain: Array, times: VersionTimes, margin: float) -> bool:
+    """Tell whether the inputs' gains over the fixed best are more than noise."""
+    return bool(gain.mean() > max(margin / 2, _standard_error(gain, times)))
+
+
+def _leaves(tree: Tree) -> int:
+    return sum(isinstance(node, Leaf) for node in nodes(tree))
+
+
+def _candidates(times: VersionTimes, names: Sequence[str], margin: float, most: int) -> list[_Candidate]:
+    """The fixed best, then one setting for each tree that some make."""
+    table = regret_table(times, portfolio(times, margin, most), names)
+    by_tree: dict[Tree, list[TreeSettings]] = {}
+    for least_inputs in LEAST_INPUTS:
+        for pruning in prunings(table, least_inputs):
+            settings = TreeSettings(least_inputs, pruning)
+            by_tree.setdefault(grown(table, settings), []).append(settings)
+    trees = ((tree, found) for tree, found in by_tree.items() if not isinstance(tree, Leaf))
+    return [(Leaf(fixed_best(times)), None), *((tree, found[len(found) // 2]) for tree, found in trees)]
+
+
+def _left_out(
+    times: VersionTimes, names: Sequence[str], candidates: Sequence[_Candidate], margin: float, most: int
+) -> Array:
+    """The regret of each candidate's settings on each input, (candidates, n), from inputs of other groups."""
+    regret = times.regret
+    found = np.zeros((len(candidates), len(times.inputs)))
+    for group in times.groups:
+        others = times.of_inputs(times.outside([group])) if len(times.groups) > 1 else times
+        table = regret_table(others, portfolio(others, margin, most), names)
+        fixed = Leaf(fixed_best(others))
+        for number, (_, settings) in enumerate(candidates):
+            tree = _grown(table, settings, fixed)
+            for row in times.in_groups([group]):
+                found[number, row] = regret[row, answer(tree, times.inputs[row].features)]
+    return found
+
+
+def _grown(table: RegretTable, settings: TreeSettings | None, fixed: Leaf) -> Tree:
+    if settings is None:
+        return fixed
+    tree = grown(table, settings)
+    return fixed if isinstance(tree, Leaf) else tree
+
+
+def _standard_error(values: Array, times: VersionTimes) -> float:
+    """The standard error of a mean over inputs, whose groups are independent of each other."""
+    if len(times.groups) < 2:
+        return 0.0
+    sums = np.array([values[list(times.in_groups([group]))].sum() for group in times.groups])
+    return float(sums.std(ddof=1) * np.sqrt(len(sums)) / len(values))

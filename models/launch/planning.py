@@ -9,9 +9,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Protocol
 
-from coarsen.cost.planned_work.launches import launched_sizes
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
+from coarsen.cost.work_functions import launched_sizes
 from coarsen.errors import InvalidInputError
 from coarsen.features.kernel_facts import kernel_facts
 from coarsen.models.analytic.cpu import cpu

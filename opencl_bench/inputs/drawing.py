@@ -1,4 +1,6 @@
-"""Inputs of a space: corners first, then points of Sobol's sequence over the logarithms of the sizes.
+"""The inputs of a described kernel, drawn from the space in its file, and what they cover.
+
+Corners come first, then points of Sobol's sequence over the logarithms of the sizes:
 
     tiny           all sizes at their least
     thin, wide     one size as large as the limits allow, the others at their least
@@ -12,17 +14,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from scipy.stats import qmc
 
-from coarsen.dispatch.conditions import parse_condition
+from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.benchmark import Size
-from coarsen.opencl_bench.workloads.input_space import InputSpace
+from coarsen.opencl_bench.workloads.described.inputs import KEY, list_file
+from coarsen.opencl_bench.workloads.described.inputs import read_input_space as space_of
+from coarsen.opencl_bench.workloads.described.read import read_table
+from coarsen.opencl_bench.workloads.input_space import InputSpace, write_inputs
 
 # Of the points that are drawn, those beyond the limits are left out; a space that hardly has others is refused.
 _MOST_DRAWN = 1 << 14
+_ADD = """[inputs] with ranges of the sizes, such as: inputs = { ranges = { n = [16, 1048576] }, count = 24 }"""
+# Beyond this ratio of its first two sizes an input is no square.
+SQUARE = 4
 
 
 def draw_inputs(space: InputSpace) -> tuple[dict[str, int], ...]:
@@ -112,3 +123,93 @@ def _whole(space: InputSpace, name: str, value: float) -> int:
         return int(1 << round(math.log2(value)))
     multiple = space.multiples.get(name, 1)
     return min(max(round(value / multiple) * multiple, low), high)
+
+
+def list_inputs(description: Path) -> tuple[Path, bool]:
+    """List the inputs of a TOML file beside it, unless they are listed.
+
+    Args:
+        description: the TOML file.
+
+    Returns:
+        The path of the list, and True where it was written now.
+
+    Raises:
+        InvalidInputError: the file declares no inputs, or hardly any sizes are within its limits.
+    """
+    space = space_of(read_table(description))
+    if space is None:
+        raise InvalidInputError(f"{description}: {KEY}: it is missing; add {_ADD}")
+    path = list_file(description)
+    before = path.read_bytes() if path.is_file() else b""
+    write_inputs(path, space, draw_inputs(space))
+    return path, path.read_bytes() != before
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What some inputs cover.
+
+    Attributes:
+        inputs: how many there are.
+        groups: how many different sizes they have.
+        ranges: the least and the largest value of each size.
+        thin: the share whose first size is less than a quarter of the second; 0 where there is one size.
+        wide: the share whose first size is more than four times the second.
+        contents: how many inputs have each setting of the contents, in the order of the space.
+    """
+
+    inputs: int
+    groups: int
+    ranges: Mapping[str, tuple[int, int]]
+    thin: float
+    wide: float
+    contents: Mapping[str, int]
+
+    @property
+    def square(self) -> float:
+        """The share that is neither thin nor wide."""
+        return 1 - self.thin - self.wide
+
+
+def coverage_of(space: InputSpace, inputs: Sequence[Size]) -> Coverage:
+    """Return what some inputs of a space cover."""
+    settings = {_settings(one): 0 for one in space.contents}
+    counts = Counter(_settings({name: one[name] for name in space.contents[0]}) for one in inputs)
+    ratios = _ratios(space, inputs)
+    return Coverage(
+        inputs=len(inputs),
+        groups=len({space.group_of(one) for one in inputs}),
+        ranges={name: _range([one[name] for one in inputs]) for name in space.ranges},
+        thin=sum(ratio < 1 / SQUARE for ratio in ratios) / len(inputs),
+        wide=sum(ratio > SQUARE for ratio in ratios) / len(inputs),
+        contents={**settings, **counts},
+    )
+
+
+def numbers_of(places: Sequence[Mapping[str, float]]) -> tuple[tuple[str, float, float, int], ...]:
+    """Return what some inputs cover by their numbers.
+
+    Args:
+        places: of each input, its numbers by name; the same names in all.
+
+    Returns:
+        For each name the least number, the largest, and how many different ones there are.
+    """
+    values = {name: [each[name] for each in places] for name in places[0]} if places else {}
+    return tuple((name, min(found), max(found), len({*found})) for name, found in values.items())
+
+
+def _ratios(space: InputSpace, inputs: Sequence[Size]) -> list[float]:
+    if len(space.ranges) < 2:
+        return [1.0] * len(inputs)
+    first, second, *_ = space.ranges
+    return [one[first] / one[second] for one in inputs]
+
+
+def _range(values: Sequence[int]) -> tuple[int, int]:
+    return min(values), max(values)
+
+
+def _settings(one: Size) -> str:
+    return " ".join(f"{name}={value}" for name, value in one.items()) or "uniform"

@@ -1,20 +1,133 @@
-"""What a tuned file keeps of its tuning: the times that its versions were chosen by."""
+"""What a tuned file keeps of its tuning: the times that its versions were chosen by.
+
+JSON has no NaN, so what failed has no time; `endings` say how it failed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.times import InputPoint, VersionTimes
-from coarsen.opencl_bench.inputs.cold_times import ColdTimes
-from coarsen.opencl_bench.inputs.kept_seconds import seconds_from_json, seconds_to_json
-from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
+from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
+from coarsen.models.trees.arrays import Array
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
+
+# What tables and sentences call it.
+LEFT_OPEN = "the default version, its local size left to the driver"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOpenTimes:
+    """Times of the default version with a local size that the driver chooses, or why there are none.
+
+    Attributes:
+        seconds: one for each input of the tuning, NaN where it failed; empty where nothing was measured.
+        endings: how it ended at each, numbers of `Ending`.
+        reason: why nothing was measured; empty where something was.
+    """
+
+    seconds: tuple[float, ...] = ()
+    endings: tuple[int, ...] = ()
+    reason: str = ""
+
+    def played(self, times: VersionTimes) -> Array | None:
+        """Return the seconds that a launch counts as at each input, as `VersionTimes.played` has them of versions.
+
+        Args:
+            times: of the versions at the same inputs.
+
+        Returns:
+            (n,); None where nothing was measured.
+        """
+        if self.reason:
+            return None
+        together = VersionTimes(
+            times.inputs,
+            (*times.versions, replace(times.versions[times.default], local_size=())),
+            np.column_stack([times.seconds, self.seconds]),
+            times.default,
+            np.column_stack([times.endings, np.array(self.endings, dtype=np.int8)]),
+        )
+        return np.asarray(together.played[:, -1])
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return it as a tuned file keeps it."""
+        if self.reason:
+            return {"reason": self.reason}
+        return {"seconds": _seconds_to_json(self.seconds), "endings": list(map(int, self.endings))}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], inputs: int) -> Self:
+        """Return what `to_json` gave.
+
+        Args:
+            value: as the file has it.
+            inputs: how many the tuning had.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none of that.
+        """
+        if "reason" in value:
+            return cls(reason=str(value["reason"]))
+        seconds = tuple(_seconds_from_json(value["seconds"]))
+        endings = tuple(int(Ending(ending)) for ending in value["endings"])
+        if not len(seconds) == len(endings) == inputs:
+            raise ValueError("another number of inputs")
+        return cls(seconds, endings)
+
+
+@dataclass(frozen=True, slots=True)
+class ColdTimes:
+    """What a check with flushed caches measured of a file's versions at a few inputs.
+
+    Attributes:
+        times: of the versions in the file's order; None where the default version runs at none of the inputs.
+        left_out: inputs at which the default version does not run with cold caches, each with why.
+    """
+
+    times: VersionTimes | None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return it as a tuned file keeps it."""
+        times = self.times
+        return {
+            "inputs": [] if times is None else [point.name for point in times.inputs],
+            "seconds": [] if times is None else [_seconds_to_json(row) for row in times.seconds.tolist()],
+            "endings": [] if times is None else times.endings.tolist(),
+            "left_out": dict(self.left_out),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], warm: VersionTimes) -> Self:
+        """Return what `to_json` gave.
+
+        Args:
+            value: as the file has it.
+            warm: times of the file's versions at all inputs of the tuning.
+
+        Raises:
+            InvalidInputError: it is of other inputs or versions.
+            KeyError, TypeError, ValueError, AttributeError: it is none of that.
+        """
+        names = [str(name) for name in value["inputs"]]
+        seconds = np.array([_seconds_from_json(row) for row in value["seconds"]])
+        endings = np.array([[int(Ending(each)) for each in row] for row in value["endings"]], dtype=np.int8)
+        left_out = {str(name): str(reason) for name, reason in value["left_out"].items()}
+        if not names:
+            return cls(None, left_out)
+        places = {point.name: place for place, point in enumerate(warm.inputs)}
+        shape = len(names), len(warm.versions)
+        if not places.keys() >= {*names} or not seconds.shape == endings.shape == shape:
+            raise InvalidInputError("the tuned file's times with flushed caches are of other inputs or versions")
+        own = warm.of_inputs([places[name] for name in names])
+        return cls(replace(own, seconds=seconds, endings=endings), left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +153,7 @@ class Evidence:
     cold: ColdTimes | None = None
 
     def to_json(self) -> dict[str, JSON]:
-        """Return it as a tuned file keeps it; a version that failed has no time, and `endings` say how it did."""
+        """Return it as a tuned file keeps it."""
         times = self.times
         return {
             "description": self.description,
@@ -52,7 +165,7 @@ class Evidence:
             "versions": [variant_to_json(version) for version in times.versions],
             "default": times.default,
             "endings": times.endings.tolist(),
-            "seconds": [seconds_to_json(row) for row in times.seconds.tolist()],
+            "seconds": [_seconds_to_json(row) for row in times.seconds.tolist()],
             **({} if self.left_open is None else {"left_open": self.left_open.to_json()}),
             **_caches(self.is_cold, self.cold),
         }
@@ -68,16 +181,21 @@ def evidence_of(file: TunedFile) -> Evidence:
             )
             for each in kept["inputs"]
         )
-        seconds = np.array([seconds_from_json(row) for row in kept["seconds"]])
+        seconds = np.array([_seconds_from_json(row) for row in kept["seconds"]])
         versions = tuple(variant_from_json(each) for each in kept["versions"])
-        # Files of older releases don't tell endings.
+        # Files of older releases tell neither endings nor the baseline.
         endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)
         times = VersionTimes(inputs, versions, seconds, int(kept["default"]), endings)
-        # Files of older releases have no such baseline either.
-        left_open = LeftOpenTimes.from_json(kept["left_open"], len(inputs)) if "left_open" in kept else None
-        cold = ColdTimes.from_json(kept["cold_check"]) if "cold_check" in kept else None
-        is_cold = bool(kept.get("cold_cache", False))
-        return Evidence(str(kept["description"]), float(kept["margin"]), times, left_open, is_cold, cold)
+        found = Evidence(
+            str(kept["description"]),
+            float(kept["margin"]),
+            times,
+            LeftOpenTimes.from_json(kept["left_open"], len(inputs)) if "left_open" in kept else None,
+            bool(kept.get("cold_cache", False)),
+        )
+        if "cold_check" not in kept:
+            return found
+        return replace(found, cold=ColdTimes.from_json(kept["cold_check"], shipped_times(file, found)))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         missing = f" (there is no {error})" if isinstance(error, KeyError) else ""
         raise InvalidInputError(f"the tuned file keeps no times of its tuning that can be read{missing}") from None
@@ -120,3 +238,11 @@ def _caches(is_cold: bool, cold: ColdTimes | None) -> dict[str, JSON]:
         **({"cold_cache": True} if is_cold else {}),
         **({} if cold is None else {"cold_check": cold.to_json()}),
     }
+
+
+def _seconds_to_json(seconds: Iterable[float]) -> list[JSON]:
+    return [None if math.isnan(each) else each for each in seconds]
+
+
+def _seconds_from_json(kept: Iterable[float | None]) -> list[float]:
+    return [math.nan if each is None else float(each) for each in kept]

@@ -3,39 +3,234 @@
     recording ─▶ the kernel's launches ─▶ those that are as described, each once ─▶ at most so many, space-filling
               ─▶ NAME.recorded.toml beside NAME.toml, the contents of buffers in NAME.recorded/
 
-A launch without recorded contents gets contents as the description declares them.
+A launch without recorded contents gets contents as the description declares them. The sizes that the description
+names are found from what the launch passes:
+
+    value = "width"                of a scalar: width is the number that was passed
+    elements = "n + 1"             of a buffer: n is one less than its elements
+    global_size = ["height"]       height is the global size
+
+What the description then says of the launch must be what the program did: a launch that differs would be tuned for
+as something else.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.inputs.recorded_sizes import sizes_of
-from coarsen.opencl_bench.inputs.recorded_text import recorded_text
-from coarsen.opencl_bench.inputs.space_filling import space_filling
-from coarsen.opencl_bench.workloads.described.description import BufferDescription, Description, ScalarDescription
+from coarsen.opencl_bench.workloads.benchmark import whole_numbers
+from coarsen.opencl_bench.workloads.described.description import (
+    ArgumentDescription,
+    BufferDescription,
+    Description,
+    LocalDescription,
+    NullDescription,
+    ScalarDescription,
+    SharedDescription,
+)
 from coarsen.opencl_bench.workloads.described.file_values import FileValues
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedKernel,
     ListedLaunch,
+    PassedArgument,
     PassedBuffer,
+    PassedOther,
+    argument_as_data,
     read_launch_list,
 )
 from coarsen.opencl_bench.workloads.described.launches import own_launch
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
+from coarsen.opencl_bench.workloads.described.passed_arguments import (
+    PassedLocal,
+    PassedNull,
+    PassedScalar,
+    PassedShared,
+)
 from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
-from coarsen.opencl_bench.workloads.described.recorded_inputs import scalar_numbers, with_recorded
+from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY, scalar_numbers, with_recorded
+from coarsen.opencl_bench.workloads.described.toml_text import quoted
 from coarsen.opencl_bench.workloads.described.workload import check_preset
+from coarsen.variant.variant import shape
 
 SUFFIX = ".recorded"
+_LARGEST = 1 << 40
+_KINDS: Mapping[type[PassedArgument], str] = {
+    PassedBuffer: "a buffer",
+    PassedShared: "a buffer given twice",
+    PassedNull: "a null pointer",
+    PassedScalar: "a number",
+    PassedLocal: "local memory",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    """A number that a launch passes, and what the description says that it is."""
+
+    what: str
+    expression: Expression
+    number: int
+
+
+def sizes_of(description: Description, launch: ListedLaunch) -> dict[str, int]:
+    """Return the sizes of a description at a launch.
+
+    Raises:
+        InvalidInputError: the launch is not as the description says, or a size can't be told by it.
+    """
+    _check_kinds(description, launch)
+    local_size = launch.local_size or description.local_size
+    extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
+    known = {**whole_numbers(description.defaults), **extents}
+    scalars, others = [*_scalars(description, launch)], [*_extents(description, launch)]
+    sizes = _solved(description, [*scalars, *others, *_elements(description, launch)], known)
+    for fact in (*scalars, *others):
+        said = fact.expression.evaluate({**known, **sizes})
+        if fact.expression.names and said != fact.number:
+            raise InvalidInputError(
+                f"its {fact.what} is {fact.number}, and '{fact.expression.text}' is {said} for {_shown(sizes)}"
+            )
+    offset = tuple(each.evaluate({**known, **sizes}) for each in description.global_offset)
+    if (offset if any(offset) else ()) != launch.global_offset:
+        raise InvalidInputError(
+            f"its global offset is {shape(launch.global_offset) or 0}, and is described otherwise"
+        )
+    return sizes
+
+
+def _check_kinds(description: Description, launch: ListedLaunch) -> None:
+    """Raise InvalidInputError for arguments of other kinds than those of the description."""
+    arguments = description.arguments_of(description.kernel)
+    if len(arguments) != len(launch.arguments):
+        raise InvalidInputError(f"it passes {len(launch.arguments)} arguments, and {len(arguments)} are described")
+    if len(launch.global_size) != len(description.global_size):
+        raise InvalidInputError(
+            f"it has {len(launch.global_size)} dimensions, and the description has {len(description.global_size)}"
+        )
+    for argument, passed in zip(arguments, launch.arguments, strict=True):
+        if isinstance(passed, PassedOther):
+            raise InvalidInputError(f"'{argument.name}' is an {passed.kind}, of which nothing is recorded")
+        if not isinstance(passed, _wanted(argument)):
+            raise InvalidInputError(
+                f"'{argument.name}' is {_KINDS[type(passed)]}, and is described as something else"
+            )
+        if isinstance(argument, ScalarDescription) and isinstance(passed, PassedScalar):
+            scalar_numbers(argument.type, passed.content)
+        if isinstance(passed, PassedShared) and isinstance(argument, SharedDescription):
+            _check_shared(arguments, argument, passed)
+
+
+def _check_shared(
+    arguments: tuple[ArgumentDescription, ...], argument: SharedDescription, passed: PassedShared
+) -> None:
+    first = arguments[passed.index].name if passed.index < len(arguments) else f"argument {passed.index}"
+    if first != argument.same_as:
+        raise InvalidInputError(f"'{argument.name}' is the buffer of '{first}', not of '{argument.same_as}'")
+
+
+def _wanted(argument: ArgumentDescription) -> type[PassedArgument]:
+    kinds: dict[type[ArgumentDescription], type[PassedArgument]] = {
+        BufferDescription: PassedBuffer,
+        SharedDescription: PassedShared,
+        NullDescription: PassedNull,
+        ScalarDescription: PassedScalar,
+        LocalDescription: PassedLocal,
+    }
+    return kinds.get(type(argument), PassedOther)
+
+
+def _scalars(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
+    for argument, passed in zip(description.arguments_of(description.kernel), launch.arguments, strict=True):
+        if (
+            isinstance(argument, ScalarDescription)
+            and isinstance(passed, PassedScalar)
+            and argument.type.is_integer
+        ):
+            numbers = scalar_numbers(argument.type, passed.content)
+            for expression, number in zip(argument.value, numbers, strict=True):
+                if isinstance(expression, Expression):
+                    yield _Fact(f"'{argument.name}'", expression, int(number))
+
+
+def _extents(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
+    for dimension, (expression, extent) in enumerate(
+        zip(description.global_size, launch.global_size, strict=True)
+    ):
+        yield _Fact(f"global size along dimension {dimension}", expression, extent)
+
+
+def _elements(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
+    for argument, passed in zip(description.arguments_of(description.kernel), launch.arguments, strict=True):
+        if isinstance(argument, BufferDescription) and isinstance(passed, PassedBuffer):
+            yield _Fact(
+                f"number of elements of '{argument.name}'",
+                argument.elements,
+                passed.byte_count // argument.type.byte_count,
+            )
+
+
+def _solved(description: Description, facts: list[_Fact], known: Mapping[str, int]) -> dict[str, int]:
+    """The sizes that facts tell, the plain names first, then what only one number fits."""
+    wanted = {*next(iter(description.sizes.values()))}
+    sizes = _settings(description, wanted)
+    plain = [fact for fact in facts if isinstance(fact.expression.tree, ast.Name)]
+    for fact in plain:
+        if fact.expression.text in wanted:
+            sizes.setdefault(fact.expression.text, fact.number)
+    # A number that is found may leave another expression with only one that isn't.
+    for _ in wanted:
+        for fact in facts:
+            unknown = [*(fact.expression.names & wanted) - sizes.keys()]
+            if len(unknown) == 1:
+                number = _only_number(fact, unknown[0], {**known, **sizes})
+                if number is not None:
+                    sizes[unknown[0]] = number
+    for name in sorted(wanted - sizes.keys()):
+        raise InvalidInputError(f"nothing that it passes says what the size '{name}' of the description is")
+    return sizes
+
+
+def _settings(description: Description, wanted: set[str]) -> dict[str, int]:
+    """The settings of generated contents, which no launch passes: the ordinary ones."""
+    space = description.inputs
+    return {} if space is None else {name: value for name, value in space.contents[0].items() if name in wanted}
+
+
+def _only_number(fact: _Fact, name: str, known: Mapping[str, int]) -> int | None:
+    """The only number for which an expression that grows with it has a value; None if there is no such one."""
+
+    def value(number: int) -> int:
+        return fact.expression.evaluate({**known, name: number})
+
+    try:
+        low, high = 1, 1
+        while value(high) < fact.number:
+            high *= 2
+            if high > _LARGEST:
+                return None
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if value(middle) < fact.number else (low, middle)
+        is_only = value(low) == fact.number and value(low + 1) != fact.number
+    except InvalidInputError:
+        return None
+    return low if is_only else None
+
+
+def _shown(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sorted(sizes.items())) or "every launch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +331,19 @@ def _of_kernel(kernels: Sequence[ListedKernel], own: Description, recording: Pat
     yield from found
 
 
-def _candidates(own: Description, kernels: Iterable[ListedKernel]) -> tuple[list[_Candidate], dict[str, int]]:
+def _candidates(own: Description, kernels: Iterable[ListedKernel]) -> tuple[list[_Candidate], Counter[str]]:
     """The different launches that are as described, and why the others are not."""
     found: dict[int, RecordedInput] = {}
-    left_out: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
     names = [argument.name for argument in own.arguments_of(own.kernel)]
     for kernel in kernels:
         if kernel.further:
-            left_out["what they pass is not listed"] = (
-                left_out.get("what they pass is not listed", 0) + kernel.further
-            )
+            left_out["what they pass is not listed"] += kernel.further
         for launch in kernel.launches:
             try:
                 one = _input(own, names, launch)
             except InvalidInputError as error:
-                left_out[str(error)] = left_out.get(str(error), 0) + launch.count
+                left_out[str(error)] += launch.count
                 continue
             # Launches with other local sizes, and of other build options, are the same input.
             number = replace(one, files={}).number
@@ -239,3 +432,84 @@ def _needs_contents(own: Description) -> bool:
 def _first(left_out: Mapping[str, int]) -> str:
     reason, count = next(iter(left_out.items()))
     return f"{reason} ({count} of them)" if count > 1 else reason
+
+
+def recorded_text(
+    description: str, recording: Path, inputs: Sequence[RecordedInput], features: Sequence[str]
+) -> str:
+    """Return the text of a description.
+
+    Args:
+        description: the file name of the kernel's own.
+        recording: where the launches come from.
+        inputs: the launches, the first called `input-000`.
+        features: numbers of a launch to choose by, where the kernel's own description has none.
+    """
+    return "\n".join(_lines(description, recording, inputs, features)) + "\n"
+
+
+def _lines(
+    description: str, recording: Path, inputs: Sequence[RecordedInput], features: Sequence[str]
+) -> Iterator[str]:
+    yield f"# Launches that a program made, as the inputs of {description}. Written by"
+    yield f"# coarsen tune {description} --inputs-from {recording.name or recording}"
+    yield f"{KEY} = {quoted(description)}"
+    if features:
+        yield "\n[features]"
+        yield from (f"{name} = {quoted(name)}" for name in features)
+    for each in inputs:
+        yield "\n[[inputs]]"
+        yield f"launched = {each.launched}"
+        yield f"sizes = {_table({name: str(value) for name, value in each.sizes.items()})}"
+        yield f"global_size = {list(each.global_size)}"
+        yield f"arguments = {_table({name: _argument(each, name) for name in each.arguments})}"
+
+
+def _argument(one: RecordedInput, name: str) -> str:
+    entries = {key: _value(value) for key, value in argument_as_data(one.arguments[name]).items()}
+    if name in one.files:
+        entries["file"] = quoted(one.files[name])
+    return _table(entries)
+
+
+def _value(value: str | int | bool) -> str:
+    return quoted(value) if isinstance(value, str) else str(value).lower()
+
+
+def _table(entries: dict[str, str]) -> str:
+    return f"{{ {', '.join(f'{name} = {text}' for name, text in entries.items())} }}" if entries else "{}"
+
+
+def space_filling(points: Sequence[Mapping[str, float]], weights: Sequence[int], most: int) -> tuple[int, ...]:
+    """Return the indices of points that fill the space of all, the first that of the greatest weight.
+
+    Args:
+        points: numbers by name, the same names in all.
+        weights: decide between points that lie as far, and where points are alike.
+        most: how many at most.
+    """
+    if not points:
+        return ()
+    scaled = _scaled(points)
+    order = [max(range(len(points)), key=lambda index: (weights[index], -index))]
+    distances = np.full(len(points), np.inf)
+    left = set(range(len(points))) - set(order)
+    while left and len(order) < most:
+        distances = np.minimum(distances, np.linalg.norm(scaled - scaled[order[-1]], axis=1))
+        # Rounded, so that what is as far on every machine is as far here.
+        farthest = max(left, key=lambda index: (round(float(distances[index]), 9), weights[index], -index))
+        order.append(farthest)
+        left.remove(farthest)
+    return tuple(order)
+
+
+def _scaled(points: Sequence[Mapping[str, float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """The points in the unit cube, on a logarithmic scale."""
+    numbers = np.array([[each[name] for name in points[0]] for each in points], np.float64).reshape(
+        len(points), -1
+    )
+    places = np.sign(numbers) * np.log2(1 + np.abs(numbers))
+    lengths = np.ptp(places, axis=0)
+    scaled: np.ndarray[tuple[int, int], np.dtype[np.float64]]
+    scaled = (places - places.min(axis=0)) / np.where(lengths > 0, lengths, 1)
+    return scaled

@@ -1,24 +1,33 @@
-"""Measures versions of a kernel at several inputs, which are presets of one benchmark.
+"""Measures versions of a kernel at several inputs, which are presets of one benchmark, and reads the rows.
 
-inputs × versions ──▶ rows in the store, each a version against the default one at the same input
+inputs × versions ──▶ rows in the store, each a version against the default one at the same input, in one process
+    ──▶ ratio × the default version's time at that input ──▶ seconds; NaN where the version failed, and how it did
 
 Code is compiled once for all inputs. A row that the store has already is not measured again, so that what was
 killed goes on where it was.
+
+a version is wrong at an input       ──▶ it is shipped for none
+the default version is wrong at one  ──▶ the tuning ends: all others are compared with it, or fall back to it
+two versions have one code and the same launches at every input ──▶ the first alone: their difference is noise
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
-from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.code import Form
-from coarsen.opencl_bench.records.measurement import Measurement, Method
+from coarsen.errors import InvalidInputError, VerificationError
+from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
+from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of, name_of
@@ -30,6 +39,14 @@ from coarsen.opencl_bench.sweep.version_rows import VersionRows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Variant
+
+NANOSECONDS_PER_SECOND = 1e9
+# Device limits that a dispatcher has asked for when it built the versions; in OpenCL's words and in CUDA's.
+_REFUSED_LAUNCH = re.compile(r"INVALID_WORK_(GROUP|ITEM)_SIZE|LAUNCH_OUT_OF_RESOURCES")
+# A compiler that is killed takes the process with it, which is no refusal.
+_DIED = re.compile(r"^while compiling, |^the process ")
+# This many inputs are named where there are more.
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +62,6 @@ class VersionsPlan:
             size.
         seed: of the contents.
         method: how it is measured.
-        form: of the code.
     """
 
     benchmark: str | Path
@@ -55,7 +71,6 @@ class VersionsPlan:
     default: Variant
     seed: int = 0
     method: Method = field(default_factory=Method)
-    form: Form = "opencl_c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +81,11 @@ class MeasuredVersions:
         rows: of all inputs, stored before or measured now.
         measured: the number of rows measured now.
         problems: by input, why its default version does not run; it has no other rows then.
-        seconds: wall-clock time.
     """
 
     rows: tuple[Measurement, ...]
     measured: int
     problems: Mapping[str, str]
-    seconds: float
 
 
 def measure_versions(
@@ -95,7 +108,6 @@ def measure_versions(
         InvalidInputError: no such benchmark or preset; a default version that is coarsened, or doesn't compile.
         DeviceError: no such device; it can't be opened (any more).
     """
-    start = time.perf_counter()
     collector = CollectingObserver(observer or SweepObserver())
     problems = {}
     with opened_inputs(plan, store, pool) as inputs:
@@ -104,13 +116,14 @@ def measure_versions(
                 problem = VersionRows(context).run(inputs.points(preset))
             if problem:
                 problems[preset] = problem
-    return MeasuredVersions(tuple(collector.rows), collector.measured, problems, time.perf_counter() - start)
+    return MeasuredVersions(tuple(collector.rows), collector.measured, problems)
 
 
+@dataclass(frozen=True, slots=True)
 class OpenedInputs:
     """The inputs of a plan, measured one after the other with the same processes; made by `opened_inputs`.
 
-    Args:
+    Attributes:
         plan: what to measure, where and how.
         benchmark: what it names.
         device: the same.
@@ -118,19 +131,11 @@ class OpenedInputs:
         processes: what compiles and measures.
     """
 
-    def __init__(
-        self,
-        plan: VersionsPlan,
-        benchmark: Benchmark,
-        device: DeviceDescription,
-        store: Store,
-        processes: Processes,
-    ) -> None:
-        self._plan = plan
-        self._benchmark = benchmark
-        self._device = device
-        self._store = store
-        self._processes = processes
+    plan: VersionsPlan
+    benchmark: Benchmark
+    device: DeviceDescription
+    store: Store
+    processes: Processes
 
     @contextmanager
     def context(
@@ -143,20 +148,20 @@ class OpenedInputs:
             observer: sees rows as they come.
             again: which stored rows are measured once more.
         """
-        plan = sweep_plan(self._plan, preset)
-        where = self._benchmark, self._device, self._store, self._processes
-        with context_of(plan, *where, self._plan.default) as context:
+        plan = sweep_plan(self.plan, preset)
+        where = self.benchmark, self.device, self.store, self.processes
+        with context_of(plan, *where, self.plan.default) as context:
             yield replace(context, observer=observer, again=again)
 
     def points(self, preset: str) -> list[Point]:
         """Return the versions, each with why it can't run at an input."""
-        versions = Space(variants=tuple(dict.fromkeys(self._plan.versions)))
-        return points(self._benchmark, preset, versions, limits_of(self._device))
+        versions = Space(variants=tuple(dict.fromkeys(self.plan.versions)))
+        return points(self.benchmark, preset, versions, limits_of(self.device))
 
 
 def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
     """Return the plan of a sweep at one input, but for its space."""
-    return SweepPlan(plan.benchmark, plan.device, preset, plan.seed, method=plan.method, form=plan.form)
+    return SweepPlan(plan.benchmark, plan.device, preset, plan.seed, method=plan.method)
 
 
 @contextmanager
@@ -182,3 +187,169 @@ def opened_inputs(plan: VersionsPlan, store: Store, pool: CompilePool | None = N
         compiler_of(first, device, processes) as compiler,
     ):
         yield OpenedInputs(plan, benchmark, device, store, Processes(processes, compiler))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTimes:
+    """A matrix of times.
+
+    Attributes:
+        times: of the inputs at which the default version runs.
+        left_out: the other inputs' names, each with why it doesn't.
+    """
+
+    times: VersionTimes
+    left_out: Mapping[str, str]
+
+
+def measured_times(
+    rows: Iterable[Measurement], inputs: Iterable[InputPoint], versions: Sequence[Variant], default: Variant
+) -> MeasuredTimes:
+    """Return the matrix of the rows of one measurement; of a row that was measured twice, the newer one counts.
+
+    Args:
+        rows: of these versions at these inputs, each compared with the default; others are passed over.
+        inputs: the name of each is the preset.
+        versions: the columns, the default among them.
+        default: the version that they were compared with.
+
+    Raises:
+        InvalidInputError: the default runs at no input.
+    """
+    newest = {(row.subject.preset, row.candidate): row for row in sorted(rows, key=lambda row: row.started_at)}
+    runs, left_out = [], {}
+    for point in inputs:
+        row = newest[point.name, default]
+        if row.invalidity is Invalidity.CORRECT:
+            runs.append(point)
+        else:
+            left_out[point.name] = f"{row.invalidity}: {row.reason}"
+    if not runs:
+        raise InvalidInputError(
+            f"the default version runs at no input: {next(iter(left_out.values()), 'none given')}"
+        )
+    found = [[newest[point.name, version] for version in versions] for point in runs]
+    seconds = [
+        [_seconds(newest[point.name, default]) * _ratio(row) for row in own]
+        for point, own in zip(runs, found, strict=True)
+    ]
+    endings = np.array([[ending_of(row) for row in own] for own in found], dtype=np.int8)
+    times = VersionTimes(tuple(runs), tuple(versions), np.array(seconds), versions.index(default), endings)
+    return MeasuredTimes(times, left_out)
+
+
+def _seconds(default: Measurement) -> float:
+    """The time of the default version, which was timed against itself."""
+    return median([*default.nanoseconds, *default.baseline_nanoseconds]) / NANOSECONDS_PER_SECOND
+
+
+def _ratio(row: Measurement) -> float:
+    """The time of a version as a ratio to the default's; of the default itself 1, NaN where it failed."""
+    if row.invalidity is not Invalidity.CORRECT:
+        return math.nan
+    return 1.0 if row.candidate == row.baseline else median(row.nanoseconds) / median(row.baseline_nanoseconds)
+
+
+def ending_of(row: Measurement) -> Ending:
+    """Return the ending of a row.
+
+    What breaks a constraint, is not compiled, or has a work-group that the device refuses falls back. What took
+    too long, also to compile, failed: nothing says so before it is done.
+    """
+    if row.invalidity is Invalidity.CORRECT:
+        return Ending.RAN
+    if row.invalidity is Invalidity.CORRECTNESS:
+        return Ending.WRONG
+    if row.invalidity is Invalidity.CONSTRAINTS:
+        return Ending.FELL_BACK
+    if row.invalidity is Invalidity.COMPILE:
+        return Ending.FAILED if _DIED.search(row.reason) else Ending.FELL_BACK
+    if row.invalidity is Invalidity.RUNTIME and _REFUSED_LAUNCH.search(row.reason):
+        return Ending.FELL_BACK
+    return Ending.FAILED
+
+
+def without_repeated(
+    versions: Sequence[Variant], rows: Iterable[Measurement], benchmark: Benchmark
+) -> tuple[Variant, ...]:
+    """Return versions without those that repeat an earlier one.
+
+    Args:
+        versions: in the order of preference.
+        rows: of the versions at inputs, which have the hashes of their codes.
+        benchmark: what was measured.
+    """
+    codes: dict[Variant, dict[str, str]] = {version: {} for version in versions}
+    for row in rows:
+        if row.candidate in codes:
+            codes[row.candidate][row.subject.preset] = row.code_hash
+    groups: dict[object, list[Variant]] = {}
+    for version in versions:
+        key = (replace(version, definitions=()), tuple(sorted(codes[version].items())))
+        known = groups.setdefault(key, [])
+        if not any(_is_repeated(codes[version], version, other, benchmark) for other in known):
+            known.append(version)
+    kept = {version for group in groups.values() for version in group}
+    return tuple(version for version in versions if version in kept)
+
+
+def _is_repeated(codes: Mapping[str, str], version: Variant, other: Variant, benchmark: Benchmark) -> bool:
+    """Return True if two versions of the same codes have the same launches at all inputs."""
+    if not codes or not all(codes.values()):
+        return False
+    try:
+        return all(
+            repr(_launches(benchmark, preset, version)) == repr(_launches(benchmark, preset, other))
+            for preset in codes
+        )
+    except InvalidInputError:
+        return False
+
+
+def _launches(benchmark: Benchmark, preset: str, version: Variant) -> object:
+    return benchmark.launches(preset, version.local_size, version.definitions)
+
+
+def with_wrong_results(rows: Iterable[Measurement]) -> dict[Variant, str]:
+    """Name the versions that had wrong results at any input: these are shipped for none.
+
+    Args:
+        rows: of some versions on some inputs.
+
+    Returns:
+        Each with where and why.
+    """
+    return {row.candidate: f"{_where(row)}: {row.reason}" for row in rows if _is_wrong(row)}
+
+
+def check_default(rows: Iterable[Measurement], default: Variant) -> None:
+    """Check that the default version has no wrong results.
+
+    Args:
+        rows: of some versions on some inputs.
+        default: the version that others are compared with.
+
+    Raises:
+        VerificationError: it has: with a reference, other results; else others the second time, or it writes
+            outside of a buffer.
+    """
+    wrong = {_where(row): row for row in rows if row.candidate == default and _is_wrong(row)}
+    if not wrong:
+        return
+    first = next(iter(wrong.values()))
+    where = ", ".join([*wrong][:_NAMED])
+    more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+    judge = "the reference" if first.oracle is CheckedAgainst.REFERENCE else "its arguments"
+    raise VerificationError(
+        f"{first.subject.benchmark}: the default version, {default}, has wrong results at {where}{more}: "
+        f"{first.reason}; others are compared with it, so correct the kernel, {judge} or the tolerances, or leave "
+        "such inputs out"
+    )
+
+
+def _where(row: Measurement) -> str:
+    return f"{row.subject.preset}, caches flushed" if row.method.cold_cache else row.subject.preset
+
+
+def _is_wrong(row: Measurement) -> bool:
+    return row.invalidity is Invalidity.CORRECTNESS

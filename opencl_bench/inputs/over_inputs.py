@@ -8,36 +8,39 @@ Rows go to the store as they come, and what it has is not measured again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.selection import find_device, find_working_device
 from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.distribution import __version__
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, MOST_VERSIONS
-from coarsen.models.inputs.regret_tree import regret_tree
-from coarsen.models.inputs.shipping import Shipped, shipped
+from coarsen.models.inputs.portfolio import MOST_VERSIONS, margin_of
+from coarsen.models.inputs.regret_tree import Shipped, regret_tree, shipped
 from coarsen.models.inputs.times import VersionTimes
-from coarsen.opencl_bench.inputs.cold_check import ColdChecker
-from coarsen.opencl_bench.inputs.described_points import described_points
-from coarsen.opencl_bench.inputs.described_versions import described_versions
-from coarsen.opencl_bench.inputs.evidence import Evidence, with_caches
-from coarsen.opencl_bench.inputs.left_open import LeftOpen, left_open, left_open_times
-from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
-from coarsen.opencl_bench.inputs.live_stage_one import search_versions
-from coarsen.opencl_bench.inputs.matrix import MeasuredTimes, TimesRequest, measured_times
-from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
-from coarsen.opencl_bench.inputs.one_code import without_repeated
-from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
-from coarsen.opencl_bench.inputs.wrong_results import check_default, with_wrong_results
-from coarsen.opencl_bench.records.measurement import Measurement, Method
+from coarsen.opencl_bench.inputs.baselines import cold_check, left_open, left_open_times
+from coarsen.opencl_bench.inputs.described import check_described, described_points, described_versions
+from coarsen.opencl_bench.inputs.drawing import list_inputs
+from coarsen.opencl_bench.inputs.evidence import Evidence, LeftOpenTimes, with_caches
+from coarsen.opencl_bench.inputs.measuring import (
+    MeasuredVersions,
+    VersionsPlan,
+    check_default,
+    measure_versions,
+    measured_times,
+    with_wrong_results,
+    without_repeated,
+)
+from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
+from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.speedups import is_uncertain
-from coarsen.opencl_bench.results.store.database import Store
+from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
@@ -136,8 +139,7 @@ def tune_over_inputs(
     description, benchmark = read_description(path), read_benchmark(path)
     presets = listed_presets(description, settings.inputs)
     points = described_points(description, benchmark, presets, settings.seed)
-    first = benchmark.preset(presets[0])
-    default = Variant(first.local_size, definitions=benchmark.own_definitions)
+    default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
     plan = VersionsPlan(path, device.index, presets, (default,), default, settings.seed, method=settings.method)
     space = settings.space
     if settings.distinct:
@@ -147,90 +149,49 @@ def tune_over_inputs(
     with CompilePool() as pool:
         found = search_versions(plan, points, space, store, settings.stage_one, collector, pool)
         check_default(collector.rows, default)
-        versions = tuple(each for each in found.versions if _can_be_shipped(benchmark, presets[0], each))
-        plan = replace(plan, versions=versions)
-        with_baseline = replace(plan, versions=(*versions, *baseline.variants))
-        measured = measure_versions(with_baseline, store, collector, pool=pool)
-        if any(map(is_uncertain, measured.rows)):
-            measured = measure_versions(with_baseline, store, collector, Remeasure.UNCERTAIN, pool)
-            _check_certain(measured.rows)
-        check_default(measured.rows, default)
+        versions = tuple(each for each in found if _can_be_shipped(benchmark, presets[0], each))
+        asked = replace(plan, versions=(*versions, *baseline.variants))
+        measured = _measured(asked, store, collector, pool)
         versions = without_repeated(versions, measured.rows, benchmark)
-        asked = TimesRequest(benchmark.name, points, versions, default, settings.seed)
-        making = _Making(description, device, settings, asked, measured.rows, baseline)
-        checker = ColdChecker(benchmark, plan, store, collector, pool)
-        made = making.checked(checker) if settings.cold_check else making.made(making.wrong)
-    return TunedOverInputs(
-        made.file,
-        made.times.times,
-        {**measured.problems, **made.times.left_out},
-        made.wrong,
-        collector.measured,
-    )
-
-
-def _check_certain(rows: Sequence[Measurement]) -> None:
-    """Say how many intervals are too wide, measured a second time too; raise DeviceError where they are many."""
-    doubtful = sum(map(is_uncertain, rows))
-    said = f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are wider than a tenth"
-    if doubtful > _MOST_DOUBTFUL * len(rows):
-        raise DeviceError(f"{said}, so nothing is chosen; the same command measures these again")
-    if doubtful:
-        _log.warning("%s, measured a second time too", said)
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A tuned file, the times that it was made from, and the versions that were left out as wrong."""
-
-    file: TunedFile
-    times: MeasuredTimes
-    wrong: Mapping[Variant, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """Makes a tuned file from rows that are measured.
-
-    Attributes:
-        description: of the kernel.
-        device: where.
-        settings: of the tuning.
-        asked: which rows, of all versions that were measured.
-        rows: all of them, and those of the baseline.
-        baseline: the default version with a local size that the driver chooses.
-    """
-
-    description: Description
-    device: DeviceDescription
-    settings: OverInputs
-    asked: TimesRequest
-    rows: tuple[Measurement, ...]
-    baseline: LeftOpen
-
-    @property
-    def wrong(self) -> dict[Variant, str]:
-        """The versions that had wrong results, each with where and why."""
-        return with_wrong_results(row for row in self.rows if row.candidate not in self.baseline.variants)
-
-    def made(self, wrong: Mapping[Variant, str]) -> _Made:
-        """Return the file without some versions."""
-        asked = replace(self.asked, versions=tuple(each for each in self.asked.versions if each not in wrong))
-        times = measured_times(self.rows, asked)
-        baseline = left_open_times(self.rows, self.baseline, asked, times.times)
-        file = tuned_file(self.description, self.device, times.times, self.settings.most, baseline)
-        is_cold = self.settings.method.cold_cache
-        return _Made(with_caches(file, is_cold=is_cold), times, wrong)
-
-    def checked(self, checker: ColdChecker) -> _Made:
-        """Return the file with what a check with cold caches found; what had wrong results there is left out."""
-        wrong = self.wrong
+        wrong = with_wrong_results(row for row in measured.rows if row.candidate not in baseline.variants)
         while True:
-            made = self.made(wrong)
-            found = checker.check(made.file, made.times.times)
-            if not found.wrong:
-                return replace(made, file=with_caches(made.file, cold=found.times))
-            wrong = {**wrong, **found.wrong}
+            right = tuple(each for each in versions if each not in wrong)
+            times = measured_times(measured.rows, points, right, default)
+            left = left_open_times(measured.rows, baseline, default, times.times)
+            file = tuned_file(description, device, times.times, settings.most, left)
+            if not settings.cold_check:
+                file = with_caches(file, is_cold=settings.method.cold_cache)
+                break
+            cold, wrong_then = cold_check(file, times.times, plan, store, collector, pool)
+            if not wrong_then:
+                file = with_caches(file, cold=cold)
+                break
+            wrong |= wrong_then
+    left_out = {**measured.problems, **times.left_out}
+    return TunedOverInputs(file, times.times, left_out, wrong, collector.measured)
+
+
+def _measured(plan: VersionsPlan, store: Store, observer: SweepObserver, pool: CompilePool) -> MeasuredVersions:
+    """Measure all versions at all inputs, those once more whose intervals are too wide.
+
+    Raises:
+        VerificationError: the default version has wrong results at an input.
+        DeviceError: many intervals are too wide the second time, too.
+    """
+    measured = measure_versions(plan, store, observer, pool=pool)
+    if any(map(is_uncertain, measured.rows)):
+        measured = measure_versions(plan, store, observer, Remeasure.UNCERTAIN, pool)
+        doubtful = sum(map(is_uncertain, measured.rows))
+        said = (
+            f"the machine is busy: the intervals of {doubtful} of {len(measured.rows)} measurements are wider "
+            "than a tenth"
+        )
+        if doubtful > _MOST_DOUBTFUL * len(measured.rows):
+            raise DeviceError(f"{said}, so nothing is chosen; the same command measures these again")
+        if doubtful:
+            _log.warning("%s, measured a second time too", said)
+    check_default(measured.rows, plan.default)
+    return measured
 
 
 def _can_be_shipped(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
@@ -276,7 +237,7 @@ def tuned_file(
     Raises:
         InvalidInputError: a version takes several launches whose sizes are no arguments.
     """
-    margin = GPU_MARGIN if device_kind_of(device.device_types) is DeviceKind.GPU else CPU_MARGIN
+    margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
     supplied = {each.feature.name for each in description.features if each.feature.is_supplied}
     choice = shipped(regret_tree(times, margin, supplied, most), times)
     return TunedFile(
@@ -306,3 +267,46 @@ def _gains(choice: Shipped, times: VersionTimes) -> Iterator[float]:
         seconds = times.played[[row for row, own in enumerate(chosen) if own == number]]
         gain = np.log(seconds[:, times.default] / seconds[:, times.versions.index(version)])
         yield float(np.exp(gain.mean())) if gain.size else 1.0
+
+
+def tune_inputs(
+    kernel: str | Path,
+    device: str | None = None,
+    *,
+    inputs: int | None = None,
+    space: Space | None = None,
+    method: Method | None = None,
+    store: str | Path | None = None,
+) -> TunedFile:
+    """Tune a kernel over inputs: measure versions, and find which of them is to run for which input.
+
+    Args:
+        kernel: the path of a TOML file that declares inputs (`coarsen tune init` writes one).
+        device: its index or a part of its name; the first that works if None.
+        inputs: the first so many of those that are listed; all if None.
+        space: coarsenings and local sizes beside the kernel's own parameters; those of `coarsen tune` if None.
+        method: how to time; as `coarsen tune` does if None.
+        store: an SQLite file or URL that keeps the rows: what it has already is not measured again. None: they are
+            kept nowhere.
+
+    Returns:
+        The versions and how one is chosen, with the times as evidence. `write` writes it for
+        `coarsen.Program(..., tuned=FILE)`.
+
+    Raises:
+        DeviceError: no such device, or it can't be opened.
+        InvalidInputError: no inputs, a mistake in a description, or a default version that runs nowhere.
+        VerificationError: the default version has wrong results at an input.
+    """
+    place = find_working_device() if device is None else find_device(device)
+    path = Path(kernel).resolve()
+    list_inputs(path)
+    check_described(path)
+    usual = OverInputs()
+    settings = replace(
+        usual, inputs=inputs, space=space or usual.space, method=method or usual.method, distinct=space is None
+    )
+    with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
+        url = str(Path(folder) / "store.sqlite") if store is None else str(store)
+        with open_store(url) as opened:
+            return tune_over_inputs(path, place, opened, settings).file

@@ -4,8 +4,9 @@
            ─▶ winners and their neighbours, the default
 
 A search starts from what was best on the nearest inputs that were searched before; what was found later is tried
-on the earlier ones in the end. The same code runs on a device and on stored times (`live_stage_one.py`,
-`stage_one_replay.py`); evaluators are all that it sees of either.
+on the earlier ones in the end. On a device every trial is a row of a version against the default one, which the
+store keeps like all others: a search that was killed goes on where it was, and nothing is measured again when all
+inputs have their turn.
 """
 
 from __future__ import annotations
@@ -13,26 +14,41 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.nearest import coordinates, scales_of
 from coarsen.models.inputs.times import InputPoint
 from coarsen.models.trees.arrays import Array
+from coarsen.opencl_bench.inputs.measuring import OpenedInputs, VersionsPlan, opened_inputs
+from coarsen.opencl_bench.records.measurement import Invalidity
+from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
-from coarsen.opencl_bench.search.evaluator import Evaluator
+from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator
 from coarsen.opencl_bench.search.found import Found
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.parameters import Parameters
 from coarsen.opencl_bench.search.searcher import Searcher
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, count_valid
+from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
+from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
+from coarsen.opencl_bench.sweep.observer import SweepObserver
+from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.opencl_bench.sweep.points import limits_of, variant_space
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.variant.space import VariantSpace
+from coarsen.variant.transforms import device_kind_of
+from coarsen.variant.variant import Variant
 
 SEARCHED_INPUTS = 8
 # Spaces of at most so many versions are measured whole: a search would hardly save anything.
 SMALL_SPACE = 40
 SHARE = 0.3
+TRIALS = 200
 # What was the fastest on the nearest so many inputs is tried first, and so many runs are kept for the end.
 _WARM = 4
 
@@ -43,27 +59,17 @@ class StageOneSettings:
 
     Attributes:
         searcher: searches on each input.
-        inputs: on how many; on all where there are no more.
-        share: the share of a space's versions that a search may try; a small space is tried whole.
-        trials: the most that a search may try where a space is too large to be counted.
         is_warm: whether searches start from what was best on the nearest inputs, and what was best on others is
             tried in the end. Not for the staircase, which has a start of its own.
         seed: of the searches; each input has its own, whatever other inputs there are.
-        limit: what a search may try on each input, in place of `share` and `trials`; what it leaves open has no
-            limit. None: these two say it.
+        limit: what a search may try on each input; what it leaves open has no limit. None: a share of the space's
+            versions, all of a small space, and 200 of a space that is too large to be counted.
     """
 
     searcher: Searcher = field(default_factory=GuidedSearcher)
-    inputs: int = SEARCHED_INPUTS
-    share: float = SHARE
-    trials: int = 200
     is_warm: bool = True
     seed: int = 0
     limit: Budget | None = None
-
-    def __post_init__(self) -> None:
-        if self.inputs < 1:
-            raise InvalidInputError(f"the first stage searches on at least one input, not on {self.inputs}")
 
     def budget(self, space: SearchSpace) -> Budget:
         """Return what a search of a space may try.
@@ -75,8 +81,8 @@ class StageOneSettings:
             return replace(self.limit, trials=self.limit.most_trials(space), share=None)
         count = count_valid(space)
         if count is None:
-            return Budget(trials=self.trials)
-        return Budget() if count <= SMALL_SPACE else Budget(trials=max(1, math.floor(self.share * count)))
+            return Budget(trials=TRIALS)
+        return Budget() if count <= SMALL_SPACE else Budget(trials=max(1, math.floor(SHARE * count)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +90,12 @@ class StageOne:
     """What the first stage found.
 
     Attributes:
-        searched: the numbers of the inputs that were searched on, in their order.
-        found: the result of each search.
+        found: the result of each search, by the number of the input, in the order of the searches.
         choices: winners, those a step from a winner, and the default one; in the order of the searches.
     """
 
-    searched: tuple[int, ...]
-    found: tuple[Found, ...]
+    found: Mapping[int, Found]
     choices: tuple[Choice, ...]
-
-    @property
-    def trials(self) -> int:
-        """Return how many versions were tried, over all searches."""
-        return sum(len(found.trace) for found in self.found)
 
 
 def stage_one(
@@ -119,7 +118,7 @@ def stage_one(
     """
     settings = settings or StageOneSettings()
     searches = _Searches(inputs, evaluator_of, settings)
-    searched = spread(inputs, settings.inputs)
+    searched = spread(inputs, SEARCHED_INPUTS)
     for number in searched:
         searches.search(number)
     if settings.is_warm:
@@ -129,7 +128,7 @@ def stage_one(
     union: dict[Choice, None] = {} if default is None else {default: None}
     for number, found in searches.found.items():
         union |= dict.fromkeys(_worth_measuring(searches.spaces[number], found))
-    return StageOne(tuple(searched), tuple(searches.found.values()), tuple(union))
+    return StageOne(searches.found, tuple(union))
 
 
 class _Searches:
@@ -208,8 +207,14 @@ def _places(inputs: Sequence[InputPoint]) -> Array:
     names = sorted(inputs[0].features)
     values = np.array([[point.features[name] for name in names] for point in inputs], dtype=np.float64)
     values = values.reshape(len(inputs), len(names))
-    scales = scales_of(names, values)
-    return np.array([coordinates(scales, row) for row in values], dtype=np.float64).reshape(values.shape)
+    return np.column_stack([*map(_scaled, values.T), np.zeros(len(inputs))])
+
+
+def _scaled(column: Array) -> Array:
+    """A feature of all inputs from 0 to 1; 0 for all where it never differs."""
+    if (column > 0).all():
+        column = np.log2(column)
+    return np.asarray((column - column.min()) / (np.ptp(column) or 1.0))
 
 
 def _distance(one: Array, other: Array) -> float:
@@ -237,3 +242,82 @@ def _worth_measuring(space: SearchSpace, found: Found) -> list[Choice]:
     if found.best is None:
         return []
     return [found.best.choice, *Parameters(space).steps(found.best.choice)]
+
+
+def search_versions(
+    plan: VersionsPlan,
+    inputs: Sequence[InputPoint],
+    space: Space,
+    store: Store,
+    settings: StageOneSettings | None = None,
+    observer: SweepObserver | None = None,
+    pool: CompilePool | None = None,
+) -> tuple[Variant, ...]:
+    """Search on some inputs for the versions that are worth measuring at all of them.
+
+    Args:
+        plan: where and how; `presets` and `versions` are not looked at.
+        inputs: all that there are; the name of each is its preset.
+        space: what to search.
+        store: where the rows go, one committed transaction each.
+        settings: how to search.
+        observer: sees rows as they come.
+        pool: the processes that compile and measure; some of its own if None.
+
+    Returns:
+        The versions, the default first.
+
+    Raises:
+        InvalidInputError: no such benchmark or preset, no inputs, a space that is sampled, a package is missing.
+        DeviceError: no such device; it can't be opened (any more).
+    """
+    if space.sample is not None:
+        raise InvalidInputError("a search draws from the whole space: leave the sample out")
+    if not inputs:
+        raise InvalidInputError("there are no inputs to search on")
+    presets = tuple(point.name for point in inputs)
+    with opened_inputs(replace(plan, presets=presets), store, pool) as opened, ExitStack() as stack:
+        spaces = _Spaces(opened, space, presets[0])
+
+        def evaluator_at(number: int) -> Evaluator:
+            """Open what an input is measured with, and close that of the input before."""
+            stack.close()
+            context = opened.context(presets[number], observer or SweepObserver())
+            measurer = RowMeasurer(stack.enter_context(context))
+            own = spaces.at(presets[number])
+            if measurer.compared(plan.default, plan.default).invalidity is not Invalidity.CORRECT:
+                return FunctionEvaluator(own, lambda _: None)
+            return LiveEvaluator(measurer, plan.default, own)
+
+        result = stage_one(inputs, evaluator_at, spaces.choice_of(plan.default), settings)
+    return tuple(dict.fromkeys((plan.default, *map(spaces.first.variant, result.choices))))
+
+
+@dataclass(frozen=True)
+class _Spaces:
+    """One space for all inputs, with what can't run at each of them ruled out.
+
+    Its axes are those of the first input: presets differ in which local size comes first.
+    """
+
+    opened: OpenedInputs
+    space: Space
+    preset: str
+
+    @cached_property
+    def first(self) -> VariantSearchSpace:
+        return VariantSearchSpace(self._of(self.preset))
+
+    def choice_of(self, version: Variant) -> Choice | None:
+        """Return the choice of a version; None where it is not in the space."""
+        try:
+            return self.first.choice_of(version)
+        except InvalidInputError:
+            return None
+
+    def at(self, preset: str) -> VariantSearchSpace:
+        return listed(VariantSearchSpace(replace(self._of(preset), dimensions=self.first.space.dimensions)))
+
+    def _of(self, preset: str) -> VariantSpace:
+        benchmark, device = self.opened.benchmark, self.opened.device
+        return variant_space(benchmark, preset, self.space, limits_of(device), device_kind_of(device.device_types))

@@ -5,7 +5,12 @@
 For each benchmark, dimension and stride: the instructions of the code and, with `--executed`, those that Oclgrind
 counts while the kernel runs, uncoarsened and at factor 8 with clean-up and without. The rule is that a replica
 never has more than 1.1 times the instructions of the uncoarsened kernel; rows that break it are marked. The whole
-code, slow paths included, is shown beside it; the rule is about what runs while the replicas agree.
+code, slow paths included, is shown beside it; the rule is about what runs while the replicas agree. The
+instructions are LLVM's, in normal form:
+
+    code        every instruction once: the size of the code
+    together    without the slow paths, which run where replicas part: what runs while they agree
+    weighted    the same, times how often each block runs (`block_weights`): a measure of the time
 """
 
 from __future__ import annotations
@@ -19,10 +24,12 @@ from dataclasses import asdict, dataclass
 from rich.console import Console
 from rich.table import Table
 
-from coarsen.cost.code_counts import Counts, code_counts
+from coarsen.analysis.algebra.index_forms import IndexForms
+from coarsen.analysis.control_flow import ControlFlow
+from coarsen.cost.plan_walk import block_weights
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import Block, Kernel
 from coarsen.opencl_bench.studies.executed_counts import WITHOUT, Executed, executed_counts
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import carry_out
@@ -153,3 +160,39 @@ def _as_data(row: CountComparison) -> dict[str, object]:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Instructions per replica; of an uncoarsened kernel, the whole kernel's."""
+
+    code: float
+    together: float
+    weighted: float
+
+
+def code_counts(kernel: Kernel, factor: int = 1, parted: frozenset[str] = frozenset()) -> Counts:
+    """Return the counts of a kernel, for each replica.
+
+    Args:
+        kernel: as it is written out.
+        factor: how many work-items it does the work of.
+        parted: the blocks that run where replicas have parted (`coarsen.pipeline.Coarsened`).
+    """
+    control_flow = ControlFlow(kernel)
+    weights = block_weights(IndexForms(kernel, control_flow))
+    together = list(_run_together(kernel, control_flow, parted))
+    return Counts(
+        code=kernel.length / factor,
+        together=sum(len(block.instructions) for block in together) / factor,
+        weighted=sum(weights[block.name] * len(block.instructions) for block in together) / factor,
+    )
+
+
+def _run_together(kernel: Kernel, control_flow: ControlFlow, parted: frozenset[str]) -> Iterator[Block]:
+    """Return the blocks that run while all replicas agree: without those between a parting and where it ends."""
+    slow: set[str] = set()
+    for block in kernel.blocks:
+        if block.name in parted:
+            slow |= control_flow.between(block.name, control_flow.immediate_post_dominator[block.name])
+    return (block for block in kernel.blocks if block.name not in slow)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.targets import target_of_installed
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
 from coarsen.launch_prediction import device_of, launch_model, learned_devices
@@ -20,6 +19,7 @@ from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.targets import target_of_installed
 from coarsen.user_models import launch_model_folder
 from coarsen.variant.variant import Variant
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
-from coarsen.dispatch.laid_out_version import LaidOutVersion
 from coarsen.dispatch.tree import Leaf
-from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.distribution import __version__
 from coarsen.frontend.lower import lower

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.devices import targets
+from coarsen import targets
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening

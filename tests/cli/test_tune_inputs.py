@@ -19,8 +19,8 @@ from coarsen.cli.messages import logging_to_stderr
 from coarsen.cli.tune.over_inputs import CoveredInputs, InputsProgress, InputsRequest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
-from coarsen.opencl_bench.inputs.described_points import described_points
+from coarsen.opencl_bench.inputs.described import described_points
+from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import Method

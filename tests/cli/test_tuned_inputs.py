@@ -12,9 +12,7 @@ import pytest
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.models.inputs.times import InputPoint, VersionTimes
-from coarsen.opencl_bench.inputs.cold_times import ColdTimes
-from coarsen.opencl_bench.inputs.evidence import evidence_of, with_caches
-from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
+from coarsen.opencl_bench.inputs.evidence import ColdTimes, LeftOpenTimes, evidence_of, shipped_times, with_caches
 from coarsen.opencl_bench.inputs.over_inputs import tuned_file
 from coarsen.opencl_bench.workloads.described.read import read_description
 from tests.cli.conftest import Run
@@ -75,7 +73,8 @@ def test_show_says_what_choosing_is_worth_beside_each_baseline(run: Run, tuned: 
 def test_show_says_how_the_caches_were(run: Run, tuned: Path) -> None:
     file = TunedFile.read(tuned)
     # As it was tuned, the first version is the fastest at the least input.
-    cold = ColdTimes(("input-000",), ((2e-3, 1e-3),), ((0, 0),), {"input-011": "timeout: too long"})
+    warm = shipped_times(file, evidence_of(file)).of_inputs([0])
+    cold = ColdTimes(replace(warm, seconds=np.array([[2e-3, 1e-3]])), {"input-011": "timeout: too long"})
     with_caches(file, cold=cold).write(tuned)
     told = [
         "With flushed caches, another version is the fastest at 1 of 2 inputs that were looked at:",

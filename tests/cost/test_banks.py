@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coarsen.cost.banks.degree import Banks, bank_degree, least_degree
-from coarsen.cost.banks.padding import Reference, best_padding, best_swizzle
-from coarsen.cost.lanes import Place, lane_places
+from coarsen.cost.banks import Banks, Reference, bank_degree, best_padding, best_swizzle, least_degree
+from coarsen.cost.lane_addresses import Place, lane_places
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, unknown_descriptor
 from coarsen.models.memory_devices import memory_device

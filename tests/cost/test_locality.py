@@ -6,13 +6,11 @@ import pytest
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.expression_text import expression_text
-from coarsen.cost.lanes import Place, coarsened_size, lane_places
-from coarsen.cost.locality.access_costs import AccessCost, AccessCosts
-from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE, MemoryDevice
-from coarsen.cost.locality.mending import Mending, Offer
-from coarsen.cost.locality.pieces import Pieces
-from coarsen.cost.locality.report import MemoryReport, memory_report
-from coarsen.cost.locality.text import memory_lines
+from coarsen.cost.access_costs import AccessCost, AccessCosts, Pieces
+from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
+from coarsen.cost.lane_addresses import Place, coarsened_size, lane_places
+from coarsen.cost.memory_report import MemoryReport, memory_lines, memory_report
+from coarsen.cost.mending import Mending, Offer
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from coarsen.cost.code_counts import code_counts
 from coarsen.cost.instruction_kinds import Kind
 from coarsen.cost.plan_cost import PlanCost, plan_cost
 from coarsen.cost.plan_walk import planned_blocks
 from coarsen.frontend.lower import lower
+from coarsen.opencl_bench.studies.instruction_counts import code_counts
 from coarsen.pipeline import carry_out
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.region_plan import Treatment

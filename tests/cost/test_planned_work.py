@@ -6,10 +6,9 @@ from functools import cache
 
 import pytest
 
-from coarsen.cost.planned_work.launches import launched_sizes
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, WorkCounts
-from coarsen.cost.work_functions import work_functions
+from coarsen.cost.work_functions import launched_sizes, work_functions
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import carry_out

@@ -6,8 +6,7 @@ from functools import cache
 
 import pytest
 
-from coarsen.cost.register_pressure import maximum_live_words
-from coarsen.cost.value_sizes import array_words, value_words
+from coarsen.cost.register_pressure import array_words, maximum_live_words, value_words
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Block, Kernel
 from coarsen.ir.types import parse_type

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coarsen.analysis.expression_text import expression_text
-from coarsen.cost.access_functions import ASSUMED_STRIDE
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes
-from coarsen.cost.work_functions import WorkFunctions, work_functions
+from coarsen.cost.work_functions import ASSUMED_STRIDE, WorkFunctions, work_functions
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import coarsen_kernel

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coarsen.dispatch.arithmetic import binary_logarithm
 from coarsen.dispatch.choosing import chooser, feature_values
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.launch_sizes import size_inputs, sizes_function
+from coarsen.dispatch.steps import binary_logarithm
 from coarsen.dispatch.tree import DEEPEST, MOST_LEAVES, Leaf, Split, Tree, answer
 from tests.dispatch.files import ARGUMENTS, FILE, PLAIN
 

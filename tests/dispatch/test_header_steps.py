@@ -12,8 +12,13 @@ import pytest
 
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.header import c_header
-from coarsen.dispatch.launch_sequence import NUMBER_RANGES, Source, passed_arguments, sequence_function
-from coarsen.dispatch.launch_sizes import sizes_function
+from coarsen.dispatch.launch_sizes import (
+    NUMBER_RANGES,
+    Source,
+    passed_arguments,
+    sequence_function,
+    sizes_function,
+)
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion

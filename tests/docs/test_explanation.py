@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.cost.locality.device import ANY_DEVICE
-from coarsen.cost.locality.report import memory_report
-from coarsen.cost.locality.text import memory_lines
+from coarsen.cost.banks import ANY_DEVICE
+from coarsen.cost.memory_report import memory_lines, memory_report
 from coarsen.frontend.lower import lower
 from coarsen.variant.coarsening import Coarsening
 from tests.docs.conftest import ROOT

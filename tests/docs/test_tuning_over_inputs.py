@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coarsen.opencl_bench.inputs.described_check import check_described
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
-from coarsen.opencl_bench.inputs.described_points import described_points
+from coarsen.opencl_bench.inputs.described import check_described, described_points
+from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.over_inputs import listed_presets
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from tests.docs.conftest import ROOT

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coarsen.dispatch.tuned_file import source_hash_of
 from coarsen.drop_in.recorder import Contents
 from coarsen.drop_in.running import Recording, RunResult
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.source_hash import source_hash_of
 from coarsen.opencl_bench.workloads.described.launch_list import PassedBuffer, read_launch_list
 from coarsen.opencl_bench.workloads.described.passed_arguments import (
     PassedLocal,

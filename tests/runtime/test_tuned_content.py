@@ -15,10 +15,11 @@ import pytest
 import coarsen
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tree import Leaf
-from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.source_hash import source_hash_of
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.runtime.tuned_checks import check_definitions, problem_of_sizes
 from coarsen.variant.coarsening import Coarsening, Level

@@ -15,7 +15,7 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.dispatch.launch_sequence import sequence_function
+from coarsen.dispatch.launch_sizes import sequence_function
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.runtime.launch import DividedLaunch

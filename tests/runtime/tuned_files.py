@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 import coarsen
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf, Split
-from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.distribution import __version__
+from coarsen.frontend.source_hash import source_hash_of
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.program import Program

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from coarsen.cli.apply.features_work import WorkOfKernel
 from coarsen.cli.output import print_line, print_table
-from coarsen.cost.planned_work.costs import PlanCosts
-from coarsen.cost.planned_work.launches import launched_sizes
+from coarsen.cost.planned_work.counting import PlanCosts
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
+from coarsen.cost.work_functions import launched_sizes
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms, Use

@@ -12,9 +12,8 @@ from coarsen.analysis.loop_counts import LoopCount
 from coarsen.cli.kernel_input import whole_arguments
 from coarsen.cli.options import local_size_of
 from coarsen.cli.output import print_line, print_table
-from coarsen.cost.access_functions import AccessFunction
 from coarsen.cost.work_counts import LaunchSizes, padded
-from coarsen.cost.work_functions import WorkFunctions, launch_sizes_by_name, work_functions
+from coarsen.cost.work_functions import AccessFunction, WorkFunctions, launch_sizes_by_name, work_functions
 from coarsen.errors import InvalidInputError
 from coarsen.features.launch_size import launch_size
 from coarsen.ir.kernel import Kernel

@@ -66,13 +66,11 @@ from typing import Any
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.expression_text import expression_text
 from coarsen.cli.kernel_input import is_ir_file
-from coarsen.cost.locality.access_costs import AccessCost
-from coarsen.cost.locality.device import MemoryDevice
-from coarsen.cost.locality.local_arrays import LocalArray
-from coarsen.cost.locality.mending import Offer
-from coarsen.cost.locality.pads import PadCost
-from coarsen.cost.locality.report import MemoryReport
-from coarsen.cost.locality.reuse import LoopReuse
+from coarsen.cost.access_costs import AccessCost, LoopReuse
+from coarsen.cost.banks import MemoryDevice
+from coarsen.cost.memory_report import MemoryReport
+from coarsen.cost.mending import Offer
+from coarsen.cost.pads import LocalArray, PadCost
 from coarsen.cost.plan_cost import Part
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument

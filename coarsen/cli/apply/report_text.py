@@ -17,7 +17,7 @@ from coarsen.cli.apply.report_json import refusal_json, report_json
 from coarsen.cli.apply.request import Request
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
-from coarsen.cost.locality.text import memory_lines
+from coarsen.cost.memory_report import memory_lines
 from coarsen.cost.plan_cost import Part
 from coarsen.errors import RefusalError
 from coarsen.explanation import Explanation, Marks, explain_kernel

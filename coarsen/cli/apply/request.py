@@ -10,8 +10,8 @@ from pathlib import Path
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.cost.locality.device import ANY_CPU, ANY_DEVICE, MemoryDevice
-from coarsen.cost.locality.pads import PadCost, costed_pads, with_pads
+from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
+from coarsen.cost.pads import PadCost, costed_pads, with_pads
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
@@ -67,8 +67,8 @@ class Request:
         if self.device is None:
             return ANY_CPU if self.device_kind is DeviceKind.CPU else ANY_DEVICE
         # Imported late, as in `transforms`.
-        from coarsen.devices.targets import target_of
         from coarsen.models.memory_devices import memory_device
+        from coarsen.targets import target_of
 
         return memory_device(target_of(self.device).descriptor)
 
@@ -80,7 +80,7 @@ class Request:
         if self.device is None:
             return self.given
         # Imported late: most calls name no device.
-        from coarsen.devices.targets import target_of
+        from coarsen.targets import target_of
 
         is_gpu = target_of(self.device).descriptor.is_gpu
         return replace(self.given, device_kind=DeviceKind.GPU if is_gpu else DeviceKind.CPU)
@@ -181,7 +181,7 @@ def macros_of(device: str | None) -> DeviceMacros:
     if device is None:
         return PORTABLE
     # Imported late: most calls name no device.
-    from coarsen.devices.targets import target_of
+    from coarsen.targets import target_of
 
     installed = target_of(device).installed
     return PORTABLE if installed is None else installed.macros

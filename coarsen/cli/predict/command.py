@@ -45,12 +45,12 @@ from coarsen.cli.predict.output import (
     print_launch_as_json,
     say_whose,
 )
-from coarsen.devices.targets import Target, installed_device, target_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
 from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.prediction import chosen_cascade, predict_by_cascade
+from coarsen.targets import Target, installed_device, target_of
 from coarsen.user_models import ModelName, answering_model, launch_model_folder
 
 if TYPE_CHECKING:

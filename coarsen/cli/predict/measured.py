@@ -12,7 +12,6 @@ from coarsen.cli.output import print_line, print_table
 from coarsen.cli.predict.input import DescribedInput, LocalSize
 from coarsen.cli.predict.output import CHOSEN, launch_text, ratio_text
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.targets import Target
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
@@ -25,6 +24,7 @@ from coarsen.opencl_bench.tuning.promising_variants import (
     plan_of_launch,
     planned_rows,
 )
+from coarsen.targets import Target
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, print_json, print_line, print_table
-from coarsen.devices.targets import Target
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
+from coarsen.targets import Target
 from coarsen.variant.variant import Variant, shape
 from coarsen.variant.variant_json import variant_to_json
 

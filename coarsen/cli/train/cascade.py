@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.predict.output import held_out_text
-from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
 from coarsen.models.model_files import model_name
 from coarsen.near_names import did_you_mean
 from coarsen.printable import NOTE
+from coarsen.targets import target_of
 
 if TYPE_CHECKING:
     from coarsen.models.cascade.step_classifier import Progress

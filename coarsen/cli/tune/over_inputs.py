@@ -19,12 +19,10 @@ from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.cli.tune.tuned_text import print_summary
 from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.cold_changes import cold_changes
-from coarsen.opencl_bench.inputs.coverage import coverage_of, numbers_of
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
+from coarsen.opencl_bench.inputs.drawing import coverage_of, list_inputs, numbers_of
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
-from coarsen.opencl_bench.inputs.worth import worth_of_choice
+from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.observer import SweepObserver
@@ -151,7 +149,7 @@ def tune_inputs(
     check_output(output)
     check_packages(_PACKAGES)
     # Imported late: they load the store's packages, SciPy and scikit-learn.
-    from coarsen.opencl_bench.inputs.described_check import check_described
+    from coarsen.opencl_bench.inputs.described import check_described
     from coarsen.opencl_bench.inputs.over_inputs import listed_presets, tune_over_inputs
     from coarsen.opencl_bench.workloads.described.read import read_description
 

@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from coarsen.cli.output import counted, print_line, print_table
-from coarsen.dispatch.laid_out_version import LaidOutVersion
-from coarsen.dispatch.rules import rules
-from coarsen.dispatch.tree import Leaf, versions_of
-from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.opencl_bench.inputs.cold_changes import ColdChange, cold_lines
-from coarsen.opencl_bench.inputs.left_open_times import LEFT_OPEN
+from coarsen.dispatch.tree import Leaf, rules, versions_of
+from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
+from coarsen.opencl_bench.inputs.evidence import LEFT_OPEN
+from coarsen.opencl_bench.inputs.worth import ColdChange, cold_lines
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.inputs.found_over_inputs import FoundOverInputs
-    from coarsen.opencl_bench.inputs.worth import ChoiceWorth, VersionWorth
+    from coarsen.opencl_bench.inputs.worth import ChoiceWorth, FoundOverInputs, VersionWorth
 
 
 def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:

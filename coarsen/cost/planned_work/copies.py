@@ -19,8 +19,7 @@ from functools import cached_property
 
 from coarsen.analysis.uses import Use, uses_of_values
 from coarsen.cost.planned_work.axes import PlannedAxis
-from coarsen.cost.planned_work.families import Offset, Place
-from coarsen.cost.planned_work.shifted_values import ShiftedValues
+from coarsen.cost.planned_work.families import Offset, Place, ShiftedValues
 from coarsen.ir.kernel import Instruction
 from coarsen.transform.value_numbering.dominance import Dominance
 

@@ -1,20 +1,21 @@
-"""The work of one configuration, put together."""
+"""The work of one configuration, put together, and what its plan adds to the merged work."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from coarsen.cost.access_functions import AccessFunction
-from coarsen.cost.planned_work.accesses import planned_access
+from coarsen.analysis.algebra.affine import Access
 from coarsen.cost.planned_work.copies import Merging
 from coarsen.cost.planned_work.tally import Tally
-from coarsen.cost.planned_work.wide import Widening
-from coarsen.cost.planned_work.wide_groups import WideGroups
+from coarsen.cost.planned_work.wide import WideGroups, Widening
 from coarsen.cost.work_counts import AccessCount, InstructionClass, WorkCounts
+from coarsen.cost.work_functions import AccessFunction, OriginalLaunch
 from coarsen.ir.types import AddressSpace
+from coarsen.transform.region_plan import PlannedRegion, Treatment
+from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
 
@@ -140,3 +141,129 @@ class Counting:
                 integer += 2 * factor if is_copied else 3 * factor - 1
                 control += 2 * factor if is_copied else 1
         return {InstructionClass.INTEGER: float(integer), InstructionClass.CONTROL: float(control)}
+
+
+def planned_access(
+    original: AccessCount, access: Access, copies: float, chosen: Sequence[Coarsening], *, is_copied: bool
+) -> AccessCount:
+    """Return an access as a coarsened work-item makes it; all of its copies are counted together.
+
+    Args:
+        original: the access at the launch before coarsening.
+        access: where it goes.
+        copies: how many there are.
+        chosen: the coarsenings.
+        is_copied: whether its copies stand in blocks of their own, so that they are no neighbours.
+    """
+    gaps = [] if is_copied or copies == 1 else list(_gaps(access, chosen))
+    if original.replica_stride is not None:
+        gaps.append(original.replica_stride)
+    return replace(
+        original,
+        count=original.count * copies,
+        lane_stride=_lane_stride(original.lane_stride, chosen),
+        replica_stride=min(gaps, default=None),
+    )
+
+
+def _gaps(access: Access, chosen: Sequence[Coarsening]) -> Iterator[int]:
+    """Yield the distances between accesses of neighbouring replicas of merged work-items that are numbers."""
+    for coarsening in chosen:
+        stride = access.stride_along(coarsening.dimension)
+        if coarsening.level is Level.ITEM and isinstance(stride, int) and stride:
+            yield abs(stride) * coarsening.stride
+
+
+def _lane_stride(stride: int | None, chosen: Sequence[Coarsening]) -> int | None:
+    """Return the distance of neighbours along dimension 0: at stride 1 merged work-items are between them."""
+    if stride is None:
+        return None
+    for coarsening in chosen:
+        if coarsening.level is Level.ITEM and coarsening.dimension == 0 and coarsening.stride == 1:
+            stride *= coarsening.factor
+    return stride
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCosts:
+    """Costs and savings of the transforms of a configuration.
+
+    Attributes:
+        code_size: instructions that stand in the coarsened kernel, each once however often it runs.
+        code_growth: code size over that of the original kernel.
+        copied_share: the share of executed instructions that stand in copies one after the other.
+        copied_regions: divergent regions that are copied.
+        fast_paths: regions with a fast path.
+        lock_step_loops: loops in lock-step.
+        tests: executed instructions that test whether the replicas agree, or keep surplus work-items out.
+        parting: the share of executed instructions that a second body holds: what is executed again if the
+            replicas part; known to be rare where the branches compare positions.
+        second_bodies: instructions that stand in slow paths.
+        uncertain: regions with a fast path or in lock-step of which nothing says that the replicas agree.
+        merged_loads: executed loads that are saved since several replicas load the same.
+        wide_accesses: executed accesses that are saved by vector accesses.
+        barriers: that a work-item waits at.
+        live_words: 32-bit registers that a work-item needs.
+        local_bytes: local memory of a group, arguments apart.
+        own_local_arguments: arguments in local memory of which each merged group has its own.
+    """
+
+    code_size: float
+    code_growth: float
+    copied_share: float
+    copied_regions: int
+    fast_paths: int
+    lock_step_loops: int
+    tests: float
+    parting: float
+    second_bodies: float
+    uncertain: int
+    merged_loads: float
+    wide_accesses: float
+    barriers: float
+    live_words: int
+    local_bytes: int
+    own_local_arguments: int
+
+
+def plan_costs(
+    counting: Counting | None, work: WorkCounts, original: OriginalLaunch, own_local_arguments: int
+) -> PlanCosts:
+    """Return the costs of a plan.
+
+    Args:
+        counting: the configuration at its launch; None for the original kernel.
+        work: of the configuration.
+        original: the launch before coarsening.
+        own_local_arguments: arguments in local memory of which each merged group has its own.
+    """
+    if counting is None:
+        nothing = (0.0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+        return PlanCosts(original.length, 1.0, *nothing, work.barriers, work.live_words, work.local_bytes, 0)
+    layout, merging = counting.tally.layout, counting.merging
+    treated = [region for each in layout.planned for region in each.plan.all()]
+    second = float(sum(each.blocks.second_bodies for each in layout.planned))
+    written = counting.tally.length(merging, counting.copies) + second
+    total = max(1.0, sum(work.instructions.values()))
+    return PlanCosts(
+        code_size=written,
+        code_growth=written / original.length,
+        copied_share=min(1.0, counting.tally.copied(merging) / total),
+        copied_regions=_treated(treated, Treatment.COPIES),
+        fast_paths=_treated(treated, Treatment.FAST_PATH),
+        lock_step_loops=_treated(treated, Treatment.LOCK_STEP),
+        tests=counting.tests,
+        parting=min(1.0, counting.tally.parting() / total),
+        second_bodies=second,
+        uncertain=layout.uncertain,
+        merged_loads=counting.merged_loads,
+        wide_accesses=counting.unmerged - sum(access.count for access in work.accesses),
+        barriers=work.barriers,
+        live_words=work.live_words,
+        local_bytes=work.local_bytes,
+        own_local_arguments=own_local_arguments,
+    )
+
+
+def _treated(regions: list[PlannedRegion], treatment: Treatment) -> int:
+    return sum(region.treatment is treatment for region in regions)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from coarsen.analysis.branch_shares import BranchShares
 from coarsen.analysis.expressions import ONE, Expression, difference
-from coarsen.cost.instruction_classes import instruction_classes
-from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.parallelism import dependence_depth
+from coarsen.cost.block_profile import dependence_depth
+from coarsen.cost.instruction_kinds import Kind, instruction_classes, kinds_of
 from coarsen.cost.planned_work.axes import PlannedAxis
 from coarsen.cost.planned_work.copies import Copies, Mask
-from coarsen.cost.planned_work.shifted_values import ShiftedValues
+from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.work_counts import InstructionClass
 from coarsen.ir.kernel import Block, Instruction
 from coarsen.transform.likely_agreement import is_agreement_likely

@@ -7,10 +7,15 @@ Everything comes from analyses of the original kernel: how often its blocks run 
 of its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
 divergent regions (`transform/plan_regions.py`). No coarsened kernel is written. Where the replicas may part, they
 are taken to agree. For predictions only.
+
+The instructions that compute ids and sizes at the start grow evenly with the factor: they are built at factors 2
+and 3 and counted. Along several axes the growths of register pressure multiply.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -18,22 +23,23 @@ from types import MappingProxyType
 
 from coarsen.analysis.branch_shares import BranchShares
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.cost.planned_work.axes import Axes, Axis
+from coarsen.cost.plan_walk import planned_blocks
+from coarsen.cost.planned_work.axes import Axes, Axis, check_guards, is_body_copied, within_guard
 from coarsen.cost.planned_work.copies import Mask, Merging
-from coarsen.cost.planned_work.costs import PlanCosts, plan_costs
-from coarsen.cost.planned_work.counting import Counting
-from coarsen.cost.planned_work.group_memory import own_local_arguments, planned_local_bytes
-from coarsen.cost.planned_work.guards import check_guards, is_body_copied, within_guard
-from coarsen.cost.planned_work.launches import OriginalLaunch, original_sizes
+from coarsen.cost.planned_work.counting import Counting, PlanCosts, plan_costs
+from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.planned_work.layout import Layout, layout
-from coarsen.cost.planned_work.pressure import Pressure
-from coarsen.cost.planned_work.prologues import Prologues
-from coarsen.cost.planned_work.shifted_values import ShiftedValues
 from coarsen.cost.planned_work.tally import Tally
-from coarsen.cost.planned_work.wide_groups import WideGroups
-from coarsen.cost.work_counts import LaunchSizes, WorkCounts
-from coarsen.cost.work_functions import counted_kernel
+from coarsen.cost.planned_work.wide import WideGroups
+from coarsen.cost.register_pressure import RegisterPressure
+from coarsen.cost.rewritten_ids import id_rewriter, selection
+from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
+from coarsen.cost.work_functions import OriginalLaunch, counted_kernel, original_sizes
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.opcode import CASTS, Opcode
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.layout import size_of
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 
@@ -160,3 +166,107 @@ class PlannedKernel:
     def _local_bytes(self, variant: Variant) -> int:
         alone = self._counted.functions.local_bytes
         return planned_local_bytes(self.kernel, self._axes, variant.coarsenings, alone)
+
+
+def planned_local_bytes(kernel: Kernel, axes: Axes, chosen: Configuration, alone: int) -> int:
+    """Return the local memory that a coarsened kernel declares for a group.
+
+    Args:
+        kernel: uncoarsened.
+        axes: of the kernel.
+        chosen: the coarsenings.
+        alone: what the kernel declares uncoarsened, in bytes.
+    """
+    copies: dict[str, int] = {}
+    for name, factor in _own_memory(axes, chosen):
+        copies[name] = copies.get(name, 1) * factor
+    more = (
+        (count - 1) * size_of(kernel.globals[name[1:]].value_type)
+        for name, count in copies.items()
+        if name.startswith("@")
+    )
+    return alone + sum(more)
+
+
+def own_local_arguments(axes: Axes, chosen: Configuration) -> int:
+    """Return how many arguments in local memory each replica has for itself."""
+    return len({name for name, _ in _own_memory(axes, chosen) if not name.startswith("@")})
+
+
+def _own_memory(axes: Axes, chosen: Configuration) -> list[tuple[str, int]]:
+    return [
+        (name, coarsening.factor)
+        for coarsening in chosen
+        if coarsening.level is Level.GROUP
+        for name in axes.analysed(Axis.of(coarsening)).divergence.own_local_memory
+    ]
+
+
+class Pressure:
+    """The register pressure of a kernel's configurations.
+
+    Args:
+        axes: of the kernel.
+        alone: the words that are live in the original kernel.
+    """
+
+    def __init__(self, axes: Axes, alone: int) -> None:
+        self._axes = axes
+        self._alone = alone
+        self._along: dict[Axis, RegisterPressure] = {}
+        self._found: dict[tuple[Axis, int], int] = {}
+
+    def of(self, chosen: Configuration) -> int:
+        """Return the words that are live at once: along several axes each multiplies what it is alone."""
+        growth = (self._at(Axis.of(each), each.factor) / max(1, self._alone) for each in chosen)
+        return round(max(1, self._alone) * math.prod(growth)) if chosen else self._alone
+
+    def _at(self, axis: Axis, factor: int) -> int:
+        if (axis, factor) not in self._found:
+            if axis not in self._along:
+                self._along[axis] = RegisterPressure(planned_blocks(self._axes.analysed(axis)), rescaled=True)
+            self._found[axis, factor] = self._along[axis].maximum(factor)
+        return self._found[axis, factor]
+
+
+Classes = Counter[InstructionClass]
+
+
+class Prologues:
+    """The starts of a kernel's coarsened forms.
+
+    Args:
+        kernel: uncoarsened.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._found: dict[tuple[Axis, bool], tuple[Classes, Classes]] = {}
+
+    def of(self, coarsening: Coarsening) -> Mapping[InstructionClass, int]:
+        """Return the instructions at the start for one coarsening."""
+        axis, is_strided = Axis.of(coarsening), coarsening.stride > 1
+        if (axis, is_strided) not in self._found:
+            stride = 2 if is_strided else 1
+            at = [self._built(Coarsening(factor, axis.dimension, stride, axis.level)) for factor in (2, 3)]
+            self._found[axis, is_strided] = at[0], at[1]
+        at_two, at_three = self._found[axis, is_strided]
+        more = coarsening.factor - 2
+        return {kind: at_two[kind] + more * (at_three[kind] - at_two[kind]) for kind in at_two | at_three}
+
+    def _built(self, coarsening: Coarsening) -> Classes:
+        """Return the instructions at a factor.
+
+        A query of a dimension that is known only at run time counts as well.
+        """
+        rewriter = id_rewriter(self._kernel, coarsening)
+        for instruction in self._kernel.instructions():
+            if not rewriter.answered_at_start(instruction) and rewriter.handles(instruction):
+                selection(rewriter, instruction)
+        return Counter(filter(None, map(_class_of, rewriter.prologue.instructions)))
+
+
+def _class_of(instruction: Instruction) -> InstructionClass | None:
+    if instruction.opcode is Opcode.CALL:
+        return None
+    return InstructionClass.CONVERSION if instruction.opcode in CASTS else InstructionClass.INTEGER

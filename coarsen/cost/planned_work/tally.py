@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.cost.access_functions import AccessFunction
-from coarsen.cost.instruction_classes import instruction_classes
+from coarsen.cost.instruction_kinds import instruction_classes
 from coarsen.cost.planned_work.copies import Mask, Merging
 from coarsen.cost.planned_work.families import Place
-from coarsen.cost.planned_work.launches import OriginalLaunch
 from coarsen.cost.planned_work.layout import Classes, Layout
 from coarsen.cost.planned_work.wide import Widening
 from coarsen.cost.work_counts import InstructionClass
+from coarsen.cost.work_functions import AccessFunction, OriginalLaunch
 
 Weights = Mapping[InstructionClass, float]
 

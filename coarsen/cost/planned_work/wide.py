@@ -1,22 +1,29 @@
 """Vector accesses in place of accesses to neighbouring addresses, of the replicas as well as of one work-item.
 
 Where replicas are a size apart, or irregularly, each stands for itself.
+
+The rules are those of `transform/adjacent_accesses.py`: accesses of one block, of one type, at addresses that
+differ by numbers, with nothing between them that may touch the same memory.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coarsen.analysis.algebra.affine import Access
+from coarsen.analysis.algebra.index_forms import IndexForms
+from coarsen.analysis.aliasing import Aliasing, Place
+from coarsen.analysis.uses import uses_of_values
 from coarsen.cost.planned_work.copies import Mask, Merging
-from coarsen.cost.planned_work.wide_groups import WideGroup, WideGroups
 from coarsen.cost.work_counts import AccessCount
-from coarsen.transform.adjacent_accesses import split_run, without_gaps
-from coarsen.variant.coarsening import Configuration
+from coarsen.cost.work_functions import AccessFunction
+from coarsen.ir.kernel import Block, Instruction, Kernel
+from coarsen.transform.adjacent_accesses import is_plain_access, shape_of, split_run, without_gaps
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 Replica = tuple[int, ...]
 """The number of a replica along each axis."""
@@ -127,3 +134,124 @@ class Widening:
             count = sum(each == length for *_, each in starts)
             gap = like.bytes * length if count > 1 else None
             yield replace(like, bytes=like.bytes * length, count=times * count, replica_stride=gap)
+
+
+_GroupKey = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class WideGroup:
+    """Accesses of a block that may become one.
+
+    Attributes:
+        members: their places among the kernel's accesses.
+        elements: how many a member accesses.
+    """
+
+    members: tuple[int, ...]
+    elements: int
+
+
+class WideGroups:
+    """The accesses of a kernel that may become vector accesses.
+
+    Attributes:
+        groups: of them.
+        addresses: the accesses that a value is computed for, by name, of those that nothing else uses.
+
+    Args:
+        forms: of the kernel's indices.
+        accesses: of the kernel.
+    """
+
+    def __init__(self, forms: IndexForms, accesses: Sequence[AccessFunction]) -> None:
+        self._forms = forms
+        self._aliasing = Aliasing(forms.kernel)
+        self._accesses = [each.access for each in accesses]
+        self._place = {id(access.instruction): place for place, access in enumerate(self._accesses)}
+        self.groups = tuple(group for block in forms.kernel.blocks for group in self._of_block(block))
+        self.addresses = _addresses(forms.kernel, self._place)
+
+    def step(self, member: int, coarsening: Coarsening) -> int | None:
+        """Return the bytes from one replica of an access to the next, None where that isn't a number for sure."""
+        access = self._accesses[member]
+        stride = access.stride_along(coarsening.dimension)
+        if stride == 0:
+            return 0
+        if coarsening.level is Level.GROUP or not isinstance(stride, int):
+            return None
+        # A part of the address that is no sum moves as it does only nearly always.
+        symbols = self._forms.symbols
+        pieces = (symbols.piece(name) for name in access.form.symbols)
+        is_moving = any(
+            piece is not None and symbols.is_divergent(piece.instruction, coarsening.dimension) for piece in pieces
+        )
+        return None if is_moving else stride * coarsening.stride
+
+    def _of_block(self, block: Block) -> Iterator[WideGroup]:
+        found: dict[tuple[_GroupKey, int], list[int]] = {}
+        times: Counter[tuple[Place, bool]] = Counter()
+        for instruction in block.instructions:
+            key = self._key(instruction)
+            own = None
+            if key is not None:
+                own = self._aliasing.place(instruction.operands[-1]), instruction.opcode == "load"
+                times.setdefault(own, 0)
+            for place in self._touched(instruction, times):
+                times[place] += place != own
+            if key is not None and own is not None:
+                found.setdefault((key, times[own]), []).append(self._place[id(instruction)])
+        for members in found.values():
+            access = self._accesses[members[0]].instruction
+            type_ = access.type if access.opcode == "load" else access.operands[0].type
+            yield WideGroup(tuple(members), shape_of(type_)[1])
+
+    def _touched(
+        self, instruction: Instruction, places: Mapping[tuple[Place, bool], int]
+    ) -> list[tuple[Place, bool]]:
+        """Return the places of which the loads, or the stores, must not move past an instruction."""
+        sets = self._aliasing.read_write_sets(instruction)
+        if sets.everything:
+            return list(places)
+        return [
+            (place, is_load)
+            for place, is_load in places
+            for other in (sets.writes if is_load else (*sets.writes, *sets.reads))
+            if self._aliasing.may_be_same(place, other)
+        ]
+
+    def _key(self, instruction: Instruction) -> _GroupKey | None:
+        """Return what only neighbours of an access have in common with it; None for one that is never merged."""
+        place = self._place.get(id(instruction))
+        if place is None or not is_plain_access(instruction):
+            return None
+        access = self._accesses[place]
+        if access.base is None:
+            return None
+        type_ = instruction.type if access.is_load else instruction.operands[0].type
+        rest = frozenset(term for term in access.form.terms.items() if term[0])
+        return access.base.text, access.is_load, type_, rest
+
+
+def _addresses(kernel: Kernel, place: Mapping[int, int]) -> dict[str, frozenset[int]]:
+    """Return the accesses that each value is computed for, of the values that only addresses are computed from."""
+    uses = uses_of_values(kernel)
+    found: dict[str, frozenset[int] | None] = {}
+
+    def accesses_of(name: str) -> frozenset[int] | None:
+        if name not in found:
+            found[name] = None  # for what depends on itself
+            parts = [used_for(use.instruction, name) for use in uses.get(name, ())]
+            known = [part for part in parts if part is not None]
+            found[name] = frozenset[int]().union(*known) if len(known) == len(parts) else None
+        return found[name]
+
+    def used_for(user: Instruction, name: str) -> frozenset[int] | None:
+        if user.opcode in ("load", "store"):
+            is_address = all(operand.text != name for operand in user.operands[:-1])
+            return frozenset({place[id(user)]}) if is_address and id(user) in place else None
+        is_followed = bool(user.name) and user.opcode not in ("phi", "call", "select")
+        return accesses_of(user.name) if is_followed else None
+
+    values = {name: accesses_of(name) for name in kernel.definition}
+    return {name: accesses for name, accesses in values.items() if accesses}

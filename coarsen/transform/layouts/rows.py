@@ -198,5 +198,5 @@ def _first_use(variable: Variable) -> SourcePosition | None:
 def is_padded(pad: Pad) -> bool:
     """Return True if a pad changes anything. Raises InvalidInputError for one that a device is to choose."""
     if pad.kind is PadKind.AUTO:
-        raise InvalidInputError("a pad 'auto' is chosen for a device (coarsen.cost.locality.pads)")
+        raise InvalidInputError("a pad 'auto' is chosen for a device (coarsen.cost.pads)")
     return pad != NO_PAD

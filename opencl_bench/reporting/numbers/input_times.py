@@ -13,7 +13,7 @@ from coarsen.dispatch.tree import Split, Tree, answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.break_even import BreakEven, break_evens
-from coarsen.models.inputs.fixed import fixed_best
+from coarsen.models.inputs.portfolio import fixed_best
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 from coarsen.near_names import did_you_mean
@@ -22,8 +22,6 @@ from coarsen.opencl_bench.workloads.input_space import sizes_in
 
 T = TypeVar("T")
 
-# Nothing is measured between the inputs that are there.
-_NOT_NARROWED = math.inf
 # Fewer values are no curve.
 _LEAST_VALUES = 3
 
@@ -160,7 +158,7 @@ def _times_along(file: TunedFile, kept: Evidence, along: str, of_inputs: Array, 
         {number: tuple(ratios[:, number].tolist()) for number in range(len(file.versions))},
         {number: str(version.variant) for number, version in enumerate(file.versions)},
         file.default,
-        fixed_best(times).number,
+        fixed_best(times),
         tuple(map(_only, choices)),
         _break_evens(values, means, kept.margin),
     )
@@ -192,5 +190,5 @@ def _break_evens(values: Sequence[float], seconds: Array, margin: float) -> tupl
     if not all(value.is_integer() and value >= 1 for value in values):
         return ()
     places = {int(value): place for place, value in enumerate(values)}
-    runs = [size for size, place in places.items() if not np.isnan(seconds[place]).all()]
-    return break_evens(lambda size: seconds[places[size]], runs, margin, _NOT_NARROWED)
+    runs = {size: place for size, place in places.items() if not np.isnan(seconds[place]).all()}
+    return break_evens([*runs], seconds[[*runs.values()]], margin)

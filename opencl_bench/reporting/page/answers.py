@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coarsen.devices.targets import Target
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
@@ -28,6 +27,7 @@ from coarsen.opencl_bench.sweep.compile_service import build_options, ir_hash_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
 from coarsen.processes import mapped
+from coarsen.targets import Target
 
 CHANGED = (
     "What is shown is not what was measured, at least not on every device: the kernel, its inputs or the compiler "

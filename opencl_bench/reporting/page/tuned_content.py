@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.inputs.cold_changes import ColdChange
-from coarsen.opencl_bench.inputs.worth import ChoiceWorth, VersionWorth
+from coarsen.opencl_bench.inputs.worth import ChoiceWorth, ColdChange, VersionWorth
 from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coarsen.dispatch.rules import rules
-from coarsen.dispatch.tree import Split, nodes
+from coarsen.dispatch.tree import Split, nodes, rules
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.cold_changes import cold_changes
 from coarsen.opencl_bench.inputs.evidence import evidence_of
-from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
+from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice, worth_of_versions
 from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes, input_times, section_times
 from coarsen.opencl_bench.reporting.page.tuned_content import InputChart, TunedSection, TunedVersionRow
 

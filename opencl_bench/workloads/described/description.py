@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from coarsen.dispatch.conditions import Condition
-from coarsen.dispatch.expressions import Expression
+from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType

@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from coarsen.dispatch.conditions import parse_condition
+from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
 from coarsen.opencl_bench.workloads.benchmark import Size

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from coarsen.dispatch.conditions import Condition, parse_condition
-from coarsen.dispatch.expressions import Expression, parse_expression
+from coarsen.dispatch.expressions import Condition, Expression, parse_condition, parse_expression
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.variant.coarsening import DIMENSIONS

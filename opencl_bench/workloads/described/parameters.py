@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coarsen.dispatch.conditions import Condition, parse_condition
+from coarsen.dispatch.expressions import Condition, parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotated_source import code_lines, define_of, defined_words, prepared_source
 from coarsen.frontend.annotations import Annotations

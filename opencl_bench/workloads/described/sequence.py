@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coarsen.dispatch.conditions import Condition
+from coarsen.dispatch.expressions import Condition
 from coarsen.frontend.parameters import Parameter
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
-from coarsen.models.inputs.ranks import Asked, Inside, ranked, read_tree
+from coarsen.models.inputs.growing import Inside, ranked, read_tree
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.models.trees.arrays import Array
 from tests.models.inputs.parameters import Parameter, parameters_of
@@ -148,9 +148,6 @@ def _tree(rows: Array, values: Array, least_inputs: int) -> LinearTree:
     def leaf(inside: Inside) -> LinearTree:
         return _linear(rows[inside], values[inside])
 
-    def split(asked: Asked, at_most: LinearTree, above: LinearTree) -> LinearTree:
-        return Question(asked.feature, asked.threshold, at_most, above)
-
     if not rows.shape[1] or len(set(values.tolist())) == 1:
         return _linear(rows, values)
     features = ranked(rows)
@@ -159,7 +156,7 @@ def _tree(rows: Array, values: Array, least_inputs: int) -> LinearTree:
     classifier = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=least_inputs, random_state=_SEED)
     with config_context(skip_parameter_validation=True):
         fitted = classifier.fit(features.ranks, classes, check_input=False)
-    return read_tree(fitted, features, leaf, split)
+    return read_tree(fitted, features, leaf, Question)
 
 
 def _linear(rows: Array, values: Array) -> LinearLeaf:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.break_even import BreakEven, break_evens, switches
+from coarsen.models.inputs.break_even import BreakEven, break_evens
 
 GRID = [2**k for k in range(0, 21, 2)]
+FINE = [*range(1, 9001)]
 NAN = math.nan
 
 
@@ -18,53 +20,37 @@ def curves(*laws: Callable[[float], float]) -> Callable[[int], list[float]]:
     return lambda n: [law(n) for law in laws]
 
 
+def taken_over(
+    curve: Callable[[int], Sequence[float]], sizes: Sequence[int], noise: float
+) -> tuple[BreakEven, ...]:
+    """The break-even points of curves that are measured at these sizes."""
+    return break_evens(sizes, np.array([curve(size) for size in sizes]).reshape(len(sizes), len(curve(1))), noise)
+
+
 # The first costs nothing to start and 1 for each element, the second 1000 and 0.1: they cross at 1111.1….
 CROSSING = curves(lambda n: n, lambda n: 1000 + 0.1 * n)
 
 
-class Counted:
-    """Counts what is measured."""
-
-    def __init__(self, measure: Callable[[int], Sequence[float]]) -> None:
-        self.measure = measure
-        self.asked: list[int] = []
-
-    def __call__(self, size: int) -> Sequence[float]:
-        self.asked.append(size)
-        return self.measure(size)
-
-
 def test_a_crossing_without_noise_is_found_to_the_integer() -> None:
-    (found,) = break_evens(CROSSING, GRID, noise=0.0)
+    (found,) = taken_over(CROSSING, FINE, noise=0.0)
     assert found == BreakEven(before=0, after=1, low=1111, high=1112)
     assert found.octaves < 0.01
 
 
 def test_with_noise_the_bracket_is_where_neither_is_known_to_be_faster() -> None:
-    (found,) = break_evens(CROSSING, GRID, noise=0.05)
+    (found,) = taken_over(CROSSING, FINE, noise=0.05)
     # n · 1.05 < 1000 + n / 10 up to 1052, and 1.05 · (1000 + n / 10) < n from 1174 on.
     assert (found.low, found.high) == (1052, 1174)
 
 
-def test_each_size_is_measured_once_and_a_resolution_saves_measuring() -> None:
-    exact, coarse = Counted(CROSSING), Counted(CROSSING)
-    break_evens(exact, GRID, noise=0.05)
-    (found,) = break_evens(coarse, GRID, noise=0.05, resolution=0.5)
-    assert len(set(exact.asked)) == len(exact.asked)
-    assert len(coarse.asked) < len(exact.asked)
-    assert found.low <= 1052 < 1174 <= found.high
-
-
-def test_an_infinite_resolution_measures_the_given_sizes_alone() -> None:
-    counted = Counted(CROSSING)
-    (found,) = break_evens(counted, GRID, noise=0.05, resolution=math.inf)
-    assert sorted(counted.asked) == GRID
+def test_a_bracket_lies_between_the_sizes_that_are_given() -> None:
+    (found,) = taken_over(CROSSING, GRID, noise=0.05)
     assert (found.low, found.high) == (1024, 4096)
 
 
 def test_a_bracket_is_as_wide_as_curves_lie_within_noise() -> None:
     close = curves(lambda n: 1.0, lambda n: (n / 1000) ** -0.05)
-    (found,) = break_evens(close, GRID, noise=0.05)
+    (found,) = taken_over(close, FINE, noise=0.05)
     assert found.octaves > 2
     # (n / 1000)^-0.05 is within 5 % for about an octave and a half on either side.
     assert found.low == pytest.approx(1000 / 1.05**20, rel=0.01)
@@ -72,23 +58,23 @@ def test_a_bracket_is_as_wide_as_curves_lie_within_noise() -> None:
 
 
 def test_curves_within_noise_everywhere_have_no_break_even() -> None:
-    assert break_evens(curves(lambda n: 1.0, lambda n: 1.0 + 0.04 * math.sin(n)), GRID, noise=0.05) == ()
+    assert taken_over(curves(lambda n: 1.0, lambda n: 1.0 + 0.04 * math.sin(n)), FINE, noise=0.05) == ()
 
 
 def test_what_never_was_faster_has_no_change_with_what_takes_over() -> None:
     # The first is the fastest at the least size by 1 %, which is noise; the second has been as good all along.
-    assert break_evens(curves(lambda n: 1.0, lambda n: 1.01 * n**-0.1), GRID, noise=0.05) == ()
+    assert taken_over(curves(lambda n: 1.0, lambda n: 1.01 * n**-0.1), FINE, noise=0.05) == ()
 
 
 def test_a_version_that_is_as_good_as_the_next_gives_it_its_place() -> None:
     # From 100 on the second is faster than the first by far, and the third then by 2 %, above 10000 by 20 %.
-    found = break_evens(
+    found = taken_over(
         curves(
             lambda n: n,
             lambda n: 100.0 if n < 8000 else 120.0,
             lambda n: 102.0 if n < 2000 else 98.0,
         ),
-        GRID,
+        FINE,
         noise=0.05,
     )
     assert [(point.before, point.after) for point in found] == [(0, 2)]
@@ -96,39 +82,30 @@ def test_a_version_that_is_as_good_as_the_next_gives_it_its_place() -> None:
 
 
 def test_several_versions_take_turns_and_a_version_that_is_never_best_has_no_part() -> None:
-    found = break_evens(
-        curves(lambda n: n, lambda n: 100 + n / 4, lambda n: 1e5, lambda n: 2000 + n / 64), GRID, noise=0.0
+    found = taken_over(
+        curves(lambda n: n, lambda n: 100 + n / 4, lambda n: 1e5, lambda n: 2000 + n / 64), FINE, noise=0.0
     )
     assert [(point.before, point.after) for point in found] == [(0, 1), (1, 3)]
     assert [point.low for point in found] == [133, 8106]
 
 
 def test_a_version_that_fails_from_some_size_on_gives_way_there() -> None:
-    (found,) = break_evens(lambda n: [1.0 if n < 5000 else NAN, 2.0], GRID, noise=0.05)
+    (found,) = taken_over(lambda n: [1.0 if n < 5000 else NAN, 2.0], FINE, noise=0.05)
     assert (found.low, found.high) == (4999, 5000)
 
 
 def test_steps_hold_a_crossing() -> None:
     stepped = curves(lambda n: math.ceil(n / 64) * 64.0, lambda n: 500.0)
-    (found,) = break_evens(stepped, GRID, noise=0.0)
+    (found,) = taken_over(stepped, FINE, noise=0.0)
     assert (found.low, found.high) == (448, 449)
 
 
 @pytest.mark.parametrize("sizes", [[], [0, 1], [4, 4], [8, 2]])
 def test_sizes_that_make_no_sense_are_refused(sizes: list[int]) -> None:
     with pytest.raises(InvalidInputError, match="ascending"):
-        break_evens(CROSSING, sizes, noise=0.0)
-    with pytest.raises(InvalidInputError, match="ascending"):
-        switches(lambda n: 0, sizes)
+        taken_over(CROSSING, sizes, noise=0.0)
 
 
 def test_a_size_at_which_nothing_ran_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="size 16"):
-        break_evens(lambda n: [NAN, NAN] if n == 16 else [1.0, 2.0], GRID, noise=0.0)
-
-
-def test_a_choice_switches_between_two_neighbouring_sizes() -> None:
-    assert switches(lambda n: int(n > 90) + int(n > 5000), GRID) == (
-        BreakEven(0, 1, 90, 91),
-        BreakEven(1, 2, 5000, 5001),
-    )
+        taken_over(lambda n: [NAN, NAN] if n == 16 else [1.0, 2.0], FINE, noise=0.0)

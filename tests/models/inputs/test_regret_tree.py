@@ -8,12 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.dispatch.tree import Leaf, Split, answer
-from coarsen.models.inputs.choice_tree import leaves_of, renumbered, shortened
-from coarsen.models.inputs.growing import MOST_DEPTH, TreeSettings, grown, prunings, regret_table
+from coarsen.dispatch.tree import Leaf, Split, answer, nodes
+from coarsen.models.inputs.growing import (
+    MOST_DEPTH,
+    TreeSettings,
+    between,
+    grown,
+    prunings,
+    regret_table,
+    shortened,
+)
 from coarsen.models.inputs.portfolio import CPU_MARGIN
-from coarsen.models.inputs.ranks import between
-from coarsen.models.inputs.regret_tree import regret_tree
+from coarsen.models.inputs.regret_tree import regret_tree, renumbered
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from tests.models.inputs.made_up import Law, sizes, times_of, version
 
@@ -90,7 +96,9 @@ def test_trees_are_at_most_six_questions_deep() -> None:
 def test_more_pruning_never_makes_more_leaves() -> None:
     times = times_of([best_near(k) for k in range(5)], sizes(20, 0), noise=0.05)
     table = regret_table(times, range(5), ["n"])
-    leaves = [len(list(leaves_of(grown(table, TreeSettings(1, p))))) for p in prunings(table, 1)]
+    leaves = [
+        sum(isinstance(node, Leaf) for node in nodes(grown(table, TreeSettings(1, p)))) for p in prunings(table, 1)
+    ]
     assert leaves == sorted(leaves, reverse=True)
     assert leaves[0] >= 5
 

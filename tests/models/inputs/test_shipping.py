@@ -6,8 +6,7 @@ import numpy as np
 
 from coarsen.dispatch.tree import Leaf, Split, check_tree
 from coarsen.models.inputs.portfolio import CPU_MARGIN
-from coarsen.models.inputs.regret_tree import regret_tree
-from coarsen.models.inputs.shipping import shipped
+from coarsen.models.inputs.regret_tree import regret_tree, shipped
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from tests.models.inputs.made_up import sizes, times_of, version
 

@@ -7,9 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.models.inputs.fixed import fixed_best
-from coarsen.models.inputs.nearest import coordinates, scales_of
-from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, margin_of, portfolio, wins
+from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, fixed_best, margin_of, portfolio, wins
 from coarsen.models.inputs.times import InputPoint, VersionTimes
 from tests.models.inputs.made_up import sizes, times_of, version
 
@@ -20,23 +18,7 @@ TORN = times_of(
 
 
 def test_the_fixed_best_loses_least() -> None:
-    assert fixed_best(TORN).version({}) == 1
-
-
-def near(names: list[str], rows: list[list[float]], here: list[float]) -> int:
-    """Which of some inputs is the nearest."""
-    scales = scales_of(names, np.array(rows))
-    places = np.array([coordinates(scales, row) for row in rows])
-    return int(((places - coordinates(scales, here)) ** 2).sum(axis=1).argmin())
-
-
-def test_the_nearest_input_is_near_in_octaves_not_in_numbers() -> None:
-    assert [near(["n"], [[10.0], [1000.0]], [n]) for n in (90.0, 110.0, 0.0)] == [0, 1, 0]
-
-
-def test_a_feature_that_may_be_zero_is_near_in_numbers_and_one_that_never_differs_counts_nothing() -> None:
-    rows = [[-1.0, 5.0], [0.0, 5.0], [10.0, 5.0]]
-    assert [near(["skew", "n"], rows, [skew, 5.0]) for skew in (-0.6, 4.9, 5.1)] == [0, 1, 2]
+    assert fixed_best(TORN) == 1
 
 
 def test_a_portfolio_has_what_is_best_somewhere_and_nothing_else() -> None:

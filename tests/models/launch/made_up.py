@@ -14,8 +14,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from coarsen.cost.planned_work.launches import launched_sizes
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts, padded
+from coarsen.cost.work_functions import launched_sizes
 from coarsen.ir.types import AddressSpace
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.launch.case import LaunchCase, launch_inputs

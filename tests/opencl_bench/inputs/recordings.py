@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from coarsen.dispatch.tuned_file import source_hash_of
+from coarsen.frontend.source_hash import source_hash_of
 from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedKernel,
     ListedLaunch,

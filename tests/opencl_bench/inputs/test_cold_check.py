@@ -14,20 +14,17 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.inputs.times import Ending
-from coarsen.opencl_bench.inputs import cold_check
-from coarsen.opencl_bench.inputs.cold_changes import ColdChange, cold_changes, cold_lines
-from coarsen.opencl_bench.inputs.cold_check import ColdCheck, ColdChecker, cold_points
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
-from coarsen.opencl_bench.inputs.evidence import evidence_of, with_caches
+from coarsen.opencl_bench.inputs import baselines
+from coarsen.opencl_bench.inputs.baselines import cold_check, cold_points
+from coarsen.opencl_bench.inputs.drawing import list_inputs
+from coarsen.opencl_bench.inputs.evidence import ColdTimes, evidence_of, with_caches
 from coarsen.opencl_bench.inputs.measuring import MeasuredVersions, VersionsPlan
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
+from coarsen.opencl_bench.inputs.worth import ColdChange, cold_changes, cold_lines
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.results.store.filters import Filter
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.inputs.test_left_open import described
 from tests.opencl_bench.measurements import some_measurement
@@ -59,25 +56,23 @@ def checked(
     monkeypatch: pytest.MonkeyPatch,
     rows: Mapping[tuple[str, Variant], Measurement],
     problems: Mapping[str, str] | None = None,
-) -> tuple[ColdCheck, VersionsPlan]:
+) -> tuple[tuple[ColdTimes, dict[Variant, str]], VersionsPlan]:
     """What a check makes of rows, and what it asked to measure."""
     asked: list[VersionsPlan] = []
 
     def measure(plan: VersionsPlan, *_: object, **__: object) -> MeasuredVersions:
         asked.append(plan)
-        return MeasuredVersions(tuple(rows.values()), len(rows), problems or {}, 0.0)
+        return MeasuredVersions(tuple(rows.values()), len(rows), problems or {})
 
-    monkeypatch.setattr(cold_check, "measure_versions", measure)
-    nothing = cast(Store, None), SweepObserver(), cast(CompilePool, None)
-    checker = ColdChecker(find_benchmark("sgemm"), PLAN, *nothing)
-    found = checker.check(tuned(), evidence_of(tuned()).times)
+    monkeypatch.setattr(baselines, "measure_versions", measure)
+    found = cold_check(tuned(), evidence_of(tuned()).times, PLAN, cast(Store, None))
     return found, asked[0]
 
 
 def with_check(monkeypatch: pytest.MonkeyPatch) -> TunedFile:
     """A tuned file with a check."""
-    found, _ = checked(monkeypatch, rows_of())
-    return TunedFile.from_bytes(with_caches(tuned(), cold=found.times).to_bytes())
+    (cold, _), _ = checked(monkeypatch, rows_of())
+    return TunedFile.from_bytes(with_caches(tuned(), cold=cold).to_bytes())
 
 
 def test_the_least_the_middle_and_the_largest_input_are_checked() -> None:
@@ -115,9 +110,10 @@ def test_nothing_is_chosen_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_fails_then_is_as_bad_as_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of()
     slow = replace(rows["input-1", VERSIONS[1]], invalidity=Invalidity.TIMEOUT, reason="too long")
-    found, _ = checked(monkeypatch, {**rows, ("input-1", VERSIONS[1]): slow})
-    assert math.isnan(found.times.seconds[0][1]) and found.times.endings[0][1] == Ending.FAILED
-    assert not cold_changes(with_caches(tuned(), cold=found.times))[0].changes
+    (cold, _), _ = checked(monkeypatch, {**rows, ("input-1", VERSIONS[1]): slow})
+    assert cold.times is not None
+    assert math.isnan(cold.times.seconds[0][1]) and cold.times.endings[0][1] == Ending.FAILED
+    assert not cold_changes(with_caches(tuned(), cold=cold))[0].changes
 
 
 def with_wrong(
@@ -129,8 +125,8 @@ def with_wrong(
 
 
 def test_wrong_results_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, _ = checked(monkeypatch, with_wrong(rows_of(), ("input-256", VERSIONS[2])))
-    assert found.wrong == {VERSIONS[2]: "input-256, caches flushed: wrong: values"}
+    (_, wrong), _ = checked(monkeypatch, with_wrong(rows_of(), ("input-256", VERSIONS[2])))
+    assert wrong == {VERSIONS[2]: "input-256, caches flushed: wrong: values"}
 
 
 def test_a_default_version_that_is_wrong_then_ends_the_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,13 +135,14 @@ def test_a_default_version_that_is_wrong_then_ends_the_tuning(monkeypatch: pytes
 
 
 def test_an_input_at_which_the_default_does_not_run_then_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, _ = checked(monkeypatch, rows_of(), {"input-256": "timeout: too long"})
-    assert found.times.inputs == ("input-1", "input-65536")
-    changes = cold_changes(with_caches(tuned(), cold=found.times))
+    (cold, _), _ = checked(monkeypatch, rows_of(), {"input-256": "timeout: too long"})
+    assert cold.times is not None
+    assert [point.name for point in cold.times.inputs] == ["input-1", "input-65536"]
+    changes = cold_changes(with_caches(tuned(), cold=cold))
     assert changes[-1] == ColdChange("input-256", reason="timeout: too long")
     assert str(changes[-1]) == "input-256: not timed, for the default version does not run: timeout: too long"
-    nowhere, _ = checked(monkeypatch, rows_of(), dict.fromkeys(NAMES, "gone"))
-    file = TunedFile.from_bytes(with_caches(tuned(), cold=nowhere.times).to_bytes())
+    (nowhere, _), _ = checked(monkeypatch, rows_of(), dict.fromkeys(NAMES, "gone"))
+    file = TunedFile.from_bytes(with_caches(tuned(), cold=nowhere).to_bytes())
     assert [each.reason for each in cold_changes(file)] == ["gone"] * 3
 
 

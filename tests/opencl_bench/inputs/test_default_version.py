@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
-from coarsen.opencl_bench.inputs.wrong_results import with_wrong_results
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions, with_wrong_results
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compiler import CompilePool

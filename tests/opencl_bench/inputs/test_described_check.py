@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.described_check import check_described
+from coarsen.opencl_bench.inputs.described import check_described
 from tests.opencl_bench.workloads.described.row_sums import write_sums
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
+from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.workloads.described.inputs import list_file
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from tests.opencl_bench.workloads.described.row_sums import write_sums

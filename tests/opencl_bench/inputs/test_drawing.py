@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.opencl_bench.inputs.coverage import coverage_of, table_of
-from coarsen.opencl_bench.inputs.drawing import draw_inputs
+from coarsen.opencl_bench.inputs.drawing import coverage_of, draw_inputs
 from coarsen.opencl_bench.workloads.input_space import InputSpace, presets_of, read_inputs, write_inputs
 
 SPACE = InputSpace(
@@ -52,7 +51,6 @@ def test_equal_sizes_have_several_contents() -> None:
         assert first["skew"] != second["skew"]
     found = coverage_of(SPACE, inputs)
     assert found.contents == {"skew=0": 14, "skew=500": 13, "skew=900": 13}
-    assert found.skewed == pytest.approx(26 / 40)
 
 
 def test_multiples_powers_and_fixed_sizes() -> None:
@@ -88,14 +86,6 @@ def test_lists_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert presets["input-003"].size == inputs[3]
     with pytest.raises(InternalError, match=r"missing\.csv is missing"):
         presets_of(tmp_path / "missing.csv", (8, 8))
-
-
-def test_table_of_coverage() -> None:
-    line = table_of({"spmv": coverage_of(SPACE, draw_inputs(SPACE))}).splitlines()[-1]
-    assert line.startswith("| spmv | 40 | 20 | width 16–4096, height 16–4096 | ")
-    assert line.endswith(" | 65% |")
-    only = InputSpace({"n": (1, 1000)})
-    assert table_of({"scan": coverage_of(only, draw_inputs(only))}).endswith("| one size | one kind |")
 
 
 def test_ranges_with_too_few_sizes_are_refused_without_limits() -> None:

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.described_points import described_points
-from coarsen.opencl_bench.inputs.from_recording import inputs_from
-from coarsen.opencl_bench.inputs.space_filling import space_filling
+from coarsen.opencl_bench.inputs.described import described_points
+from coarsen.opencl_bench.inputs.from_recording import inputs_from, space_filling
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument, Workload
 from coarsen.opencl_bench.workloads.described.launch_list import LIST_FILE
 from coarsen.opencl_bench.workloads.described.passed_arguments import PassedNull

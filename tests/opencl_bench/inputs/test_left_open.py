@@ -13,10 +13,9 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import MOST_TIMES, Ending
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
-from coarsen.opencl_bench.inputs.evidence import evidence_of
-from coarsen.opencl_bench.inputs.left_open import LeftOpen, left_open
-from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
+from coarsen.opencl_bench.inputs.baselines import LeftOpen, left_open
+from coarsen.opencl_bench.inputs.drawing import list_inputs
+from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes, evidence_of
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.inputs.worth import worth_of_choice
 from coarsen.opencl_bench.records.measurement import Invalidity, Method

@@ -8,23 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
-from coarsen.opencl_bench.inputs import live_stage_one, measuring
-from coarsen.opencl_bench.inputs.current_source import CurrentSource
-from coarsen.opencl_bench.inputs.live_stage_one import search_versions
-from coarsen.opencl_bench.inputs.matrix import TimesRequest, measured_times, stored_times
-from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
-from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
+from coarsen.opencl_bench.inputs import measuring
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions, measured_times
+from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 from coarsen.opencl_bench.sweep import compiler, engine
 from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.variant.coarsening import Coarsening
@@ -52,7 +49,6 @@ def _own_benchmarks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(ROOT)
         patched.setattr(measuring, "find_benchmark", find_benchmark)
-        patched.setattr(live_stage_one, "find_benchmark", find_benchmark)
         patched.setattr(compiler, "SERVICE", "tests.opencl_bench.inputs.compile_service")
         patched.setattr(engine, "SERVICE", "tests.opencl_bench.inputs.measure_service")
         yield
@@ -129,31 +125,11 @@ def test_where_no_input_has_a_reference_the_default_version_vouches(store: Store
 
 def test_what_was_measured_is_a_matrix(store: Store, pool: CompilePool) -> None:
     plan = plan_of("intel")
-    measure_versions(plan, store, pool=pool)
+    rows = measure_versions(plan, store, pool=pool).rows
     inputs = tuple(InputPoint(preset, preset, {}) for preset in PRESETS)
-    asked = TimesRequest(NAME, inputs, VERSIONS, DEFAULT)
-    source = CurrentSource(find_benchmark(NAME))
-    seconds = stored_times(store, asked, source).times.seconds
+    seconds = measured_times(rows, inputs, VERSIONS, DEFAULT).times.seconds
     assert seconds.shape == (2, 6)
     assert (seconds[:, :4] > 0).all() and all(value != value for value in seconds[:, 4:].flat)
-
-
-def test_rows_of_an_older_source_or_of_another_input_of_the_name_do_not_count(
-    store: Store, pool: CompilePool
-) -> None:
-    plan = replace(plan_of("intel"), presets=("test",), versions=(DEFAULT, WRONG, IDLE))
-    measured = measure_versions(plan, store, pool=pool)
-    source = CurrentSource(find_benchmark(NAME))
-    assert [source.is_of(row) for row in measured.rows] == [True] * 3
-    later = replace(measured.rows[0], started_at="2126-12-01T00:00:00+00:00")
-    of_old = replace(later, subject=replace(later.subject, ir_hash="9" * 64), nanoseconds=(7, 7, 7))
-    of_other = replace(later, subject=replace(later.subject, size=(("n", 7),)), nanoseconds=(9, 9, 9))
-    gone = replace(later, subject=replace(later.subject, preset="input-7"))
-    store.add_all([of_old, of_other, gone])
-    assert not any(source.is_of(row) for row in (of_old, of_other, gone))
-    asked = TimesRequest(NAME, (InputPoint("test", "test", {}),), plan.versions, DEFAULT)
-    expected = measured_times(measured.rows, asked).times.seconds
-    assert np.array_equal(stored_times(store, asked, source).times.seconds, expected, equal_nan=True)
 
 
 def test_a_default_version_that_fails_leaves_the_others_of_that_input(store: Store, pool: CompilePool) -> None:
@@ -169,22 +145,25 @@ def test_a_search_on_a_few_inputs_says_what_to_measure_on_all_and_keeps_its_rows
     plan = plan_of("intel")
     inputs = (InputPoint("test", "test", {"n": 256.0}), InputPoint("input-1", "input-1", {"n": 1024.0}))
     space = Space(factors=(1,), local_sizes=((32,), (64,)), definitions=(("PLUS", ("1",)),))
-    settings = StageOneSettings(StaircaseSearcher(), inputs=1, is_warm=False)
-    found = search_versions(plan, inputs, space, store, settings, pool=pool)
-    # Two parameters of two values each: all are tried, and the winner has two neighbours.
-    assert found.versions[0] == DEFAULT
-    assert 3 <= len(found.versions) <= 4 and found.measured == found.result.trials == 4
-    assert search_versions(plan, inputs, space, store, settings, pool=pool).measured == 0
-    searched = PRESETS[found.result.searched[0]]
-    measured = measure_versions(replace(plan, versions=found.versions, presets=(searched,)), store, pool=pool)
-    assert (measured.measured, len(measured.rows)) == (0, len(found.versions))
+    settings = StageOneSettings(StaircaseSearcher(), is_warm=False)
+    first, second = (CollectingObserver(SweepObserver()) for _ in range(2))
+    found = search_versions(plan, inputs, space, store, settings, first, pool)
+    # Two parameters of two values each: all are tried at both inputs, and a winner has two neighbours.
+    assert found[0] == DEFAULT
+    assert 3 <= len(found) <= 4 and first.measured == 8
+    assert search_versions(plan, inputs, space, store, settings, second, pool) == found
+    assert second.measured == 0
+    measured = measure_versions(replace(plan, versions=found), store, pool=pool)
+    assert (measured.measured, len(measured.rows)) == (0, 2 * len(found))
 
 
 def test_where_the_default_version_fails_nothing_is_searched(store: Store, pool: CompilePool) -> None:
     inputs = (InputPoint("test", "test", {}),)
     space = Space(factors=(1,), local_sizes=((32,),), definitions=(("PLUS", ("1",)),))
-    found = search_versions(replace(plan_of("intel"), default=WRONG), inputs, space, store, pool=pool)
-    assert (found.versions, found.measured) == ((WRONG,), 1)
+    seen = CollectingObserver(SweepObserver())
+    plan = replace(plan_of("intel"), default=WRONG)
+    found = search_versions(plan, inputs, space, store, observer=seen, pool=pool)
+    assert (found, seen.measured) == ((WRONG,), 1)
     with pytest.raises(InvalidInputError, match="no inputs"):
         search_versions(plan_of("intel"), (), space, store, pool=pool)
     with pytest.raises(InvalidInputError, match="leave the sample out"):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
-from coarsen.opencl_bench.inputs.one_code import without_repeated
+from coarsen.opencl_bench.inputs.drawing import list_inputs
+from coarsen.opencl_bench.inputs.measuring import without_repeated
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.records.measurement import Measurement, Method
 from coarsen.opencl_bench.results.store.database import open_store

@@ -10,12 +10,13 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.choosing import chooser
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
-from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
+from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
-from coarsen.opencl_bench.inputs.described_points import described_points
-from coarsen.opencl_bench.inputs.described_versions import described_versions
+from coarsen.frontend.source_hash import source_hash_of
+from coarsen.opencl_bench import tune_inputs
+from coarsen.opencl_bench.inputs.described import described_points, described_versions
+from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import evidence_of
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tune_over_inputs
 from coarsen.opencl_bench.records.measurement import Method
@@ -115,6 +116,9 @@ def test_tuning_makes_a_file_that_chooses_for_every_input(device: DeviceDescript
         again = tune_over_inputs(described, device, store, SETTINGS)
     assert tuned.measured > 0 and again.measured == 0
     assert again.file.to_bytes() == tuned.file.to_bytes()
+    store_path = described.with_suffix(".sqlite")
+    from_python = tune_inputs(described, device.index, space=SETTINGS.space, method=METHOD, store=store_path)
+    assert from_python.to_bytes() == tuned.file.to_bytes()
     file = TunedFile.from_bytes(tuned.file.to_bytes())
     assert (file.kernel, file.device, file.source_hash) == ("sum", device.name, source_hash_of(KERNEL))
     assert file.arguments[2] == KernelArgument("height", ArgumentKind.WHOLE)

@@ -14,9 +14,8 @@ from coarsen.dispatch.choosing import chooser
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.models.inputs.times import VersionTimes
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
-from coarsen.opencl_bench.inputs.described_points import described_points
-from coarsen.opencl_bench.inputs.described_versions import described_versions
+from coarsen.opencl_bench.inputs.described import described_points, described_versions
+from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tune_over_inputs, tuned_file
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import open_store

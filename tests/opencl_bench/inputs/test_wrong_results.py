@@ -8,9 +8,9 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import VerificationError
-from coarsen.opencl_bench.inputs.described_listing import list_inputs
+from coarsen.opencl_bench.inputs.drawing import list_inputs
+from coarsen.opencl_bench.inputs.measuring import check_default, with_wrong_results
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
-from coarsen.opencl_bench.inputs.wrong_results import check_default, with_wrong_results
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.plan import Space

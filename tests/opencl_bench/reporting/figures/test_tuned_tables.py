@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from coarsen.opencl_bench import plots
-from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
+from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes
 from tests.opencl_bench.reporting.tuned_files import SECONDS, tuned, tuned_over_shapes
 
 

@@ -7,13 +7,13 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from coarsen.dispatch.tuned_file import JSON
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
-from coarsen.opencl_bench.inputs.cold_times import ColdTimes
-from coarsen.opencl_bench.inputs.left_open_times import LeftOpenTimes
+from coarsen.opencl_bench.inputs.evidence import ColdTimes, LeftOpenTimes, evidence_of
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.input_drawing import (
     HEIGHT,
@@ -92,7 +92,8 @@ def test_the_driver_s_local_size_is_told_beside_the_default(tmp_path: Path) -> N
 
 def test_cold_caches_are_told(tmp_path: Path) -> None:
     path = tmp_path / "scan.tuned.json"
-    cold = ColdTimes(("input-1",), ((2e-6, 1e-6, 4e-6),), ((0, 0, 0),), {"input-16": "timeout: <slow>"})
+    warm = evidence_of(tuned()).times.of_inputs([0])
+    cold = ColdTimes(replace(warm, seconds=np.array([[2e-6, 1e-6, 4e-6]])), {"input-16": "timeout: <slow>"})
     html = page_with(path, cold_check=cold.to_json())
     assert "With flushed caches, another version is the fastest at 1 of 2 inputs that were looked at:" in html
     assert (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coarsen.dispatch.conditions import parse_condition
+from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import DeviceLimits, points

@@ -1,22 +1,27 @@
-"""What each access of a kernel costs a sub-group at a coarsening."""
+"""What each access of a kernel costs a sub-group at a coarsening. For predictions only.
+
+    32 lanes, 4 bytes each, 4 bytes apart      4 sectors of 32 bytes; 5 where they start in the middle of one
+    for (i …) for (k …) sum += a[row * n + k]  loop i repeats it, with 4·n bytes in between
+
+Where nobody knows in which byte of a piece the first lane's access starts, there is a range.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.analysis.access_footprints import AccessFootprint, access_footprints
 from coarsen.analysis.algebra.affine import Access
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.predict.symbols import global_id, local_id
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.expressions import ZERO, Expression, number, product
 from coarsen.analysis.loop_counts import LoopCounts
-from coarsen.cost.banks.degree import bank_degree, least_degree
-from coarsen.cost.lanes import Place
-from coarsen.cost.locality.device import MemoryDevice
-from coarsen.cost.locality.lane_addresses import LaneAddresses, Lanes
-from coarsen.cost.locality.pieces import Pieces, pieces_of
-from coarsen.cost.locality.reuse import LoopReuse, repeated_in, shared_along
+from coarsen.cost.banks import MemoryDevice, bank_degree, least_degree
+from coarsen.cost.lane_addresses import LaneAddresses, Lanes, Place
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
 from coarsen.variant.coarsening import Coarsening
@@ -125,3 +130,93 @@ class AccessCosts:
             return cost
         degree, least = (count(found.places, size, banks) for count in (bank_degree, least_degree))
         return replace(cost, degree=degree, least_degree=least)
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """How many pieces of memory are touched: at least and at most."""
+
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return str(self.least) if self.least == self.most else f"{self.least}–{self.most}"
+
+
+def pieces_of(addresses: LaneAddresses, access_bytes: int, element_bytes: int, piece_bytes: int) -> Pieces:
+    """Return how many pieces lanes touch.
+
+    Args:
+        addresses: of the lanes; variables start at multiples of a piece.
+        access_bytes: of each lane.
+        element_bytes: what accesses are aligned to.
+        piece_bytes: of a sector or cache line.
+    """
+    step = math.gcd(addresses.grain, piece_bytes) or piece_bytes
+    starts = range(0, piece_bytes, step)
+    aligned = [start for start in starts if (addresses.places[0] + start) % element_bytes == 0]
+    counts = {
+        _count([place + start for place in addresses.places], access_bytes, piece_bytes)
+        for start in aligned or starts
+    }
+    return Pieces(min(counts), max(counts))
+
+
+def _count(places: list[int], access_bytes: int, piece_bytes: int) -> int:
+    return len(
+        {
+            piece
+            for place in set(places)
+            for piece in range(place // piece_bytes, (place + access_bytes - 1) // piece_bytes + 1)
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LoopReuse:
+    """A loop in each iteration of which a work-item accesses the same bytes.
+
+    Attributes:
+        header: the loop's header, a block's name.
+        line: of the source, from 1; None where it isn't known.
+        bytes_between: that the access touches at most on the way back to the same ones, 0 where it stays there;
+            None where data decide.
+    """
+
+    header: str
+    line: int | None
+    bytes_between: Expression | None
+
+
+def shared_along(counts: LoopCounts, footprint: AccessFootprint) -> tuple[int, ...]:
+    """Return the dimensions along which all work-items of a group access the same bytes."""
+    origins = counts.forms.symbols.origins(footprint.access.form)
+    return tuple(
+        dimension
+        for dimension, stride in enumerate(footprint.access.strides)
+        if stride == 0 and origins.isdisjoint((global_id(dimension), local_id(dimension)))
+    )
+
+
+def repeated_in(counts: LoopCounts, footprint: AccessFootprint) -> tuple[LoopReuse, ...]:
+    """Return the loops that repeat an access, innermost first."""
+    return tuple(_repeated(counts, footprint))
+
+
+def _repeated(counts: LoopCounts, footprint: AccessFootprint) -> Iterator[LoopReuse]:
+    size = number(footprint.access.access_bytes)
+    between: Expression | None = ZERO
+    for header, stride in footprint.iteration_strides.items():
+        if stride == ZERO:
+            yield LoopReuse(header, _line(counts, header), between)
+            continue
+        rounds = counts.of(header).count
+        if between is None or stride is None or rounds is None:
+            between = None
+        else:
+            between = product([size if between == ZERO else between, rounds])
+
+
+def _line(counts: LoopCounts, header: str) -> int | None:
+    position = counts.forms.kernel.block[header].terminator.position
+    return position.line if position is not None else None

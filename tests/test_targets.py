@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.devices import targets
+from coarsen import targets
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.health import Health
-from coarsen.devices.targets import Target, installed_device, target_of, target_of_installed
 from coarsen.errors import DeviceError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.targets import Target, installed_device, target_of, target_of_installed
 from tests.devices.described_devices import TAHITI
 
 NAVI = replace(TAHITI, name="Navi 31", index="0:1")
@@ -25,7 +25,7 @@ class Opened:
 
 def on_a_machine_with(monkeypatch: pytest.MonkeyPatch, *devices: DeviceDescription, works: bool = True) -> None:
     health = Health(works, "" if works else "its driver crashed", 1.0)
-    for module in ("coarsen.devices.targets", "coarsen.devices.selection"):
+    for module in ("coarsen.targets", "coarsen.devices.selection"):
         monkeypatch.setattr(f"{module}.discover_devices", lambda: devices)
         monkeypatch.setattr(f"{module}.check_health", lambda _: health)
     monkeypatch.setattr(targets, "open_device", lambda _: Opened())

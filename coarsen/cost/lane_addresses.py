@@ -1,4 +1,9 @@
-"""The address of each lane of a sub-group, from the form of an access.
+"""The lanes of a sub-group: which work-items they are at a coarsening, and the address of each lane's access.
+
+    local size 16x16, 32 lanes     lane 17 is work-item (1, 1)
+    factor 4, stride 2, replica 1  local id 3 stands for local id (3 / 2)·8 + 3 % 2 + 2 = 11
+
+Lanes are numbered as all vendors do: dimension 0 first, sub-groups one after the other. Of the form of an access:
 
     data[get_global_id(1) * width + get_global_id(0)], 4 bytes, 32 lanes along dimension 0
 
@@ -19,10 +24,11 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
 from coarsen.analysis.algebra.predict.queries import answer, queried
 from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind
-from coarsen.cost.lanes import LaneItem, Place, lane_item, lane_places, uncoarsened_size
+from coarsen.errors import InvalidInputError
 from coarsen.ir.opencl.queries import Query
-from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.coarsening import Coarsening, Level
 
+Place = tuple[int, int, int]
 _DIMENSIONS = range(3)
 _FIRST: Place = (0, 0, 0)
 # More than any work-group has; a larger one, given by mistake, is not walked through.
@@ -30,6 +36,79 @@ _MOST_SUB_GROUPS = 64
 # Values that move as what they are made of does, wherever a work-item stands.
 _MOVING = frozenset({PieceKind.CARRIED, PieceKind.LEFT, PieceKind.TRIPS})
 _SIZES = (Query.LOCAL_SIZE, Query.ENQUEUED_LOCAL_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneItem:
+    """A work-item of the original launch that a lane stands for.
+
+    Attributes:
+        local: its local ids.
+        group: how many groups further on it is than the first of those that were merged.
+    """
+
+    local: Place
+    group: Place = (0, 0, 0)
+
+
+def lane_places(local_size: Place, lanes: int, first: int = 0) -> tuple[Place, ...]:
+    """Return the local ids of the lanes of a sub-group; fewer than `lanes` at the end of the work-group.
+
+    Args:
+        local_size: of the launch, in work-items.
+        lanes: of a full sub-group.
+        first: the number of the first lane in the work-group.
+    """
+    width, height, depth = local_size
+    end = min(first + lanes, width * height * depth)
+    return tuple((n % width, n // width % height, n // (width * height)) for n in range(first, end))
+
+
+def uncoarsened_size(local_size: Place, coarsenings: Sequence[Coarsening]) -> Place:
+    """Return the local size of the original launch for one of the coarsened kernel."""
+    sizes = list(local_size)
+    for each in coarsenings:
+        if each.level is Level.ITEM:
+            sizes[each.dimension] *= each.factor
+    return sizes[0], sizes[1], sizes[2]
+
+
+def coarsened_size(local_size: Place, coarsenings: Sequence[Coarsening]) -> Place:
+    """Return the local size of the coarsened launch for one of the original kernel.
+
+    Raises:
+        InvalidInputError: a factor does not divide it, or a stride what is left.
+    """
+    sizes = list(local_size)
+    for each in coarsenings:
+        if each.level is Level.ITEM:
+            size = sizes[each.dimension]
+            if size % (each.factor * each.stride):
+                raise InvalidInputError(
+                    f"a local size of {size} along dimension {each.dimension} can't be divided for {each}"
+                )
+            sizes[each.dimension] = size // each.factor
+    return sizes[0], sizes[1], sizes[2]
+
+
+def lane_item(place: Place, coarsenings: Sequence[Coarsening], replicas: Sequence[int]) -> LaneItem:
+    """Return the work-item that a replica of a coarsened one stands for.
+
+    Args:
+        place: local ids in the coarsened launch.
+        coarsenings: in the order in which they were carried out.
+        replicas: the number of the replica, from 0, of each coarsening.
+    """
+    local, group = list(place), [0, 0, 0]
+    for each, replica in reversed(list(zip(coarsenings, replicas, strict=True))):
+        if each.level is Level.GROUP:
+            group[each.dimension] = group[each.dimension] * each.factor + replica
+        else:
+            whole, rest = divmod(local[each.dimension], each.stride)
+            local[each.dimension] = whole * each.stride * each.factor + rest + replica * each.stride
+    return LaneItem((local[0], local[1], local[2]), (group[0], group[1], group[2]))
+
+
 _Values = dict[tuple[str, LaneItem], Polynomial | None]
 
 

@@ -1,0 +1,390 @@
+"""A described kernel that is tuned over inputs: its checks, its inputs' features, its versions in a tuned file.
+
+A tuned file may define what its kernel's source declares by pragmas, and nothing else: so parameters that only the
+description declares, or values that the source does not, would make a file that no program takes.
+
+A parameter without effect would multiply the versions, all of them the same: most often its macro is spelled
+otherwise in the source. It counts as effect that a value changes the code, a launch, or an argument. Values are
+compared with each other with the other parameters at their defaults, and where that shows nothing, with every
+value of every other one: what only one implementation knows has an effect there.
+
+Features are computed as those of a program's launches are. The sizes that a description names are those of its
+inputs; a caller passes arguments: in a tuned file a size stands for the argument that is given its value.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from coarsen.dispatch.choosing import FeatureValues, Number, feature_values
+from coarsen.dispatch.expressions import Expression, parsed
+from coarsen.dispatch.features import BYTES
+from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
+from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.frontend.annotations import read_annotations
+from coarsen.frontend.lower import assembly_of, compile_source
+from coarsen.frontend.parameters import Parameter
+from coarsen.frontend.source_text import opencl_c_of
+from coarsen.models.inputs.times import InputPoint
+from coarsen.opencl_bench.workloads.benchmark import (
+    Argument,
+    Array,
+    Benchmark,
+    BufferArgument,
+    Definitions,
+    Launch,
+    ScalarArgument,
+)
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.described.description import (
+    ArgumentDescription,
+    BufferDescription,
+    Description,
+    LaunchDescription,
+    LocalDescription,
+    ScalarDescription,
+)
+from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
+from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.opencl_bench.workloads.described.recorded_input import LAUNCH
+from coarsen.opencl_bench.workloads.described.sequence import is_scratch
+from coarsen.variant.variant import Variant
+
+# Places in the source, which values of macros may move.
+_METADATA = re.compile(r", !dbg !\d+|^!\d+ = .*DI[A-Z].*$|^\s*#dbg_.*$", re.MULTILINE)
+MOST_DIMENSIONS = 3
+
+
+def check_described(path: Path) -> tuple[str, ...]:
+    """Check a description with its kernels.
+
+    Args:
+        path: of the TOML file.
+
+    Returns:
+        A line for each declaration of the source that the file replaces.
+
+    Raises:
+        InvalidInputError: a mistake, arguments that aren't the kernel's, a parameter that its source doesn't
+            declare, or one without effect.
+    """
+    check_kernel_of(path)
+    description = read_description(path)
+    check_declared(description)
+    check_launches(description)
+    check_effects(description, read_benchmark(path))
+    return description.parameters.overridden
+
+
+def check_declared(description: Description) -> None:
+    """Check that the source declares what versions define, and builds without being told.
+
+    Raises:
+        InvalidInputError: a parameter or a value that the source doesn't declare; a source that needs `-D`.
+    """
+    if not description.tunables:
+        return
+    file = description.kernel_file
+    source = opencl_c_of(file)
+    declared = () if source is None else read_annotations(source, str(file)).parameters
+    known = {each.name: each for each in declared}
+    for name, values in description.tunables.items():
+        if name not in known:
+            raise InvalidInputError(
+                f"{description.path}: {name} is no parameter of the source, and a program takes no other macros "
+                f'from a tuned file: declare it in {file.name}, "#pragma coarsen values {",".join(values[:3])}" '
+                "above its #define"
+            )
+        if others := [value for value in values if value not in known[name].values]:
+            raise InvalidInputError(
+                f"{description.path}: {name} = {others[0]} is no value that the source declares, at "
+                f"{known[name].place}, and a program takes no other from a tuned file: declare it there"
+            )
+    try:
+        compile_source(file, description.build_options)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"{file}: it doesn't compile without -D, so that no version is the one without tuning: give each "
+            f"parameter a #define with its default ({error})"
+        ) from None
+
+
+def check_launches(description: Description) -> None:
+    """Check that parameters alone decide which launches a version makes: no size is known before a launch.
+
+    Raises:
+        InvalidInputError: a condition of a launch names something else.
+    """
+    for number, launch in enumerate(description.launches):
+        for condition in launch.conditions:
+            if others := sorted(condition.names - {*description.tunables}):
+                raise InvalidInputError(
+                    f"{description.path}: launches[{number}].when: '{condition.text}' names '{others[0]}', which "
+                    "is no parameter; versions of a kernel that is tuned over inputs differ by parameters alone"
+                )
+
+
+def check_effects(description: Description, benchmark: Benchmark) -> None:
+    """Check that every parameter has an effect. Raises InvalidInputError, with the place of one that has none."""
+    effects = _Effects(benchmark)
+    for parameter in description.parameters.parameters:
+        if len(parameter.values) > 1 and not effects.has(parameter, description.parameters.parameters):
+            raise InvalidInputError(
+                f"{parameter.place}: {parameter.name} has no effect: no two of its values, "
+                f"{', '.join(map(parameter.value_of, parameter.values))}, differ in code, launch or arguments"
+            )
+
+
+class _Effects:
+    """What becomes of macro values, each found out once."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+        self._preset = next(iter(benchmark.presets))
+        self._known: dict[Definitions, tuple[str, str | None]] = {}
+
+    def has(self, parameter: Parameter, others: tuple[Parameter, ...]) -> bool:
+        """Return True if two values of a parameter differ in anything."""
+        for setting in _settings(parameter, others):
+            made = [self._of({**setting, parameter.name: value}) for value in parameter.values]
+            codes, launches = {code for code, _ in made}, {launch for _, launch in made if launch is not None}
+            if len(codes) > 1 or len(launches) > 1:
+                return True
+        return False
+
+    def _of(self, values: dict[str, str]) -> tuple[str, str | None]:
+        definitions = tuple(sorted({**dict(self._benchmark.own_definitions), **values}.items()))
+        if definitions not in self._known:
+            self._known[definitions] = (self._code(definitions), self._launches(definitions))
+        return self._known[definitions]
+
+    def _code(self, definitions: Definitions) -> str:
+        options = [*self._benchmark.build_options, *(f"-D{name}={value}" for name, value in definitions)]
+        try:
+            return _METADATA.sub("", assembly_of(self._benchmark.code, options))
+        except CoarsenError as error:
+            return str(error)
+
+    def _launches(self, definitions: Definitions) -> str | None:
+        """The launches with their arguments as a text; None where a condition rules the values out."""
+        tied = self._benchmark.local_size_of
+        try:
+            local_size = tied(definitions) if tied is not None else None
+            # It has the types of scalars, too.
+            return repr(self._benchmark.launches(self._preset, local_size, definitions))
+        except CoarsenError:
+            return None
+
+
+def _settings(parameter: Parameter, others: tuple[Parameter, ...]) -> Iterator[dict[str, str]]:
+    """The values of other parameters at which a parameter is looked at: their defaults, then each other value."""
+    yield {}
+    for other in others:
+        if other.name != parameter.name:
+            yield from ({other.name: value} for value in itertools.islice(other.values, 1, None))
+
+
+def described_points(
+    description: Description, benchmark: Benchmark, presets: Sequence[str], seed: int = 0
+) -> tuple[InputPoint, ...]:
+    """Return some inputs of a described kernel.
+
+    Args:
+        description: has the features, and says which inputs have the same sizes.
+        benchmark: that of the description.
+        presets: the inputs' names.
+        seed: of their contents.
+
+    Raises:
+        InvalidInputError: no features, or one that has no value at an input, or that nothing here computes.
+    """
+    if not description.features:
+        raise InvalidInputError(
+            f'{description.path}: features: none are there to choose by; add [features] with NAME = "EXPRESSION" '
+            "of the kernel's arguments"
+        )
+    arguments = tuple(kernel_arguments(description.arguments_of(description.kernel)))
+    values = feature_values([each.feature for each in description.features], arguments)
+    return tuple(_point(description, benchmark, preset, seed, values) for preset in presets)
+
+
+def _point(
+    description: Description, benchmark: Benchmark, preset: str, seed: int, values: FeatureValues
+) -> InputPoint:
+    size = benchmark.preset(preset).size
+    launch = _first_launch(description, benchmark, preset)
+    names = [argument.name for argument in description.arguments_of(description.kernel)]
+    passed = dict(zip(names, launch.arguments, strict=True))
+    numbers = launch_numbers(launch, passed)
+    supplied = [each for each in description.features if each.feature.is_supplied]
+    if supplied or any(name.startswith(BYTES) for name in values.inputs):
+        buffers = benchmark.workload(preset, seed, None, benchmark.own_definitions).buffers
+        numbers |= buffer_bytes(passed, buffers)
+        numbers |= {each.feature.name: float(each.supplied(buffers)) for each in supplied}
+    found = values.of(numbers)
+    if found is None:
+        raise InvalidInputError(
+            f"{description.path}: features: one of them has no value at {preset}: {dict(size)}"
+        )
+    return InputPoint(preset, _group(description, preset), found)
+
+
+def _group(description: Description, preset: str) -> str:
+    """Return what the inputs with the same sizes have in common; an input of its own where nothing says it."""
+    size = description.sizes[preset]
+    recorded = description.recorded.get(size.get(LAUNCH, -1))
+    if recorded is not None:
+        return recorded.group
+    return description.inputs.group_of(size) if description.inputs is not None else preset
+
+
+def _first_launch(description: Description, benchmark: Benchmark, preset: str) -> Launch:
+    """Return the first launch of the kernel that features are of; others may come before it."""
+    launches = benchmark.launches(preset, None, benchmark.own_definitions)
+    found = next((launch for launch in launches if launch.kernel == description.kernel), None)
+    if found is None:
+        raise InvalidInputError(
+            f"{description.path}: features: the default version never launches {description.kernel}, their kernel"
+        )
+    return found
+
+
+def described_versions(description: Description, variants: Iterable[Variant]) -> tuple[TunedVersion, ...]:
+    """Return versions as a tuned file has them; none has launches where these can't be told by arguments.
+
+    Raises:
+        InvalidInputError: versions take several launches or differ in macros, and a size is no argument.
+    """
+    variants = tuple(variants)
+    try:
+        return tuple(_version(description, variant) for variant in variants)
+    except _NoArgumentError as error:
+        if description.launches:
+            raise InvalidInputError(
+                f"{description.path}: a version of several launches needs their sizes at each launch, and no "
+                f"argument of {description.kernel} has the value of '{error}'"
+            ) from None
+        if len({variant.definitions for variant in variants}) > 1:
+            raise InvalidInputError(
+                f"{description.path}: versions with other macros need their sizes at each launch, and no argument "
+                f"of {description.kernel} has the value of '{error}': pass it as an argument, or have no tunables"
+            ) from None
+        # The caller's sizes then, which are for the one choice of macros.
+        return tuple(TunedVersion(variant) for variant in variants)
+
+
+class _NoArgumentError(Exception):
+    """A size is the value of no argument."""
+
+
+def _version(description: Description, variant: Variant) -> TunedVersion:
+    arguments = _arguments_of_sizes(description)
+    if not description.launches:
+        own = LaunchDescription(
+            description.kernel,
+            tuple(each.name for each in description.arguments),
+            description.global_size,
+            None,
+            (),
+        )
+        return TunedVersion(variant, (_tuned_launch(description, own, arguments),))
+    macros = {name: int(value) for name, value in variant.definitions if value.lstrip("-").isdecimal()}
+    made = [each for each in description.launches if all(entry.holds(macros) for entry in each.conditions)]
+    named = {name for launch in made for name in launch.arguments}
+    scratch = [each for each in description.arguments if is_scratch(each) and each.name in named]
+    return TunedVersion(
+        variant,
+        tuple(_tuned_launch(description, launch, arguments) for launch in made),
+        tuple((each.name, _bytes(each, arguments)) for each in scratch if isinstance(each, BufferDescription)),
+    )
+
+
+def _tuned_launch(
+    description: Description, launch: LaunchDescription, arguments: Mapping[str, str]
+) -> TunedLaunch:
+    own = description.arguments_of(description.kernel)
+    by_name = {argument.name: argument for argument in description.arguments}
+    names = tuple(argument.name for argument in own)
+    is_plain = launch.kernel == description.kernel or launch.arguments == names
+    passed = () if is_plain else tuple(_passed(by_name[name], names, arguments) for name in launch.arguments)
+    return TunedLaunch(
+        launch.kernel,
+        tuple(_renamed(extent, arguments) for extent in launch.global_size),
+        tuple(_renamed(extent, arguments) for extent in launch.local_size or ()),
+        tuple((each.name, _local_bytes(each, arguments)) for each in own if isinstance(each, LocalDescription)),
+        passed,
+    )
+
+
+def _passed(argument: ArgumentDescription, own: Iterable[str], arguments: Mapping[str, str]) -> str:
+    """Return what a launch of another kernel passes: the caller's argument, scratch, or a number of its own."""
+    if argument.name in own or is_scratch(argument):
+        return argument.name
+    if isinstance(argument, ScalarDescription) and argument.type.components == 1 and argument.type.is_integer:
+        (value,) = argument.value
+        text = _renamed(value, arguments) if isinstance(value, Expression) else str(int(value))
+        return f"{argument.type.name}: {text}"
+    raise _NoArgumentError(argument.name)
+
+
+def _arguments_of_sizes(description: Description) -> dict[str, str]:
+    """The names of the arguments that are given the value of a size, by the size's name."""
+    found: dict[str, str] = {}
+    for argument in description.arguments_of(description.kernel):
+        if isinstance(argument, ScalarDescription) and argument.type.is_integer and len(argument.value) == 1:
+            (value,) = argument.value
+            if isinstance(value, Expression) and isinstance(value.tree, ast.Name):
+                found.setdefault(value.tree.id, argument.name)
+    kept = {*description.tunables, *(f"local_size_{dimension}" for dimension in range(3))}
+    return {**found, **{name: name for name in kept}}
+
+
+def _renamed(expression: Expression, arguments: Mapping[str, str]) -> str:
+    """Return an expression with arguments in the place of sizes. Raises _NoArgumentError."""
+    for name in sorted(expression.names - arguments.keys()):
+        raise _NoArgumentError(name)
+    tree = parsed(expression.text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in expression.names:
+            node.id = arguments[node.id]
+    return ast.unparse(tree)
+
+
+def _bytes(buffer: BufferDescription, arguments: Mapping[str, str]) -> str:
+    return f"({_renamed(buffer.elements, arguments)}) * {buffer.type.byte_count}"
+
+
+def _local_bytes(local: LocalDescription, arguments: Mapping[str, str]) -> str:
+    return f"({_renamed(local.count, arguments)}) * {1 if local.in_bytes else local.type.byte_count}"
+
+
+def launch_numbers(launch: Launch, passed: Mapping[str, Argument]) -> dict[str, Number]:
+    """Return the sizes of a launch and the numbers that it passes.
+
+    Args:
+        launch: both sizes are 1 along dimensions that it doesn't have; a local size that is left to OpenCL is 0.
+        passed: its arguments by name; structures are no numbers.
+    """
+    numbers: dict[str, Number] = {
+        **_filled_sizes("global_size", launch.global_size, 1),
+        **_filled_sizes("local_size", launch.local_size, 1 if launch.local_size else 0),
+    }
+    for name, each in passed.items():
+        if isinstance(each, ScalarArgument) and each.value.dtype.fields is None:
+            numbers[name] = each.value.item()
+    return numbers
+
+
+def buffer_bytes(passed: Mapping[str, Argument], buffers: Mapping[str, Array]) -> dict[str, int]:
+    """Return the sizes of a launch's buffers in bytes."""
+    given = ((name, each) for name, each in passed.items() if isinstance(each, BufferArgument))
+    return {BYTES + name: buffers[each.name].nbytes for name, each in given}
+
+
+def _filled_sizes(name: str, extents: tuple[int, ...], missing: int) -> dict[str, int]:
+    filled = (*extents, *(missing for _ in range(MOST_DIMENSIONS - len(extents))))
+    return {f"{name}_{dimension}": extent for dimension, extent in enumerate(filled)}
