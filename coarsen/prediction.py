@@ -17,7 +17,7 @@ from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch,
 from coarsen.models import CascadeModel, Prediction, available_models, load_model
 from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.models.model_files import model_name
-from coarsen.targets import target_of
+from coarsen.targets import Target, target_of
 from coarsen.user_models import (
     ModelName,
     answering_model,
