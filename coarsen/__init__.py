@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from coarsen.devices.targets import Target, target_of
     from coarsen.distribution import __version__
     from coarsen.drop_in.ahead import tune
-    from coarsen.drop_in.laid_out_program import LaidOutProgram
     from coarsen.drop_in.program import Program
     from coarsen.explanation import Explanation
     from coarsen.frontend.lower import compile_source, lower
@@ -62,7 +61,6 @@ __all__ = [
     "InternalError",
     "InvalidInputError",
     "LaidOutArray",
-    "LaidOutProgram",
     "Layout",
     "Program",
     "RefusalError",
@@ -95,7 +93,6 @@ _MODULE_OF = {
     "Explanation": "coarsen.explanation",
     "Health": "coarsen.devices.health",
     "LaidOutArray": "coarsen.runtime.layouts.device_array",
-    "LaidOutProgram": "coarsen.drop_in.laid_out_program",
     "Layout": "coarsen.runtime.layouts.layout",
     "Program": "coarsen.drop_in.program",
     "Target": "coarsen.devices.targets",
@@ -121,4 +118,5 @@ _MODULE_OF = {
 # Whatever handlers a program gives it.
 logging.getLogger("coarsen").addFilter(makes_readable)
 find_parts(__name__, Path(__file__).parent)
-__getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)
+_INSTEAD_OF = {"LaidOutProgram": 'coarsen.Program(context, source, arrays={"name": layout})'}
+__getattr__, __dir__ = lazy_names(__name__, _MODULE_OF, _INSTEAD_OF)

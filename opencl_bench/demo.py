@@ -21,6 +21,7 @@ from coarsen.analysis.regions import divergent_regions
 from coarsen.api import predict
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription, open_device
+from coarsen.drop_in.program import Program
 from coarsen.errors import CoarsenError, VerificationError
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
@@ -33,7 +34,6 @@ from coarsen.opencl_bench.measure.timing import in_turns
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, Workload
 from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening, Configuration, configuration
 
 KERNEL = "sgemm"

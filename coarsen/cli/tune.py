@@ -86,7 +86,7 @@ def tune(
 
     With --layouts, --layout or --order, arrays may lie otherwise, too: the best of that is told beside the best
     without, with what converting the arrays took the host and after how many runs it pays. Both go into a tuned
-    file: coarsen.LaidOutProgram(..., tuned=FILE) takes the one, every other program the other.
+    file: coarsen.Program(..., arrays=..., tuned=FILE) takes the one, every other program the other.
 
     Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
     """

@@ -16,12 +16,12 @@ from coarsen.errors import VerificationError
 if TYPE_CHECKING:
     from coarsen.cli.tune_options import SizeRequest
     from coarsen.devices.discovery import DeviceDescription
-    from coarsen.drop_in.kernel_facts import KernelFacts
     from coarsen.drop_in.remembering import Kept
     from coarsen.opencl_bench.results.remembered.choice import RememberedKey
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+    from coarsen.policy.keys import KernelFacts
     from coarsen.variant.transforms import Transforms
 
 
@@ -43,7 +43,7 @@ class Subject:
     @property
     def facts(self) -> KernelFacts:
         """The facts of its kernel in a program that is made from the same text."""
-        from coarsen.drop_in.kernel_facts import kernel_facts
+        from coarsen.policy.keys import kernel_facts
 
         return kernel_facts(self.benchmark.source, self.benchmark.kernel, self.options, self.device.macros)
 
@@ -160,8 +160,8 @@ def _key(
     subject: Subject, facts: KernelFacts, global_size: tuple[int, ...], local_size: LocalSize | None
 ) -> RememberedKey:
     """The key of a choice for programs that launch the kernel at these sizes."""
-    from coarsen.drop_in.keys import key_of
     from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+    from coarsen.policy.keys import key_of
 
     size_class = SizeClass.of(global_size, local_size)
     name = subject.benchmark.kernel

@@ -3,7 +3,7 @@
     {"variant": {…, "arrays": {"bodies": {"layout": "soa"}}}, "speedup": 1.8,
      "conversion_seconds": 0.004, "runs_until_it_pays": 12}
 
-No tree chooses it: where the data lie is for the program to say (`coarsen.LaidOutProgram`). A program that says
+No tree chooses it: where the data lie is for the program to say (`coarsen.Program(arrays=…)`). A program that says
 nothing has the other versions.
 """
 

@@ -1,19 +1,21 @@
 """The protocols through which others say how a launch is to be carried out, and see how each was.
 
-    launch that isn't known yet ─▶ Advisor.advise(AdviceRequest) ─▶ Advice, or None: there is none
+    program that is built       ─▶ Policy.known_variants(AdviceRequest) ─▶ built with it
+    launch that isn't known yet ─▶ Policy.choose(AdviceRequest)         ─▶ Decision, or None: there is none
     every launch                ─▶ LaunchObserver.launched(kernel, original, divided)
                                 ─▶ PassingObserver.passed(PassedLaunch), where the observer is one
 
 Before a launch such an observer may ask to read its buffers.
 
-An advice is a wish. What doesn't fit a launch is weakened as a requested factor is: to a smaller factor, to the
+A decision is a wish. What doesn't fit a launch is weakened as a requested factor is: to a smaller factor, to the
 launch's own local size, to the original kernel; but where it is exact, to the original kernel at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import pyopencl
 
@@ -24,6 +26,13 @@ from coarsen.runtime.sizes import Sizes
 from coarsen.runtime.text_cache.location import CacheFolder
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.runtime.toolchain import Toolchain
+
+
+# Why a launch runs by a predicted factor.
+GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,7 @@ class AdviceRequest:
         arguments: the kernel's arguments in their order, which are there to be read; None where `queue` is.
         offset: of the first work-item, in work-items; None for none.
         cache_dir: of what is found out about the source, as `pyopencl.Program.build` takes it.
+        toolchain: coarsens and predicts for the program; None where it isn't known.
     """
 
     source: str
@@ -63,36 +73,46 @@ class AdviceRequest:
     arguments: tuple[Argument, ...] | None
     offset: Sizes | None = None
     cache_dir: CacheFolder = None
+    toolchain: Toolchain | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
-    """The answer.
+class Decision:
+    """The way in which a launch is to be carried out.
 
     Args:
         variant: its coarsenings, none for the original kernel; its transforms, apart from the kind of device; its
             local size, that of the launch before coarsening, empty for the program's own. `any_size` is decided by
             the launch, unless it is set, and macros are the program's own.
-        reason: why, in one phrase, for people.
+        reason: why, in one phrase, for people; empty where the program knows.
         is_exact: whether the original kernel runs where the launch or the device don't allow exactly this variant:
             what was measured says nothing of others.
+        is_programs: whether the coarsenings alone were chosen, and the rest is as the program says.
     """
 
     variant: Variant
     reason: str
     is_exact: bool = False
+    is_programs: bool = False
 
 
-class Advisor(Protocol):
-    """Says how launches are to be carried out."""
+class Policy(Protocol):
+    """Decides how launches are to be carried out."""
 
     @property
     def looks_at_arguments(self) -> bool:
         """Return True if it may read what a launch is given: all that the launch waits for is waited for then."""
         ...
 
-    def advise(self, request: AdviceRequest) -> Advice | None:
-        """Return the variant for a launch; None where there is no advice.
+    def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
+        """Return variants that launches of a kernel may call for, as far as they are known before any is made.
+
+        The sizes of the request don't count, only its kernel and its device.
+        """
+        ...
+
+    def choose(self, request: AdviceRequest) -> Decision | None:
+        """Return the variant for a launch; None where another policy is to decide.
 
         Asked once for a program's launches of one kernel, device, sizes and local memory; once more where that was
         without arguments, and they are there now. A CoarsenError or an error of PyOpenCL's is said once, and the

@@ -9,7 +9,9 @@ would keep the last buffers that it was called with.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -24,12 +26,18 @@ Argument: TypeAlias = Any
 
 # PyOpenCL's class of kernels, with the setters that its annotations leave out.
 PLAIN: Any = pyopencl.Kernel
-_SET_REFERENCES, _SET_NUMBERS = PLAIN._set_arg_multi, PLAIN._set_arg_buf_multi
+SET_REFERENCES: Callable[..., None] = PLAIN._set_arg_multi
+SET_NUMBERS: Callable[..., None] = PLAIN._set_arg_buf_multi
 
-# Index, value, index, value and so on: of what lies on the device, and of numbers.
-SortedArguments: TypeAlias = tuple[tuple[Argument, ...], tuple[Argument, ...]]
+# Index, value, index, value and so on.
+Pairs: TypeAlias = tuple[Any, ...]
+
+# Of what lies on the device, and of numbers.
+SortedArguments: TypeAlias = tuple[Pairs, Pairs]
 
 _NUMBERS = (np.number, np.bool_, bytes)
+# Letters of NumPy's that mean the same to `struct`.
+_PACKED = frozenset("bBhHiIlLqQefd")
 # Kinds of objects on the device, and what makes another object of the same that the driver keeps as long.
 _RETAINED: tuple[tuple[Any, Any], ...] = (
     (pyopencl.MemoryObjectHolder, pyopencl.MemoryObject.from_int_ptr),
@@ -38,6 +46,8 @@ _RETAINED: tuple[tuple[Any, Any], ...] = (
 )
 _ON_DEVICE = (pyopencl.SVMPointer, *(kind for kind, _ in _RETAINED))
 # What a program can't change after it was set.
+_WITHOUT_MEMORY = (*_NUMBERS, int, float, complex, pyopencl.LocalMemory, type(None))
+_WHOLE, _ON_HOST = pyopencl.mem_info.ASSOCIATED_MEMOBJECT, pyopencl.mem_flags.USE_HOST_PTR
 _CONSTANT = (*_NUMBERS, *_ON_DEVICE, pyopencl.LocalMemory, type(None))
 
 
@@ -180,9 +190,86 @@ def set_sorted(kernel: Any, arguments: SortedArguments) -> None:  # noqa: ANN401
     """Set arguments that are sorted already."""
     references, numbers = arguments
     if references:
-        _SET_REFERENCES(kernel, references)
+        SET_REFERENCES(kernel, references)
     if numbers:
-        _SET_NUMBERS(kernel, numbers)
+        SET_NUMBERS(kernel, numbers)
+
+
+def pair_functions(args: tuple[Argument, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
+    """Return what sorts arguments of the same types as `sorted_by_kind`, faster."""
+    return _pair_functions(tuple(isinstance(value, _NUMBERS) for value in args))
+
+
+def typed_pair_functions(types: tuple[Any, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]] | None:
+    """Return what sorts arguments, numbers as bytes of these types; None for types that PyOpenCL has to convert.
+
+    Args:
+        types: as `pyopencl.Kernel.set_arg_types` takes them.
+    """
+    references: list[str] = []
+    numbers: list[str] = []
+    for index, kind in enumerate(types):
+        if kind is None:
+            references += (str(index), f"a[{index}]")
+            continue
+        try:
+            letter = np.dtype(kind).char
+        except TypeError:
+            return None
+        if letter not in _PACKED:
+            return None
+        numbers += (str(index), f"pack('{letter}', a[{index}])")
+    return tuple_function(references), tuple_function(numbers, {"pack": struct.pack})
+
+
+@lru_cache(maxsize=256)
+def _pair_functions(are_numbers: tuple[bool, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
+    parts: tuple[list[str], list[str]] = ([], [])
+    for index, is_number in enumerate(are_numbers):
+        parts[is_number].extend((str(index), f"a[{index}]"))
+    return tuple_function(parts[0]), tuple_function(parts[1])
+
+
+def buffers_function(args: tuple[Argument, ...]) -> Callable[..., tuple[pyopencl.Buffer, ...]] | None:
+    """Return what takes the buffers from arguments of the same types; None where one may lead to other memory."""
+    buffers = [index for index, value in enumerate(args) if type(value) is pyopencl.Buffer]
+    if any(not isinstance(value, _WITHOUT_MEMORY) for index, value in enumerate(args) if index not in buffers):
+        return None
+    return tuple_function([f"a[{index}]" for index in buffers])
+
+
+def tuple_function(
+    parts: Sequence[str], names: Mapping[str, object] = MappingProxyType({}), parameters: str = "a"
+) -> Callable[..., tuple[Any, ...]]:
+    """Return a function that returns a tuple of expressions of its parameters.
+
+    Args:
+        parts: the expressions: places of arguments and calls of `names`, made by this package.
+        names: what they may call.
+        parameters: the function's.
+    """
+    text = f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})"
+    function: Callable[..., tuple[Any, ...]] = eval(text, {"__builtins__": {}, **names})
+    return function
+
+
+def are_plain(buffers: Sequence[pyopencl.Buffer], limit: float, is_distinct: bool) -> bool:
+    """Return True if buffers surely are smaller than so many bytes and, where `is_distinct`, apart.
+
+    Of a part of a buffer, and where that counts of one on the host's memory, it is not sure.
+    """
+    addresses = set()
+    try:
+        for buffer in buffers:
+            if buffer.size >= limit or buffer.get_info(_WHOLE) is not None:
+                return False
+            if is_distinct:
+                if buffer.flags & _ON_HOST:
+                    return False
+                addresses.add(buffer.int_ptr)
+    except pyopencl.Error:
+        return False
+    return not is_distinct or len(addresses) == len(buffers)
 
 
 def _as_set(value: Argument) -> Argument:

@@ -1,11 +1,10 @@
 """Choice of the way in which a launch is carried out, made once for each launch that differs.
 
     a factor is requested ─▶ that
-    an advisor knows      ─▶ its variant, at its local size if how work-items are grouped does not matter
-    else, if asked for    ─▶ the factor that is predicted
+    a policy decides      ─▶ its variant, at its local size if how work-items are grouped does not matter
     else                  ─▶ the original kernel
 
-What is wanted is fitted to the launch (`variant_choice.py`); an advice that is exact runs as it is, or not at all.
+What is wanted is fitted to the launch (`variant_choice.py`); an exact decision runs as it is, or not at all.
 """
 
 from __future__ import annotations
@@ -13,22 +12,24 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyopencl
 
-from coarsen.runtime.advice import Advice, AtHand
+from coarsen.runtime.advice import AtHand, Decision
 from coarsen.runtime.granted import ALL_GRANTED, Granted
 from coarsen.runtime.launch import DividedLaunch, merged_sizes
 from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
-from coarsen.runtime.plan import GUESS, CoarseningPlan
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import Sizes, fits, has_work, is_plain
 from coarsen.runtime.variant_choice import VariantChoice, limits_of
 from coarsen.runtime.variants import Variants
-from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import GLOBAL
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 # The number of launches whose variant and sizes are kept.
 _MOST_KNOWN = 4096
@@ -49,9 +50,9 @@ class LaunchChooser:
         self._is_advised = plan.is_advised(name)
         self._is_looked_at = plan.is_looked_at(name)
         self._known: dict[Hashable, DividedLaunch] = {}
-        # Chosen without the arguments, which an advisor may want to see: asked again once they are there.
+        # Chosen without the arguments, which a policy may want to see: asked again once they are there.
         self._provisional: dict[Hashable, DividedLaunch] = {}
-        self._advice: dict[Hashable, Advice | None] = {}
+        self._decisions: dict[Hashable, Decision | None] = {}
         self._careful: dict[Hashable, dict[Granted, DividedLaunch]] = {}
 
     def known(self, launch: OriginalLaunch) -> DividedLaunch | None:
@@ -67,9 +68,9 @@ class LaunchChooser:
         is_final = at_hand is not None or not self._is_looked_at
         found = self._known.get(key) or (None if is_final else self._provisional.get(key))
         if found is None:
-            advice = self._asked(launch, at_hand)
-            found = self._carried_out(launch, advice)
-            _keep(self._advice, key, advice)
+            decision = self._plan.requested(self._name) or self._asked(launch, at_hand)
+            found = self._carried_out(launch, decision)
+            _keep(self._decisions, key, decision)
             self._careful.pop(key, None)
             _keep(self._known if is_final else self._provisional, key, found)
         return found
@@ -86,22 +87,22 @@ class LaunchChooser:
         key = _key(launch)
         known = self._careful.get(key, {})
         if granted not in known:
-            found = self._carried_out(launch, self._advice.get(key), granted)
+            found = self._carried_out(launch, self._decisions.get(key), granted)
             known = {**known, granted: found}
             _keep(self._careful, key, known)
         return known[granted]
 
-    def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
-        """Ask the advisor, where there is one, and something to merge."""
+    def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Decision | None:
+        """Ask the policy, where there is one, and something to merge."""
         if not self._is_advised or math.prod(launch.global_size) <= 1 or not self._is_valid(launch):
             return None
         required = self._required_local_size(launch)
         if required is not None and launch.local_size is None:
             launch = launch._replace(local_size=required)
-        return self._plan.advice(self._name, launch, at_hand)
+        return self._plan.decision(self._name, launch, at_hand)
 
     def _carried_out(
-        self, launch: OriginalLaunch, advice: Advice | None, granted: Granted = ALL_GRANTED
+        self, launch: OriginalLaunch, decision: Decision | None, granted: Granted = ALL_GRANTED
     ) -> DividedLaunch:
         required = self._required_local_size(launch)
         if required is not None and launch.local_size is None:
@@ -109,47 +110,50 @@ class LaunchChooser:
         if (required is not None and required != launch.local_size) or math.prod(launch.global_size) <= 1:
             # Nothing to merge, nothing to say.
             return DividedLaunch(launch.global_size, launch.local_size, ())
-        if advice is None:
-            return self._as_requested(launch, required, granted)
-        advised = advice.variant.transforms
+        if decision is None:
+            return DividedLaunch(launch.global_size, launch.local_size, ())
+        if decision.is_programs:
+            return self._as_programs(launch, decision, required, granted)
+        advised = decision.variant.transforms
         transforms = granted.of(advised)
-        guards = advice.variant.any_size or not advice.is_exact
-        choice = replace(self._choice(required, transforms), is_exact=advice.is_exact, guards=guards)
-        grouped = launch._replace(local_size=self._local_size(launch, advice, required))
-        if advice.variant.coarsenings:
-            found = choice.best(grouped, advice.variant.coarsenings)
-            if not (found.coarsenings or advice.is_exact) and grouped.local_size != launch.local_size:
+        guards = decision.variant.any_size or not decision.is_exact
+        choice = replace(self._choice(required, transforms), is_exact=decision.is_exact, guards=guards)
+        grouped = launch._replace(local_size=self._local_size(launch, decision, required))
+        if decision.variant.coarsenings:
+            found = choice.best(grouped, decision.variant.coarsenings)
+            if not (found.coarsenings or decision.is_exact) and grouped.local_size != launch.local_size:
                 # The local size was meant for what is merged.
                 grouped = launch
-                found = choice.best(launch, advice.variant.coarsenings)
+                found = choice.best(launch, decision.variant.coarsenings)
         else:
             found = DividedLaunch(grouped.global_size, grouped.local_size, ())
         found = replace(found, regrouped=grouped.local_size != launch.local_size)
-        wanted = advice.variant.local_size or launch.local_size
+        wanted = decision.variant.local_size or launch.local_size
         is_as_advised = (
-            found.coarsenings == advice.variant.coarsenings
-            and (advice.variant.any_size or not found.guarded)
+            found.coarsenings == decision.variant.coarsenings
+            and (decision.variant.any_size or not found.guarded)
             and grouped.local_size == wanted
             and transforms == advised
         )
-        if advice.is_exact and not is_as_advised:
-            reason = _does_not_fit(advice.variant, found)
+        if decision.is_exact and not is_as_advised:
+            reason = _does_not_fit(decision.variant, found)
             return DividedLaunch(launch.global_size, launch.local_size, (), reason=reason)
         # What is said to be gained was gained by the variant itself.
-        reason = advice.reason if is_as_advised else _nearly(advice.variant)
+        reason = decision.reason if is_as_advised else _nearly(decision.variant)
         return replace(found, transforms=transforms, reason=reason)
 
-    def _as_requested(self, launch: OriginalLaunch, required: Sizes | None, granted: Granted) -> DividedLaunch:
-        """Return a launch by requested or predicted factors, with no more than what may be taken for granted."""
+    def _as_programs(
+        self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, granted: Granted
+    ) -> DividedLaunch:
+        """Return a launch by the program's transforms and arrays, as far as what they take for granted is so."""
         general = self._general_transforms(granted)
         arrays = self._plan.arrays_of(self._name)
         kept = arrays if granted.placed else tuple(plan for plan in arrays if plan.place is GLOBAL)
-        choice = self._choice(required, general, kept)
-        found = choice.best(launch, self._plan.chosen(self._name, launch.local_size))
-        is_guessed = self._plan.is_guessed(self._name)
+        found = self._choice(required, general, kept).best(launch, decision.variant.coarsenings)
         if not found.coarsenings:
-            return replace(found, reason=self._plan.why_as_it_is(self._name) or (GUESS if is_guessed else None))
-        reasons = [GUESS] * is_guessed + [_OVERLAPS] * (general is not None) + [_NOT_PLACED] * (kept != arrays)
+            return replace(found, reason=decision.reason or None)
+        reasons = [*filter(None, [decision.reason])]
+        reasons += [_OVERLAPS] * (general is not None) + [_NOT_PLACED] * (kept != arrays)
         return replace(found, transforms=general, reason="; ".join(reasons)) if reasons else found
 
     def _general_transforms(self, granted: Granted) -> Transforms | None:
@@ -168,22 +172,22 @@ class LaunchChooser:
             self._name, self._original, self._plan, self._variants, required is not None, transforms, arrays
         )
 
-    def _local_size(self, launch: OriginalLaunch, advice: Advice, required: Sizes | None) -> Sizes | None:
+    def _local_size(self, launch: OriginalLaunch, decision: Decision, required: Sizes | None) -> Sizes | None:
         """Return the local size that is advised; the launch's own if it makes a difference to the kernel."""
-        own, wanted = launch.local_size, advice.variant.local_size
+        own, wanted = launch.local_size, decision.variant.local_size
         if not wanted or wanted == own or required is not None or not self._is_valid(launch):
             return own
         limits = limits_of(launch.device, self._original)
         if own is not None and not fits(own, limits):
             # PyOpenCL says so.
             return own
-        merged = merged_sizes(wanted, advice.variant.coarsenings)
+        merged = merged_sizes(wanted, decision.variant.coarsenings)
         if merged != wanted:
             # The original is never launched with it; what the coarsened kernel takes is asked when it is there.
             limits = replace(limits, max_work_group_size=int(launch.device.max_work_group_size))
         if not is_plain(launch.global_size, wanted) or not fits(merged, limits):
             return own
-        return own if self._plan.groups_matter(self._name, advice.variant) else wanted
+        return own if self._plan.groups_matter(self._name, decision.variant) else wanted
 
     def _is_valid(self, launch: OriginalLaunch) -> bool:
         """Return True unless OpenCL rejects the sizes, whatever the device's limits are."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
 from coarsen.devices.slow_compilers import check_ways_by_barriers
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.build_options import options_of_coarsened
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 Form = Literal["opencl_c", "spirv"]
 # A driver builds SPIR-V of this standard without an option.

@@ -1,28 +1,86 @@
-"""A kernel that is launched with its original sizes and runs coarsened."""
+"""A kernel that is launched with its original sizes and runs coarsened.
+
+kernel(queue, sizes, *arguments)     first of its kind ─▶ a decision (`launches.py`) ─▶ Ready, kept
+                                     the next          ─▶ Ready ─▶ PyOpenCL's own enqueue
+kernel.set_args(…), enqueue          arguments are set as PyOpenCL does, and noted for the variants
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import struct
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import pyopencl
 
-from coarsen.runtime.arguments import Argument, set_sorted, sorted_by_kind
-from coarsen.runtime.choosing_kernel import ChoosingKernel
+from coarsen.runtime.advice import AtHand, PassedLaunch, PassingObserver
+from coarsen.runtime.arguments import (
+    PLAIN,
+    SET_NUMBERS,
+    SET_REFERENCES,
+    Argument,
+    Pairs,
+    SetArguments,
+    SortedArguments,
+    are_plain,
+    buffers_function,
+    pair_functions,
+    set_all,
+    set_sorted,
+    sorted_by_kind,
+    typed_pair_functions,
+)
 from coarsen.runtime.enqueue import (
     ENQUEUE,
     LaunchOptions,
     Sizes,
+    Target,
     WaitList,
+    as_tuple,
     enqueue_original,
     enqueue_target,
     in_tuples,
     positional,
     without_options,
 )
-from coarsen.runtime.sizes import plain_offset
+from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
+from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.sizes import plain_offset, plain_sizes
+from coarsen.runtime.waiting import IMPATIENCE, are_over, is_any_set_by_host
+
+# The reason for which the original runs though a variant was chosen.
+_NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
+# The number of kinds of calls that a kernel object keeps at hand.
+_MOST_READY = 1024
 
 
-class Kernel(ChoosingKernel):
+class Ready(NamedTuple):
+    """A launch that was decided: what the next call does that passes the same sizes and types.
+
+    `references` and `numbers` take from a call's arguments what PyOpenCL's two setters want, and the added ones
+    come after the kernel's own. Where there are `buffers`, each must be smaller than `limit` bytes and, where
+    `is_distinct`, no other's memory; else the launch is decided anew. `is_converted` says that PyOpenCL has to
+    convert arguments.
+    """
+
+    kernel: pyopencl.Kernel
+    launched: LaunchedVariant | None
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+    references: Callable[[tuple[Argument, ...]], Pairs]
+    numbers: Callable[[tuple[Argument, ...]], Pairs]
+    added_references: Pairs
+    added_numbers: Pairs
+    is_converted: bool = False
+    buffers: Callable[[tuple[Argument, ...]], tuple[pyopencl.Buffer, ...]] | None = None
+    limit: float = math.inf
+    is_distinct: bool = False
+
+
+class Kernel(pyopencl.Kernel):
     """The drop-in for `pyopencl.Kernel`, with the same calls.
 
     It is itself the original kernel, so whatever takes a `pyopencl.Kernel` works. Calling it,
@@ -31,6 +89,35 @@ class Kernel(ChoosingKernel):
     Arguments are set for the original kernel as PyOpenCL does, and for a variant by the launch. A variant never
     runs with others: where it isn't known what is set, the original runs.
     """
+
+    # The program that the kernel comes from; PyOpenCL's annotation is of its inner class.
+    program: Any = None
+    # The variant whose kernel object has the arguments that are set.
+    _up_to_date: LaunchedVariant | None = None
+    # What the last call launched, while nothing else was done to the arguments.
+    _called: Ready | None = None
+    # True while a call sets arguments, which then need not be noted.
+    _is_calling = False
+    # True for a clone whose original kernel was not given the arguments yet.
+    _lacks_arguments = False
+    # True once the original kernel may have arguments that aren't noted: of a call, or of a setter that failed.
+    _has_unnoted = False
+    # True once others may have set arguments of the original kernel by its address.
+    _is_exposed = False
+    _types: tuple[Any, ...] | None = None
+
+    def __init__(self, program: pyopencl.Program, launches: KernelLaunches) -> None:
+        super().__init__(launches.raw_program, launches.name)
+        self.program = program
+        self._launches = launches
+        self._variants = LaunchedKernels(launches)
+        self._set = SetArguments(launches.argument_count)
+        self._ready: dict[Hashable, Ready] = {}
+        # By sizes, while the arguments are those that its kernel object has.
+        self._ready_set: dict[Hashable, Target] = {}
+        # The indices of arguments that are local memory, once one was passed.
+        self._local_places: tuple[int, ...] = ()
+        self._has_long_keys = launches.has_several_devices
 
     # PyOpenCL's annotation names the sizes otherwise than its code does.
     def __call__(  # type: ignore[override]
@@ -49,14 +136,277 @@ class Kernel(ChoosingKernel):
 
         Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on.
         """
+        if global_offset is None and not g_times_l and not by_name:
+            key = (*map(type, args), global_size, local_size)
+            try:
+                if self._has_long_keys:
+                    key = (*key, *self._more_of_key(queue, args))
+                ready = self._ready[key]
+            except (KeyError, TypeError, AttributeError, IndexError):
+                pass
+            else:
+                event = self._launch_ready(queue, ready, args, wait_for, allow_empty_ndrange)
+                if event is not None:
+                    return event
         options: LaunchOptions = {
             "global_offset": global_offset,
             "g_times_l": g_times_l,
             "allow_empty_ndrange": allow_empty_ndrange,
             "wait_for": wait_for,
         }
+        return self._call(queue, in_tuples(global_size, local_size), args, options, by_name)
+
+    def enqueue(
+        self,
+        queue: pyopencl.CommandQueue,
+        global_work_size: Sizes,
+        local_work_size: Sizes | None,
+        global_work_offset: Sizes | None = None,
+        wait_for: WaitList = None,
+        g_times_l: bool = False,
+        allow_empty_ndrange: bool = False,
+    ) -> pyopencl.Event:
+        """Launch with the arguments set before (`set_args`, `set_arg`), as `pyopencl.enqueue_nd_range_kernel`."""
+        if self._ready_set and global_work_offset is None and not g_times_l:
+            try:
+                known = self._ready_set[global_work_size, local_work_size]
+            except (KeyError, TypeError):
+                pass
+            else:
+                sizes = known.launch.global_size, known.launch.local_size
+                return ENQUEUE(queue, known.kernel, *sizes, None, wait_for, False, allow_empty_ndrange)  # type: ignore[no-any-return]
+        self._check_set()
+        options: LaunchOptions = {
+            "global_offset": global_work_offset,
+            "g_times_l": g_times_l,
+            "allow_empty_ndrange": allow_empty_ndrange,
+            "wait_for": wait_for,
+        }
+        sizes = in_tuples(global_work_size, local_work_size)
+        self._called = None
+        target = self._handed_over(None if self._is_exposed else self._target(queue, sizes, options))
+        if target is None:
+            event = enqueue_original(queue, self, sizes, options)
+        else:
+            self._set_added(target)
+            event = enqueue_target(queue, target, sizes[1], options)
+        self._keep_for_enqueue(queue, target, sizes, options)
+        if self._launches.observer is not None:
+            self._show(queue, sizes, options, target)
+        return event
+
+    def clone(self) -> pyopencl.Kernel:
+        """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
+        self._check_set()
+        is_unknown = self._has_unnoted and not self._set.are_complete
+        if self._is_exposed or is_unknown or not self._launches.is_coarsened:
+            return super().clone()
+        copy = Kernel(self.program, self._launches)
+        copy._set = self._set.copy()
+        copy._lacks_arguments = True
+        return copy
+
+    def divided(
+        self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool = False
+    ) -> DividedLaunch:
+        """Return how a launch of these (original) sizes is carried out on `device`, and why.
+
+        Where work-groups are merged, the local memory that was last set as an argument counts.
+        """
+        whole, local = plain_sizes(global_size, local_size, g_times_l)
+        return self._launches.choose(OriginalLaunch(device, whole, local, self._local_bytes()))
+
+    def get_info(self, param_name: pyopencl.kernel_info) -> object:
+        """As `pyopencl.Kernel.get_info`; the program is the coarsened one."""
+        return self.program if param_name == pyopencl.kernel_info.PROGRAM else super().get_info(param_name)
+
+    @property
+    def int_ptr(self) -> int:
+        """As `pyopencl.Kernel.int_ptr`.
+
+        Whoever has it may set arguments that are seen nowhere else, so `enqueue` and clones run the original from
+        now on.
+        """
+        self._is_exposed = True
+        self._ready_set.clear()
+        address = int(super().int_ptr)
+        _EXPOSED[address] = self
+        return address
+
+    @classmethod
+    def from_int_ptr(cls, int_ptr_value: int, retain: bool = True) -> pyopencl.Kernel:
+        """As `pyopencl.Kernel.from_int_ptr`; our own kernel object of that address, where there is one."""
+        plain: pyopencl.Kernel = PLAIN.from_int_ptr(int_ptr_value, retain)
+        return _EXPOSED.get(int_ptr_value, plain)
+
+    @property
+    def _source(self) -> str | None:
+        """The source, which PyOpenCL looks at to capture a call."""
+        source: str | None = self.program._source
+        return source
+
+    def set_arg(self, arg_index: int, arg: Argument) -> None:
+        """As `pyopencl.Kernel.set_arg`."""
+        self._set_and_note(PLAIN.set_arg, (arg_index, arg), (arg_index, arg))
+
+    def _set_arg_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
+        """As PyOpenCL's setter of this name, which host code that others generate calls too."""
+        if self._is_calling:
+            SET_REFERENCES(self, indices_and_values)
+        else:
+            self._set_and_note(set_all, (indices_and_values[::2], indices_and_values[1::2]), indices_and_values)
+
+    def _set_arg_buf_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
+        if self._is_calling:
+            SET_NUMBERS(self, indices_and_values)
+        else:
+            self._set_and_note(SET_NUMBERS, (indices_and_values,), indices_and_values)
+
+    def _set_arg_buf_pack_multi(self, entries: tuple[Argument, ...]) -> None:
+        if self._is_calling:
+            PLAIN._set_arg_buf_pack_multi(self, entries)
+        else:
+            self._set_and_note(PLAIN._set_arg_buf_pack_multi, (entries,), entries, packed=True)
+
+    def _set_arg_buf(self, index: int, value: Argument, /) -> None:
+        self._set_and_note(PLAIN._set_arg_buf, (index, value), (index, value))
+
+    def _set_arg_svm(self, index: int, value: Argument, /) -> None:
+        self._set_and_note(PLAIN._set_arg_svm, (index, value), (index, value))
+
+    def _set_arg_null(self, index: int, /) -> None:
+        self._set_and_note(PLAIN._set_arg_null, (index,), (index, None))
+
+    def set_arg_types(self, arg_types: Sequence[Any]) -> None:
+        """As `pyopencl.Kernel.set_arg_types`."""
+        types = tuple(arg_types)
+        super().set_arg_types(types)
+        self._types = types
+        self._variants.set_argument_types(types)
+        self._ready.clear()
+
+    def set_scalar_arg_dtypes(self, arg_types: Sequence[Any]) -> None:
+        """As `pyopencl.Kernel.set_scalar_arg_dtypes`."""
+        self.set_arg_types(arg_types)
+
+    def _set_and_note(
+        self,
+        setter: Callable[..., None],
+        arguments: tuple[Argument, ...],
+        noted: Sequence[Argument],
+        packed: bool = False,
+    ) -> None:
+        """Set arguments as PyOpenCL does, for the original kernel, and note them for the variants."""
+        called, self._up_to_date = self._up_to_date, None
+        self._called = None
+        self._ready_set.clear()
+        try:
+            setter(self, *arguments)
+        except BaseException:
+            self._has_unnoted = True
+            self._set.forget()
+            raise
+        if not self._launches.is_coarsened:
+            return
+        try:
+            (self._set.note_packed if packed else self._set.note_flat)(noted)
+        except (BufferError, TypeError, ValueError, struct.error):
+            # PyOpenCL has taken it; what it is can't be told, so no variant may run with it.
+            self._has_unnoted = True
+            self._set.forget()
+            return
+        if called is not None and not self._set.are_complete:
+            # The others are those of a call, which the kernel object of its variant still has.
+            setter(self._variants.kernels[called], *arguments)
+            self._up_to_date = called
+
+    def _more_of_key(self, queue: pyopencl.CommandQueue, args: tuple[Argument, ...]) -> Sequence[Hashable]:
+        """Return what a launch depends on besides its sizes and the types of its arguments."""
+        sizes = [args[place].size for place in self._local_places]
+        return [*sizes, queue.device.int_ptr] if self._launches.has_several_devices else sizes
+
+    def _launch_ready(
+        self,
+        queue: pyopencl.CommandQueue,
+        ready: Ready,
+        args: tuple[Argument, ...],
+        wait_for: WaitList,
+        allow_empty: bool,
+    ) -> pyopencl.Event | None:
+        """Set the arguments and launch; None where these arguments do not allow it."""
+        if ready.buffers is not None and not are_plain(ready.buffers(args), ready.limit, ready.is_distinct):
+            return None
+        if self._called is not ready:
+            self._begin_call()
+        if self._local_places:
+            self._set.local_memory = {place: args[place] for place in self._local_places}
+        kernel, launched, global_size, local_size, references, numbers, added, added_numbers, *_ = ready
+        self._up_to_date = None
+        try:
+            if ready.is_converted:
+                event = self._launch_converted(queue, ready, args, wait_for, allow_empty)
+            else:
+                pairs = references(args)
+                if pairs:
+                    SET_REFERENCES(self, pairs)
+                    if launched is not None:
+                        SET_REFERENCES(kernel, pairs + added)
+                pairs = numbers(args)
+                if pairs:
+                    SET_NUMBERS(self, pairs)
+                if launched is not None and (pairs or added_numbers):
+                    SET_NUMBERS(kernel, pairs + added_numbers)
+                event = ENQUEUE(queue, kernel, global_size, local_size, None, wait_for, False, allow_empty)
+        except struct.error:
+            # PyOpenCL says what is wrong.
+            self._called = None
+            return None
+        except BaseException:
+            self._called = None
+            raise
+        self._called, self._up_to_date = ready, launched
+        return event  # type: ignore[no-any-return]
+
+    def _launch_converted(
+        self,
+        queue: pyopencl.CommandQueue,
+        ready: Ready,
+        args: tuple[Argument, ...],
+        wait_for: WaitList,
+        allow_empty: bool,
+    ) -> pyopencl.Event:
+        """Let PyOpenCL convert the arguments, for the original kernel too."""
+        sizes: tuple[Any, Any] = ready.global_size, ready.local_size
+        self._is_calling = True
+        try:
+            if ready.launched is None:
+                return super().__call__(queue, *sizes, *args, wait_for=wait_for, allow_empty_ndrange=allow_empty)
+            self.set_args(*args)
+        finally:
+            self._is_calling = False
+        values = *args, *ready.added_numbers
+        return ready.kernel(queue, *sizes, *values, wait_for=wait_for, allow_empty_ndrange=allow_empty)
+
+    def _begin_call(self) -> None:
+        """Forget what is noted: the arguments of a call take its place, and hold no longer than it takes."""
+        self._lacks_arguments = False
+        self._has_unnoted = True
+        self._up_to_date = None
+        self._ready_set.clear()
+        self._set.forget_values()
+
+    def _call(
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        args: tuple[Argument, ...],
+        options: LaunchOptions,
+        by_name: dict[str, Argument],
+    ) -> pyopencl.Event:
+        """Make a call that isn't known yet, or that is passed in another form."""
+        self._called = None
+        self._ready_set.clear()
         args = positional(args, by_name) if by_name else args
-        sizes = in_tuples(global_size, local_size)
         passed = self._launches.argument_count if self._types is None else len(self._types)
         if len(args) > passed:
             args = without_options(args, passed, options)
@@ -79,64 +429,11 @@ class Kernel(ChoosingKernel):
                 event = enqueue_target(queue, target, sizes[1], options)
             if self._launches.observer is not None:
                 self._show(queue, sizes, options, target)
+            else:
+                self._keep_ready(queue, sizes, args, options, target)
         finally:
             self._end_call()
         return event
-
-    def enqueue(
-        self,
-        queue: pyopencl.CommandQueue,
-        global_work_size: Sizes,
-        local_work_size: Sizes | None,
-        global_work_offset: Sizes | None = None,
-        wait_for: WaitList = None,
-        g_times_l: bool = False,
-        allow_empty_ndrange: bool = False,
-    ) -> pyopencl.Event:
-        """Launch with the arguments set before (`set_args`, `set_arg`), as `pyopencl.enqueue_nd_range_kernel`."""
-        self._check_set()
-        options: LaunchOptions = {
-            "global_offset": global_work_offset,
-            "g_times_l": g_times_l,
-            "allow_empty_ndrange": allow_empty_ndrange,
-            "wait_for": wait_for,
-        }
-        sizes = in_tuples(global_work_size, local_work_size)
-        target = self._handed_over(None if self._is_exposed else self._target(queue, sizes, options))
-        if target is None:
-            event = enqueue_original(queue, self, sizes, options)
-        else:
-            self._set_added(target)
-            event = enqueue_target(queue, target, sizes[1], options)
-        if self._launches.observer is not None:
-            self._show(queue, sizes, options, target)
-        return event
-
-    def clone(self) -> pyopencl.Kernel:
-        """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
-        self._check_set()
-        is_unknown = self._has_unnoted and not self._set.are_complete
-        if self._is_exposed or is_unknown or not self._launches.is_coarsened:
-            return super().clone()
-        copy = Kernel(self.program, self._launches)
-        copy._set = self._set.copy()
-        copy._lacks_arguments = True
-        return copy
-
-    def _check_set(self) -> None:
-        """Raise InvalidInputError where the arguments that were given hold for one call alone."""
-
-    def _call_original(
-        self,
-        queue: pyopencl.CommandQueue,
-        sizes: tuple[Any, Any],
-        args: tuple[Argument, ...],
-        options: LaunchOptions,
-        by_name: dict[str, Argument],
-    ) -> pyopencl.Event:
-        """PyOpenCL's own call."""
-        self._lacks_arguments = False
-        return super().__call__(queue, *sizes, *args, **options, **by_name)
 
     def _call_typed(
         self,
@@ -177,7 +474,261 @@ class Kernel(ChoosingKernel):
                 event = target.kernel(queue, *coarsened, *args, *target.added, **changed)
         if self._launches.observer is not None:
             self._show(queue, sizes, options, target)
+        else:
+            self._keep_ready(queue, sizes, args, options, target)
         return event
+
+    def _call_original(
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        args: tuple[Argument, ...],
+        options: LaunchOptions,
+        by_name: dict[str, Argument],
+    ) -> pyopencl.Event:
+        """PyOpenCL's own call."""
+        self._lacks_arguments = False
+        return super().__call__(queue, *sizes, *args, **options, **by_name)
+
+    def _keep_ready(
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        args: tuple[Argument, ...],
+        options: LaunchOptions,
+        target: Target | None,
+    ) -> None:
+        """Keep what was decided for the next call of the same kind, if that is all that it depends on."""
+        if options["global_offset"] is not None or options["g_times_l"]:
+            return
+        if self._types is not None and len(self._types) != self._launches.argument_count:
+            # One of them stands for several.
+            return
+        if not self._local_places and self._set.local_memory:
+            self._local_places = tuple(sorted(self._set.local_memory))
+            self._has_long_keys = True
+            self._ready.clear()
+        ready = self._ready_for(queue, sizes, args, target)
+        if ready is None:
+            return
+        key = (*map(type, args), *sizes)
+        if self._has_long_keys:
+            key = (*key, *self._more_of_key(queue, args))
+        if len(self._ready) >= _MOST_READY:
+            self._ready.clear()
+        self._ready[key] = ready
+
+    def _ready_for(
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        args: tuple[Argument, ...],
+        target: Target | None,
+    ) -> Ready | None:
+        """Return what calls of the same kind do; None where each has to be looked at."""
+        whole, local = plain_sizes(*sizes, False)
+        known = self._launches.known(OriginalLaunch(queue.device, whole, local, self._local_bytes()))
+        if known is None or (target is not None and target.launch is not known):
+            return None
+        functions = pair_functions(args) if self._types is None else typed_pair_functions(self._types)
+        is_converted = functions is None
+        functions = functions or pair_functions(args)
+        if target is None:
+            if self._launches.variant_of(known) is not None:
+                return None
+            return Ready(self, None, whole, local, *functions, (), (), is_converted)
+        first, launched = self._launches.argument_count, target.launched
+        added = sorted_by_kind(range(first, first + len(target.added)), target.added)
+        if is_converted:
+            # PyOpenCL sets all of them.
+            added = (), target.added
+        driver_sizes = target.launch.global_size, target.launch.local_size
+        ready = Ready(target.kernel, launched, *driver_sizes, *functions, *added, is_converted)
+        if launched is None or not launched.is_conditional:
+            return ready
+        buffers = buffers_function(args)
+        if buffers is None or launched.placed or self._launches.plan.shares_memory:
+            return None
+        limit = math.inf if launched.objects_below is None else launched.objects_below
+        return ready._replace(buffers=buffers, limit=limit, is_distinct=bool(launched.apart))
+
+    def _keep_for_enqueue(
+        self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions
+    ) -> None:
+        """Keep what was decided until an argument is set, or the kernel is called."""
+        launches = self._launches
+        if options["global_offset"] is not None or options["g_times_l"] or self._is_exposed:
+            return
+        if launches.observer is not None or launches.has_several_devices or (target is not None and target.added):
+            return
+        whole, local = plain_sizes(*sizes, False)
+        if target is None:
+            target = Target(self, None, DividedLaunch(whole, local, ()), ())
+        if (
+            launches.is_looked_at
+            and launches.known(OriginalLaunch(queue.device, whole, local, self._local_bytes())) is None
+        ):
+            return
+        if len(self._ready_set) >= _MOST_READY:
+            self._ready_set.clear()
+        self._ready_set[sizes] = target
+
+    def _target(
+        self,
+        queue: pyopencl.CommandQueue,
+        sizes: tuple[Any, Any],
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event] = (),
+    ) -> Target | None:
+        """Return what to launch; None: the original kernel, as the caller says.
+
+        `waiting` are events that the launch waits for besides those of its options.
+        """
+        try:
+            whole, local = plain_sizes(*sizes, options["g_times_l"])
+            device = queue.device
+        except (TypeError, AttributeError):
+            # Sizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
+            return None
+        launches = self._launches
+        original = OriginalLaunch(device, whole, local, self._local_bytes())
+        if launches.observer is not None:
+            self._let_capture(original, queue, local, options, waiting)
+        launch = launches.known(original)
+        if launch is None:
+            launch = launches.choose(original, self._at_hand(queue, local, options, waiting))
+        launched = launches.variant_of(launch)
+        if launched is None:
+            return Target(self, None, launch, ()) if launch.regrouped else None
+        if launched.is_conditional:
+            launch, launched = launches.allowed(original, launch, self._set)
+        kernel = None if launched is None else self._variants.get(launched)
+        if launched is None or kernel is None:
+            return None
+        if not launched.added:
+            return Target(kernel, launched, launch, ())
+        added = added_values(launched.added, launches.argument_count, whole, self._set.local_memory)
+        return None if added is None else Target(kernel, launched, launch, added)
+
+    def _set_for_call(self, args: tuple[Argument, ...], given: SortedArguments) -> None:
+        """Set the arguments of a call for the original kernel; `given` are the same, sorted.
+
+        They are noted until `_end_call`.
+        """
+        self._lacks_arguments = False
+        self._has_unnoted = True
+        self._up_to_date = None
+        try:
+            set_sorted(self, given)
+        except BaseException:
+            self._set.forget()
+            raise
+        try:
+            self._set.note_all(args)
+        except (BufferError, TypeError, ValueError, struct.error):
+            # PyOpenCL has taken them; what they are can't be told, so no variant may run with them later.
+            self._set.forget()
+
+    def _end_call(self) -> None:
+        """Forget the arguments of a call, which hold no longer than it takes."""
+        self._has_unnoted = True
+        self._set.forget_values()
+
+    def _handed_over(self, target: Target | None) -> Target | None:
+        """Give the arguments that were set to the target, and return it; None if they aren't all known."""
+        if self._lacks_arguments:
+            self._lacks_arguments = False
+            set_all(self, *self._set.values())
+        if target is None or target.launched is None or self._up_to_date is target.launched:
+            return target
+        if not self._set.are_complete:
+            return None
+        set_all(target.kernel, *self._set.values())
+        self._up_to_date = target.launched
+        return target
+
+    def _set_added(self, target: Target) -> None:
+        """Set the arguments after the kernel's own."""
+        if target.added:
+            first = self._launches.argument_count
+            set_all(target.kernel, range(first, first + len(target.added)), target.added)
+
+    def _local_bytes(self) -> int:
+        local_memory = self._set.local_memory
+        return sum(local.size for local in local_memory.values()) if local_memory else 0
+
+    def _check_set(self) -> None:
+        """Raise InvalidInputError where the arguments that were given hold for one call alone."""
+
+    def _at_hand(
+        self,
+        queue: pyopencl.CommandQueue,
+        local: Sizes | None,
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event],
+    ) -> AtHand | None:
+        """Return what a policy may look at, once all that the launch waits for is over; None if nothing."""
+        if not self._launches.is_looked_at or not self._set.are_complete:
+            return None
+        # An iterator can be read only once.
+        options["wait_for"] = as_tuple(options["wait_for"])
+        events = (*(options["wait_for"] or ()), *waiting)
+        if is_any_set_by_host(events):
+            return None
+        plan = self._launches.plan
+        if not are_over(queue, events, plan.patience):
+            plan.patience = IMPATIENCE
+            self._launches.note_vain_look()
+            return None
+        offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
+        return AtHand(queue, self._set.in_order(), offset and tuple(map(int, offset)))
+
+    def _let_capture(
+        self,
+        original: OriginalLaunch,
+        queue: pyopencl.CommandQueue,
+        local: Sizes | None,
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event],
+    ) -> None:
+        """Let an observer read the buffers of a launch that is about to be made, if it wants to."""
+        observer = self._launches.observer
+        if isinstance(observer, PassingObserver):
+            passed = self._passed(original, local, options)
+            if observer.wants(passed) and self._at_hand(queue, local, options, waiting) is not None:
+                observer.capture(passed, queue)
+
+    def _show(
+        self, queue: pyopencl.CommandQueue, sizes: tuple[Any, Any], options: LaunchOptions, target: Target | None
+    ) -> None:
+        """Show the observer a launch that was made."""
+        observer = self._launches.observer
+        if observer is not None:
+            whole, local = plain_sizes(*sizes, options["g_times_l"])
+            original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
+            divided = self._as_it_is(original) if target is None else target.launch
+            observer.launched(self._launches.name, original, divided)
+            if isinstance(observer, PassingObserver):
+                observer.passed(self._passed(original, sizes[1], options))
+
+    def _passed(self, original: OriginalLaunch, local: Sizes | None, options: LaunchOptions) -> PassedLaunch:
+        """Return a launch with what it passes."""
+        is_known = self._set.are_complete and not self._is_exposed
+        offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
+        return PassedLaunch(
+            self._launches.plan.options,
+            self._launches.name,
+            original,
+            self._set.in_order() if is_known else None,
+            offset and tuple(map(int, offset)),
+        )
+
+    def _as_it_is(self, original: OriginalLaunch) -> DividedLaunch:
+        """Return how a launch was carried out that ran the original kernel with the caller's sizes."""
+        known = self._launches.known(original)
+        if known is None or not (known.coarsenings or known.regrouped):
+            return known or DividedLaunch(original.global_size, original.local_size, ())
+        return DividedLaunch(original.global_size, original.local_size, (), reason=_NO_VARIANT)
 
 
 def enqueue_nd_range_kernel(
@@ -211,3 +762,7 @@ def enqueue_nd_range_kernel(
         return kernel.enqueue(queue, *sizes, *options)
     event: pyopencl.Event = ENQUEUE(queue, kernel, *sizes, *options)
     return event
+
+
+# Kernel objects whose address was given away, while they are there.
+_EXPOSED: WeakValueDictionary[int, Kernel] = WeakValueDictionary()

@@ -17,12 +17,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from coarsen.runtime.open_local_size import local_size_of_coarsened, local_size_of_original
 from coarsen.runtime.sizes import LaunchLimits, Sizes, is_plain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
-from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import Transforms
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 
 class Hindrance(enum.Enum):

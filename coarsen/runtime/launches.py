@@ -18,15 +18,15 @@ from pyopencl._cl import Kernel as PlainKernel
 from pyopencl._cl import _Program as RawProgram
 
 from coarsen.errors import InternalError
-from coarsen.ir.kernel import AddedArgument
-from coarsen.runtime.advice import AtHand
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.runtime.advice import GUESS, AtHand
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.choice import LaunchChooser
 from coarsen.runtime.granted import ALL_GRANTED, Granted
 from coarsen.runtime.launch import DividedLaunch, names_of
 from coarsen.runtime.local_memory import like_set
 from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.plan import GUESS, CoarseningPlan
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.variants import Variants
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant, shape, transform_words
@@ -89,6 +89,7 @@ class KernelLaunches:
         self.raw_program: RawProgram = untyped._get_prg()
         self.plan = plan
         self.argument_count = original.num_args
+        self.has_several_devices = plan.has_several_devices
         self.is_coarsened = plan.coarsens(name)
         self.is_looked_at = plan.is_looked_at(name)
         self._vain_looks = 0
@@ -211,6 +212,42 @@ class KernelLaunches:
             ("guessed" if is_guess else "chosen", self.name),
             f"kernel {self.name} runs with {words_of(launch)}: {reason}",
         )
+
+
+class LaunchedKernels:
+    """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
+
+    __slots__ = ("_launches", "_types", "kernels")
+
+    def __init__(self, launches: KernelLaunches) -> None:
+        self._launches = launches
+        self._types: tuple[Any, ...] | None = None
+        self.kernels: dict[LaunchedVariant, pyopencl.Kernel] = {}
+
+    def __del__(self) -> None:
+        if self._types is None:
+            for launched, kernel in self.kernels.items():
+                launched.unused.append(kernel)
+
+    def get(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
+        """Return the kernel object of a variant; None if the kernel refuses it. Raises DeviceError."""
+        known = self.kernels.get(launched)
+        if known is None:
+            known = self._launches.kernel(launched)
+            if known is not None:
+                self.kernels[launched] = known
+                self._set_types(launched, known)
+        return known
+
+    def set_argument_types(self, types: Sequence[Any]) -> None:
+        """As `pyopencl.Kernel.set_arg_types`, for all variants, those of later too."""
+        self._types = tuple(types)
+        for launched, kernel in self.kernels.items():
+            self._set_types(launched, kernel)
+
+    def _set_types(self, launched: LaunchedVariant, kernel: pyopencl.Kernel) -> None:
+        if self._types is not None:
+            kernel.set_arg_types((*self._types, *added_types(launched.added)))
 
 
 def words_of(launch: DividedLaunch) -> str:

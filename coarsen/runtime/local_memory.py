@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pyopencl
 
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 
 

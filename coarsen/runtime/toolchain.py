@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NotRequired, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict, Unpack
 
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.compiled_sources import CompiledSources
-from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.transforms import UseName
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 
 class CoarsenedKernel(Protocol):

@@ -1,6 +1,6 @@
 """Builds the versions of a tuned file for a program: all that a launch may need, so that none builds anything.
 
-Each version has a plan of its own, whose advisor always answers with that version. So how a launch of it is
+Each version has a plan of its own, whose policy always decides for that version. So how a launch of it is
 carried out is decided as for any other kernel: guarded where sizes don't divide, without wide accesses where a
 buffer is large, as it is written where nothing else is right.
 """
@@ -22,7 +22,7 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import CoarsenError
 from coarsen.frontend.annotations import source_without_pragmas
-from coarsen.runtime.advice import Advice, AdviceRequest
+from coarsen.runtime.advice import AdviceRequest, Decision
 from coarsen.runtime.build_options import allows_uneven_groups
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.plan import CoarseningPlan
@@ -60,15 +60,19 @@ class BuildSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionAdvisor:
-    """Advises one version always."""
+class OneVersion:
+    """The policy that always decides for one version."""
 
     variant: Variant
     looks_at_arguments: bool = False
 
-    def advise(self, request: AdviceRequest) -> Advice:
+    def known_variants(self, request: AdviceRequest) -> tuple[Variant, ...]:
+        """Return nothing: the builder of the versions builds them."""
+        return ()
+
+    def choose(self, request: AdviceRequest) -> Decision:
         """Return the version."""
-        return Advice(self.variant, "as the tuned file chooses")
+        return Decision(self.variant, "as the tuned file chooses")
 
 
 def build_versions(
@@ -135,7 +139,7 @@ class _Builder:
             partial(PlainKernel, program),
             variant.transforms,
             settings.cache_dir,
-            VersionAdvisor(replace(variant, definitions=())),
+            OneVersion(replace(variant, definitions=())),
         )
         self._build_variants(plan, kernel, version)
         launches = KernelLaunches(program, kernel, plan)

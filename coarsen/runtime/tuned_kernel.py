@@ -9,15 +9,17 @@ What was decided for a launch is kept, with a kernel object, for all that are al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
+from weakref import ref
 
+import numpy as np
 import pyopencl
 
 from coarsen.dispatch.choosing import Number
+from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.arguments import PLAIN, Argument
-from coarsen.runtime.deciding_kernel import DecidingKernel
+from coarsen.runtime.arguments import SET_NUMBERS, SET_REFERENCES, Argument
 from coarsen.runtime.enqueue import (
     ENQUEUE,
     LaunchOptions,
@@ -28,24 +30,48 @@ from coarsen.runtime.enqueue import (
     positional,
     without_options,
 )
+from coarsen.runtime.kernel import Kernel
+from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.original_launch import OriginalLaunch
 from coarsen.runtime.sizes import plain_offset, plain_sizes
-from coarsen.runtime.tuned_arguments import Arguments
-from coarsen.runtime.tuned_decision import NO_FEATURES, AnyDecision
+from coarsen.runtime.tuned_arguments import Arguments, key_function, setting, with_local_memory
+from coarsen.runtime.tuned_decision import NO_FEATURES, AnyDecision, Asked, PassedSizes
 from coarsen.runtime.tuned_explanation import TunedExplanation, explain
-from coarsen.runtime.tuned_prepared import Prepared, keep
+from coarsen.runtime.tuned_launches import TunedLaunches
+from coarsen.runtime.tuned_prepared import Prepared, VersionObjects, keep
 from coarsen.runtime.tuned_sequence import NotLaunchedError, PreparedSequence
 
-_SET_REFERENCES: Callable[..., None] = PLAIN._set_arg_multi
-_SET_NUMBERS: Callable[..., None] = PLAIN._set_arg_buf_multi
+_NONE: frozenset[int] = frozenset()
 
 
-class TunedKernel(DecidingKernel):
+class TunedKernel(Kernel):
     """The drop-in for `pyopencl.Kernel` of a kernel with a tuned file; for one thread, as PyOpenCL's are.
 
     Arguments of a call are set for what it launches, and for that alone: `pyopencl.enqueue_nd_range_kernel`
     launches the kernel as it is written, with what `set_args` set.
     """
+
+    # Where the arguments of a call were the last that were given, and only the version that was launched has them:
+    # the indices of those set since; else None.
+    _set_again: frozenset[int] | None = None
+    # True where the user has set something that holds for this object alone: the program makes another one then.
+    is_set_apart = False
+    # True for types of arguments that PyOpenCL makes of them by itself.
+    _is_plain = False
+    # True once arguments were seen: which of them are local memory is the kernel's, not the launch's.
+    _knows_kinds = False
+
+    def __init__(self, program: pyopencl.Program, launches: KernelLaunches, tuned: TunedLaunches) -> None:
+        super().__init__(program, launches)
+        self._tuned = tuned
+        self._count = launches.argument_count
+        devices: Any = program.get_info(pyopencl.program_info.DEVICES)
+        self._only_device = devices[0] if len(devices) == 1 else None
+        self._take(tuned.arguments(self._count))
+        self._objects = VersionObjects()
+        self._known: dict[Hashable, Prepared] = {}
+        # Of launches with the file's sizes.
+        self._known_without_sizes: dict[Hashable, Prepared] = {}
 
     # PyOpenCL's annotation names the sizes otherwise than its code does.
     def __call__(  # type: ignore[override]
@@ -187,10 +213,10 @@ class TunedKernel(DecidingKernel):
         kernel, references, numbers, global_size, local_size, decision = found
         pairs = self._references(args) + references
         if pairs:
-            _SET_REFERENCES(kernel, pairs)
+            SET_REFERENCES(kernel, pairs)
         pairs = self._numbers(args) + numbers
         if pairs:
-            _SET_NUMBERS(kernel, pairs)
+            SET_NUMBERS(kernel, pairs)
         self._note_call(kernel)
         event: pyopencl.Event = ENQUEUE(
             queue, kernel, global_size, local_size, offset, wait_for, False, allow_empty
@@ -233,6 +259,101 @@ class TunedKernel(DecidingKernel):
                 f"the tuned file of kernel {self._launches.name} has no sizes of launches: call it with sizes"
             )
 
+    @property
+    def program(self) -> Any:  # noqa: ANN401 (as PyOpenCL has it)
+        """The program that the kernel comes from; None once that is gone."""
+        return self._program_reference()
+
+    @program.setter
+    def program(self, program: Any) -> None:  # noqa: ANN401 (as above)
+        # A program keeps a kernel for each thread, which must not keep the program.
+        self._program_reference = ref(program)
+
+    def _set_and_note(
+        self,
+        setter: Callable[..., None],
+        arguments: tuple[Argument, ...],
+        noted: Sequence[Argument],
+        packed: bool = False,
+    ) -> None:
+        super()._set_and_note(setter, arguments, noted, packed)
+        self.is_set_apart = True
+        if self._set_again is not None:
+            set_again = self._set_again.union(noted[:: 3 if packed else 2])
+            self._set_again = None if len(set_again) == self._launches.argument_count else set_again
+
+    def set_arg_types(self, arg_types: Sequence[Any]) -> None:
+        """As `pyopencl.Kernel.set_arg_types`; with other types than those of numbers, it runs as it is written."""
+        super().set_arg_types(arg_types)
+        self.is_set_apart = True
+        self._is_plain = not all(map(_is_type_of_numbers, arg_types))
+
+    def _check_set(self) -> None:
+        if self._set_again is not None:
+            raise InvalidInputError(
+                f"the arguments of kernel {self._launches.name} were given with a call, and hold for that alone: "
+                "set_args before enqueue_nd_range_kernel and clone"
+            )
+
+    def _typed(self, args: Arguments) -> Arguments:
+        """Return the arguments, numbers made of the types that were set for them."""
+        if self._types is None:
+            return args
+        pairs = zip(self._types, args, strict=False)
+        return tuple(value if kind is None else np.dtype(kind).type(value) for kind, value in pairs)
+
+    def _note_call(self, kernel: pyopencl.Kernel | None) -> None:
+        """Note that the arguments of a call were set for a kernel object; None: for several."""
+        self._set_again = None if kernel is self else _NONE
+        self._ready_set.clear()
+
+    def _call_key(
+        self, queue: pyopencl.CommandQueue, args: Arguments, passed: PassedSizes, has_offset: bool
+    ) -> Hashable | None:
+        if self._only_device is not None and not has_offset:
+            return self._key(args), *passed
+        return self._key(args), *passed, self._device_key(queue), has_offset
+
+    def _device(self, queue: pyopencl.CommandQueue) -> pyopencl.Device:
+        return self._only_device or queue.device
+
+    def _device_key(self, queue: pyopencl.CommandQueue) -> int:
+        return 0 if self._only_device is not None else int(queue.device.int_ptr)
+
+    def _decide(
+        self,
+        device: pyopencl.Device,
+        args: Arguments,
+        passed: PassedSizes | None,
+        supplied: Mapping[str, float] = NO_FEATURES,
+        has_offset: bool = False,
+    ) -> Prepared:
+        """Return how a launch is carried out that isn't known yet."""
+        if not self._knows_kinds:
+            self._look_at(args)
+        decision = self._tuned.decide(Asked(device, args, passed, supplied, has_offset, self._local_places))
+        return self._objects.prepared(decision, self, self._count)
+
+    def _look_at(self, args: Arguments) -> None:
+        """Take arguments that the first launch gives local memory for that, whatever the file says."""
+        self._knows_kinds = True
+        arguments = with_local_memory(self._arguments, args)
+        if arguments is not self._arguments:
+            # Keys of before have fewer parts: none is taken for one of these.
+            self._take(arguments)
+
+    def _take(self, arguments: tuple[KernelArgument, ...]) -> None:
+        """Make what sets the arguments of the kernel, and what tells launches apart."""
+        self._arguments = arguments
+        self._local_places = tuple(
+            index for index, argument in enumerate(arguments) if argument.kind is ArgumentKind.LOCAL
+        )
+        set_by = setting(arguments)
+        self._references, self._numbers = set_by.references, set_by.numbers
+        self._key = key_function(
+            arguments, self._tuned.asked, self._tuned.needs_all_bytes, self._tuned.needs_all_apart
+        )
+
 
 def _are_plain(global_size: Any, local_size: Any) -> bool:  # noqa: ANN401 (whatever the caller passes)
     """Return True for sizes in tuples of whole numbers of Python's, which most callers pass."""
@@ -243,3 +364,12 @@ def _are_plain(global_size: Any, local_size: Any) -> bool:  # noqa: ANN401 (what
         return type(global_size[0]) is int is type(local_size[0])
     # Faster than a loop.
     return {*map(type, global_size), *map(type, local_size or ())} == {int}
+
+
+def _is_type_of_numbers(kind: Any) -> bool:  # noqa: ANN401 (whatever NumPy takes as a type)
+    if kind is None:
+        return True
+    try:
+        return issubclass(np.dtype(kind).type, np.number)
+    except TypeError:
+        return False

@@ -11,7 +11,7 @@ from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.enqueue import Sizes
-from coarsen.runtime.launched_kernels import LaunchedKernels
+from coarsen.runtime.launches import LaunchedKernels
 from coarsen.runtime.tuned_arguments import Pairs
 from coarsen.runtime.tuned_decision import AnyDecision, Decision
 from coarsen.runtime.tuned_sequence import PreparedSequence, SequenceKernels

@@ -40,6 +40,11 @@ class TunedProgram:
     launches: Mapping[str, TunedLaunches] = field(default_factory=dict)
     _of_thread: threading.local = field(default_factory=threading.local)
 
+    def kernel(self, program: pyopencl.Program, launches: KernelLaunches) -> Kernel:
+        """Return a new kernel object of a program."""
+        tuned = self.launches.get(launches.name)
+        return Kernel(program, launches) if tuned is None else TunedKernel(program, launches, tuned)
+
     def of_this_thread(self, name: str, make: Callable[[str], Kernel]) -> Kernel:
         """Return this thread's kernel object of a name; a new one where arguments were set for the last."""
         kernels: dict[str, Kernel] = self._of_thread.__dict__

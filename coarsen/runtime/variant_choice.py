@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import pyopencl
 
@@ -26,11 +27,12 @@ from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.sizes import LaunchLimits
 from coarsen.runtime.variants import Variants
 from coarsen.variant.coarsening import Configuration
-from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import NO_PAD
 from coarsen.variant.placement import Place
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 _INFO = pyopencl.kernel_work_group_info
 
@@ -124,11 +126,19 @@ class VariantChoice:
 
     def _local_bytes(self, kernel: pyopencl.Kernel, candidate: DividedLaunch, launch: OriginalLaunch) -> int:
         """Return the bytes of local memory of a work-group of a variant; 0 where they are known to be there."""
-        copies = any(plan.place is Place.LOCAL or plan.pad != NO_PAD for plan in self.arrays)
-        if not copies and (self.transforms is None or not merges_groups(candidate.coarsenings)):
+        if not self._copies_arrays() and (self.transforms is None or not merges_groups(candidate.coarsenings)):
             return 0
         own = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, launch.device))
         return own + merged_groups(candidate.coarsenings) * launch.local_bytes
+
+    def _copies_arrays(self) -> bool:
+        """Return True if arrays have copies in local memory, or are padded there."""
+        if not self.arrays:
+            return False
+        # Imported late: most programs ask for none.
+        from coarsen.variant.padding import NO_PAD
+
+        return any(plan.place is Place.LOCAL or plan.pad != NO_PAD for plan in self.arrays)
 
     def _variant(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
         return self.plan.variant_of(coarsenings, any_size, self.transforms, self.arrays)

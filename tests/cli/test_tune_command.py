@@ -264,7 +264,7 @@ def test_a_layout_is_told_with_its_conversion_and_goes_into_a_file(
     layout, queue = coarsen.Layout.soa(body), cl.CommandQueue(context)
     host = np.zeros(64, body)
     host["mass"] = np.arange(64)
-    program = coarsen.LaidOutProgram(context, RECORDS, {"bodies": layout}, tuned=path).build()
+    program = coarsen.Program(context, RECORDS, arrays={"bodies": layout}, tuned=path).build()
     array = coarsen.LaidOutArray(queue, layout, host)
     flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
     by = cl.Buffer(context, flags, hostbuf=np.ones(64, np.float32))

@@ -92,10 +92,10 @@ def grown() -> np.ndarray:
 @pytest.mark.compiled_devices
 def test_a_program_that_converts_runs_the_version_for_its_layout(queue: cl.CommandQueue) -> None:
     recorder, layout = Recorder(), coarsen.Layout.soa(BODY)
-    program = coarsen.LaidOutProgram(
+    program = coarsen.Program(
         queue.context,
         SOURCE,
-        {"bodies": layout},
+        arrays={"bodies": layout},
         tuned=tuned_file(queue.device),
         observer=recorder,
         tune="remembered",
@@ -130,8 +130,8 @@ def test_without_a_version_that_fits_it_runs_as_without_the_file(
         file, layout = replace(file, driver="another"), coarsen.Layout.soa(BODY)
     recorder = Recorder()
     with caplog.at_level(logging.WARNING, "coarsen"):
-        program = coarsen.LaidOutProgram(
-            queue.context, SOURCE, {"bodies": layout}, tuned=file, tune="remembered", observer=recorder
+        program = coarsen.Program(
+            queue.context, SOURCE, arrays={"bodies": layout}, tuned=file, tune="remembered", observer=recorder
         ).build()
     expected = "it was tuned with the driver another" if is_other_device else "no version for arrays that lie so"
     assert [expected in record.getMessage() for record in caplog.records] == [True]
@@ -172,4 +172,4 @@ def test_what_makes_no_sense_is_refused(layouts: tuple[LaidOutVersion, ...], mes
 def test_a_file_of_another_kernel_is_refused(queue: cl.CommandQueue) -> None:
     file = replace(tuned_file(queue.device), kernel="grown")
     with pytest.raises(InvalidInputError, match="of the kernel 'grown', which the program doesn't have"):
-        coarsen.LaidOutProgram(queue.context, SOURCE, {"bodies": coarsen.Layout.soa(BODY)}, tuned=file).build()
+        coarsen.Program(queue.context, SOURCE, arrays={"bodies": coarsen.Layout.soa(BODY)}, tuned=file).build()

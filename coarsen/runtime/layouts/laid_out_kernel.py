@@ -10,8 +10,7 @@ import numpy as np
 import pyopencl
 
 from coarsen.errors import InvalidInputError
-from coarsen.ir.added_arguments import extent_of
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument, extent_of
 from coarsen.runtime.layouts.device_array import LaidOutArray
 from coarsen.runtime.layouts.passed import passed_twice, shape_of_bytes
 from coarsen.variant.data_layout import Arrangement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coarsen.errors import InternalError, RefusalError, SourcePosition
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.text_cache.checked_file import entry_of, file_of
 from coarsen.runtime.toolchain import CoarsenedKernel
 from coarsen.variant.placement import PlacedArgument

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.runtime.text_cache.key import Key, digest_of
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CoarseningRequest
-from coarsen.variant.array_json import array_to_json
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 
 def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: str) -> Key | None:
@@ -24,8 +29,17 @@ def key_of(source: str, request: CoarseningRequest, macros: DeviceMacros, form: 
     code = versions()
     if code is None:
         return None
-    # The arrays, which JSON doesn't take as they are.
-    arrays = {plan.argument: array_to_json(plan) for plan in request.get("arrays", ())}
+    arrays = _arrays(request.get("arrays", ()))
     asked = {name: value for name, value in request.items() if name != "arrays"}
     others = {"request": asked, "form": form, "versions": code}
     return digest_of(source, request["options"], macros, {**others, "arrays": arrays} if arrays else others)
+
+
+def _arrays(plans: Sequence[ArrayPlan]) -> dict[str, Any]:
+    """Return plans by their arguments: JSON doesn't take them as they are."""
+    if not plans:
+        return {}
+    # Imported late: hardly any program has some.
+    from coarsen.variant.array_json import array_to_json
+
+    return {plan.argument: array_to_json(plan) for plan in plans}

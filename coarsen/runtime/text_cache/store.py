@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -100,7 +99,7 @@ def _content(folder: int, name: str) -> bytes | None:
 
 def _replace(folder: int, name: str, content: bytes) -> None:
     """Write beside and rename, so that no process ever reads half a file. Raises OSError."""
-    unfinished = f".{secrets.token_hex(8)}.part"
+    unfinished = f".{os.urandom(8).hex()}.part"
     try:
         with os.fdopen(os.open(unfinished, _WRITE, 0o600, dir_fd=folder), "wb") as file:
             file.write(content)

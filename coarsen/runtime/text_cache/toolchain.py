@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from coarsen.errors import RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.runtime.text_cache.entry import PASSING, Entry, StoredRefusal, entry_file, read_entry, stored_kernel
 from coarsen.runtime.text_cache.key import Key, is_certain
 from coarsen.runtime.text_cache.location import CacheFolder, text_folder
-from coarsen.runtime.text_cache.prediction import CachedPrediction
 from coarsen.runtime.text_cache.request_key import key_of
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.toolchain import (
     CoarsenedKernel,
     CoarsenFunction,
     CoarseningRequest,
+    PredictedFactor,
+    PredictFunction,
     Toolchain,
     package_toolchain,
 )
@@ -83,5 +85,18 @@ def cached_toolchain(macros: DeviceMacros, form: str, cache_dir: CacheFolder) ->
     store = Store(folder)
     return Toolchain(
         CachedCoarsening(toolchain.coarsen, macros, form, store),
-        CachedPrediction(toolchain.predict, macros, store),
+        partial(_predicted, toolchain.predict, macros, store),
     )
+
+
+def _predicted(
+    predict: PredictFunction,
+    macros: DeviceMacros,
+    store: Store,
+    source: str,
+    **request: Any,  # noqa: ANN401 (as a `PredictFunction` has it)
+) -> PredictedFactor:
+    # Imported late: most programs predict nothing.
+    from coarsen.runtime.text_cache.prediction import CachedPrediction
+
+    return CachedPrediction(predict, macros, store)(source, **request)
