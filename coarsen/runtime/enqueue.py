@@ -13,7 +13,7 @@ from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launches import LaunchedVariant
 from coarsen.runtime.sizes import plain_offset
 
-Sizes: TypeAlias = Sequence[int]
+AnySizes: TypeAlias = Sequence[int]
 
 # Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
 WaitList: TypeAlias = Any
@@ -52,7 +52,7 @@ class Target(NamedTuple):
 
 
 def enqueue_target(
-    queue: pyopencl.CommandQueue, target: Target, local_size: Sizes | None, options: LaunchOptions
+    queue: pyopencl.CommandQueue, target: Target, local_size: AnySizes | None, options: LaunchOptions
 ) -> pyopencl.Event:
     """Launch a target that has its arguments; `local_size` is the caller's. The sizes are multiplied already."""
     launch = target.launch
@@ -107,7 +107,7 @@ def without_options(args: tuple[Argument, ...], count: int, options: LaunchOptio
     return args[:count]
 
 
-def in_tuples(global_size: Sizes, local_size: Sizes | None) -> tuple[Any, Any]:
+def in_tuples(global_size: AnySizes, local_size: AnySizes | None) -> tuple[Any, Any]:
     """Return sizes that can be read twice, which an iterator's can't; PyOpenCL refuses what is no sequence."""
     return as_tuple(global_size), as_tuple(local_size)
 

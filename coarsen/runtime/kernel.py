@@ -34,8 +34,8 @@ from coarsen.runtime.arguments import (
 )
 from coarsen.runtime.enqueue import (
     ENQUEUE,
+    AnySizes,
     LaunchOptions,
-    Sizes,
     Target,
     WaitList,
     as_tuple,
@@ -123,10 +123,10 @@ class Kernel(pyopencl.Kernel):
     def __call__(  # type: ignore[override]
         self,
         queue: pyopencl.CommandQueue,
-        global_size: Sizes,
-        local_size: Sizes | None,
+        global_size: AnySizes,
+        local_size: AnySizes | None,
         *args: Argument,
-        global_offset: Sizes | None = None,
+        global_offset: AnySizes | None = None,
         g_times_l: bool = False,
         allow_empty_ndrange: bool = False,
         wait_for: WaitList = None,
@@ -159,9 +159,9 @@ class Kernel(pyopencl.Kernel):
     def enqueue(
         self,
         queue: pyopencl.CommandQueue,
-        global_work_size: Sizes,
-        local_work_size: Sizes | None,
-        global_work_offset: Sizes | None = None,
+        global_work_size: AnySizes,
+        local_work_size: AnySizes | None,
+        global_work_offset: AnySizes | None = None,
         wait_for: WaitList = None,
         g_times_l: bool = False,
         allow_empty_ndrange: bool = False,
@@ -207,7 +207,7 @@ class Kernel(pyopencl.Kernel):
         return copy
 
     def divided(
-        self, device: pyopencl.Device, global_size: Sizes, local_size: Sizes | None, g_times_l: bool = False
+        self, device: pyopencl.Device, global_size: AnySizes, local_size: AnySizes | None, g_times_l: bool = False
     ) -> DividedLaunch:
         """Return how a launch of these (original) sizes is carried out on `device`, and why.
 
@@ -588,7 +588,7 @@ class Kernel(pyopencl.Kernel):
             whole, local = plain_sizes(*sizes, options["g_times_l"])
             device = queue.device
         except (TypeError, AttributeError):
-            # Sizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
+            # AnySizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
             return None
         launches = self._launches
         original = OriginalLaunch(device, whole, local, self._local_bytes())
@@ -663,7 +663,7 @@ class Kernel(pyopencl.Kernel):
     def _at_hand(
         self,
         queue: pyopencl.CommandQueue,
-        local: Sizes | None,
+        local: AnySizes | None,
         options: LaunchOptions,
         waiting: Sequence[pyopencl.Event],
     ) -> AtHand | None:
@@ -687,7 +687,7 @@ class Kernel(pyopencl.Kernel):
         self,
         original: OriginalLaunch,
         queue: pyopencl.CommandQueue,
-        local: Sizes | None,
+        local: AnySizes | None,
         options: LaunchOptions,
         waiting: Sequence[pyopencl.Event],
     ) -> None:
@@ -711,7 +711,7 @@ class Kernel(pyopencl.Kernel):
             if isinstance(observer, PassingObserver):
                 observer.passed(self._passed(original, sizes[1], options))
 
-    def _passed(self, original: OriginalLaunch, local: Sizes | None, options: LaunchOptions) -> PassedLaunch:
+    def _passed(self, original: OriginalLaunch, local: AnySizes | None, options: LaunchOptions) -> PassedLaunch:
         """Return a launch with what it passes."""
         is_known = self._set.are_complete and not self._is_exposed
         offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
@@ -734,9 +734,9 @@ class Kernel(pyopencl.Kernel):
 def enqueue_nd_range_kernel(
     queue: pyopencl.CommandQueue,
     kernel: pyopencl.Kernel,
-    global_work_size: Sizes,
-    local_work_size: Sizes | None,
-    global_work_offset: Sizes | None = None,
+    global_work_size: AnySizes,
+    local_work_size: AnySizes | None,
+    global_work_offset: AnySizes | None = None,
     wait_for: WaitList = None,
     g_times_l: bool = False,
     allow_empty_ndrange: bool = False,

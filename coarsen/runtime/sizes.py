@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Sizes: TypeAlias = tuple[int, ...]
+# The global size and the local size of a launch; None leaves this to the driver.
+PassedSizes: TypeAlias = tuple[Sizes, Sizes | None]
 
 # Of an NDRange.
 MOST_DIMENSIONS = 3

@@ -12,10 +12,9 @@ from coarsen.dispatch.launch_sequence import SequenceSizes
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.launch import DividedLaunch
 from coarsen.runtime.launches import LaunchedVariant
-from coarsen.runtime.sizes import Sizes
+from coarsen.runtime.sizes import PassedSizes, Sizes
 from coarsen.runtime.tuned_versions import BuiltSequence, BuiltVersion
 
-PassedSizes = tuple[Sizes, Sizes | None]
 NO_MEMORY: Mapping[int, pyopencl.LocalMemory] = MappingProxyType({})
 NO_FEATURES: Mapping[str, float] = MappingProxyType({})
 

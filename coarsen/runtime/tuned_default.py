@@ -15,8 +15,9 @@ from coarsen.dispatch.launch_sizes import VersionSizes, size_inputs, sizes_funct
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.sizes import PassedSizes
 from coarsen.runtime.tuned_checks import Problem
-from coarsen.runtime.tuned_decision import Decision, PassedSizes
+from coarsen.runtime.tuned_decision import Decision
 from coarsen.runtime.tuned_macros import definition_options
 from coarsen.runtime.tuned_versions import BuiltVersion
 

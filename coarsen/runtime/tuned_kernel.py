@@ -22,8 +22,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.runtime.arguments import SET_NUMBERS, SET_REFERENCES, Argument
 from coarsen.runtime.enqueue import (
     ENQUEUE,
+    AnySizes,
     LaunchOptions,
-    Sizes,
     WaitList,
     as_tuple,
     in_tuples,
@@ -33,9 +33,9 @@ from coarsen.runtime.enqueue import (
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.sizes import plain_offset, plain_sizes
+from coarsen.runtime.sizes import PassedSizes, plain_offset, plain_sizes
 from coarsen.runtime.tuned_arguments import Arguments, key_function, setting, with_local_memory
-from coarsen.runtime.tuned_decision import NO_FEATURES, AnyDecision, Asked, PassedSizes
+from coarsen.runtime.tuned_decision import NO_FEATURES, AnyDecision, Asked
 from coarsen.runtime.tuned_explanation import TunedExplanation, explain
 from coarsen.runtime.tuned_launches import TunedLaunches
 from coarsen.runtime.tuned_prepared import Prepared, VersionObjects, keep
@@ -77,10 +77,10 @@ class TunedKernel(Kernel):
     def __call__(  # type: ignore[override]
         self,
         queue: pyopencl.CommandQueue,
-        global_size: Sizes,
-        local_size: Sizes | None,
+        global_size: AnySizes,
+        local_size: AnySizes | None,
         *args: Argument,
-        global_offset: Sizes | None = None,
+        global_offset: AnySizes | None = None,
         g_times_l: bool = False,
         allow_empty_ndrange: bool = False,
         wait_for: WaitList = None,
@@ -203,7 +203,7 @@ class TunedKernel(Kernel):
         queue: pyopencl.CommandQueue,
         found: Prepared,
         args: Arguments,
-        offset: Sizes | None,
+        offset: AnySizes | None,
         wait_for: WaitList,
         allow_empty: bool,
     ) -> pyopencl.Event:

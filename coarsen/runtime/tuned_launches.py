@@ -23,7 +23,7 @@ from coarsen.dispatch.launch_sizes import size_inputs
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.runtime.launches import added_values
 from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.sizes import MOST_WORK_ITEMS
+from coarsen.runtime.sizes import MOST_WORK_ITEMS, PassedSizes
 from coarsen.runtime.tuned_arguments import PassedValues, local_bytes, numbers_function
 from coarsen.runtime.tuned_checks import Problem
 from coarsen.runtime.tuned_decision import (
@@ -31,7 +31,6 @@ from coarsen.runtime.tuned_decision import (
     AnyDecision,
     Asked,
     Decision,
-    PassedSizes,
     SequenceDecision,
 )
 from coarsen.runtime.tuned_default import BuiltDefault

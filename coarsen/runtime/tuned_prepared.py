@@ -10,8 +10,8 @@ import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.enqueue import Sizes
 from coarsen.runtime.launches import LaunchedKernels
+from coarsen.runtime.sizes import Sizes
 from coarsen.runtime.tuned_arguments import Pairs
 from coarsen.runtime.tuned_decision import AnyDecision, Decision
 from coarsen.runtime.tuned_sequence import PreparedSequence, SequenceKernels

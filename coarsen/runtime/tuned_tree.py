@@ -16,7 +16,7 @@ from coarsen.dispatch.tree import Tree, features_of
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
-from coarsen.runtime.tuned_decision import PassedSizes
+from coarsen.runtime.sizes import PassedSizes
 
 
 @dataclass(frozen=True, slots=True)
