@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
-    from coarsen.runtime.layouts.device_array import LaidOutArray
-    from coarsen.runtime.layouts.layout import Layout
+    from coarsen.runtime.laid_out_kernel import LaidOutArray
+    from coarsen.runtime.layout import Layout
     from coarsen.variant.coarsening import Coarsening
     from coarsen.variant.data_plan import array_plan
 
@@ -92,8 +92,8 @@ _MODULE_OF = {
     "DeviceDescription": "coarsen.devices.discovery",
     "Explanation": "coarsen.explanation",
     "Health": "coarsen.devices.health",
-    "LaidOutArray": "coarsen.runtime.layouts.device_array",
-    "Layout": "coarsen.runtime.layouts.layout",
+    "LaidOutArray": "coarsen.runtime.laid_out_kernel",
+    "Layout": "coarsen.runtime.layout",
     "Program": "coarsen.drop_in.program",
     "Target": "coarsen.devices.targets",
     "TranslationUnit": "coarsen.frontend.translation_unit",

@@ -23,12 +23,10 @@ from coarsen.opencl_bench.tuning.deadline import TimeOverError
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.policy.keys import kernel_facts, key_of
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import AdviceRequest, are_over
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.build_options import device_options
-from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
-from coarsen.runtime.sizes import Sizes, plain_sizes
-from coarsen.runtime.waiting import are_over
+from coarsen.runtime.launch import OriginalLaunch, Sizes, plain_sizes, required_local_size
 from coarsen.variant.transforms import Transforms, device_kind_of
 
 _log = logging.getLogger("coarsen")

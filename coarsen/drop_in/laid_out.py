@@ -29,8 +29,8 @@ from coarsen.ir.kernel import Kernel
 from coarsen.near_names import did_you_mean
 from coarsen.pipeline import laid_out
 from coarsen.runtime.build_options import BuildOptions
-from coarsen.runtime.layouts.laid_out_kernel import LaidOutSignature
-from coarsen.runtime.layouts.layout import Layout
+from coarsen.runtime.laid_out_kernel import LaidOutSignature
+from coarsen.runtime.layout import Layout
 from coarsen.runtime.tuned_building import OneVersion
 from coarsen.runtime.tuned_checks import problem_of_device, problem_of_program
 from coarsen.variant.data_plan import ArrayPlan

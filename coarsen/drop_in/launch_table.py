@@ -23,10 +23,8 @@ from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import AS_IT_IS, Known
 from coarsen.runtime.advice import GUESS, AdviceRequest
-from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, Sizes
 from coarsen.runtime.launches import words_of
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.sizes import Sizes
 
 
 @dataclass(frozen=True, slots=True)

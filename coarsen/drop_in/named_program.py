@@ -23,7 +23,7 @@ from coarsen.errors import CoarsenError
 from coarsen.runtime.advice import LaunchObserver, Policy
 from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl, names_as_before
-from coarsen.runtime.text_cache.location import CacheFolder
+from coarsen.runtime.text_cache.store import CacheFolder
 
 _log = logging.getLogger("coarsen")
 

@@ -27,12 +27,11 @@ from coarsen.runtime.advice import LaunchObserver, Policy
 from coarsen.runtime.build_options import BuildOptions, device_options, options_of_coarsened
 from coarsen.runtime.code import Form
 from coarsen.runtime.kernel import Kernel
+from coarsen.runtime.launch import required_local_size
 from coarsen.runtime.launches import KernelLaunches
-from coarsen.runtime.original_launch import required_local_size
-from coarsen.runtime.plan import CoarseningPlan
+from coarsen.runtime.plan import Arrays, CoarseningPlan, Requested, requested_arrays, requested_of
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
-from coarsen.runtime.requested import Arrays, Requested, requested_arrays, requested_of
-from coarsen.runtime.text_cache.location import CacheFolder
+from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.variant.coarsening import Level
@@ -40,9 +39,9 @@ from coarsen.variant.transforms import Transforms, UseName, use_named
 
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.runtime.layouts.laid_out_kernel import LaidOutSignature
-    from coarsen.runtime.layouts.layout import Layout
-    from coarsen.runtime.tuned_choice import TunedChoice
+    from coarsen.runtime.laid_out_kernel import LaidOutSignature
+    from coarsen.runtime.layout import Layout
+    from coarsen.runtime.tuned_checks import TunedChoice
     from coarsen.runtime.tuned_program import TunedProgram
 
 _log = logging.getLogger("coarsen")
@@ -260,7 +259,7 @@ class Program(pyopencl.Program):
             raise InvalidInputError("a program's kernels come with build()")
         if name in self._laid_out:
             # Imported late: most programs have no such kernel.
-            from coarsen.runtime.layouts.laid_out_kernel import LaidOutKernel
+            from coarsen.runtime.laid_out_kernel import LaidOutKernel
 
             program, signature = self._laid_out[name]
             return LaidOutKernel(program.kernel(name), signature)
@@ -434,7 +433,7 @@ def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedF
     if tuned is None:
         return ()
     # Imported late: most programs have no such file.
-    from coarsen.runtime.tuned_choice import tuned_files
+    from coarsen.runtime.tuned_checks import tuned_files
 
     return tuned_files(tuned, factor, form)
 

@@ -14,12 +14,10 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.opencl_bench.results.remembered.choice import RememberedKey, allowed_text
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
-from coarsen.runtime.compiled_sources import CompiledSources
-from coarsen.runtime.text_cache.checked_file import entry_of, file_of
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
-from coarsen.runtime.text_cache.location import CacheFolder, text_folder
-from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
 from coarsen.runtime.text_cache.versions import versions
+from coarsen.runtime.toolchain import CompiledSources
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant_json import transforms_to_json
 

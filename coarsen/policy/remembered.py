@@ -25,7 +25,7 @@ from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.keys import KernelFacts, kernel_facts, key_of
 from coarsen.runtime.advice import AdviceRequest, Decision
-from coarsen.runtime.compiled_sources import CompiledSources
+from coarsen.runtime.toolchain import CompiledSources
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:

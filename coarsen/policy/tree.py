@@ -32,8 +32,8 @@ from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import Remembered
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.build_options import BuildOptions, device_options
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.text_cache.location import CacheFolder
+from coarsen.runtime.launch import OriginalLaunch
+from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.tuned_checks import own_options
 from coarsen.variant.transforms import Transforms, device_kind_of
 from coarsen.variant.variant import LocalSize, Variant

@@ -8,8 +8,10 @@ would keep the last buffers that it was called with.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias, cast
@@ -17,9 +19,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import pyopencl
 
-from coarsen.runtime.memory_places import are_distinct, place_of
-from coarsen.runtime.placed_memory import suits
-from coarsen.variant.placement import PlacedArgument
+from coarsen.variant.placement import Place, PlacedArgument
 
 # Whatever PyOpenCL takes as a kernel's argument; its annotations leave some out.
 Argument: TypeAlias = Any
@@ -291,3 +291,81 @@ def _is_below(value: Argument, limit: int) -> bool:
         return False
     whole = memory.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
     return whole is None or bool(whole.size < limit)
+
+
+# Where memory objects lie: whether a kernel that writes to one of them may find another one changed.
+#
+# two buffers                                    distinct
+# a buffer twice, a buffer and a part of it      the same
+# two parts of a buffer                          distinct if their bytes are
+# a buffer on memory of the host and another     not known: the host may have that memory of the other one
+# an image made of a buffer                      takes all of it
+
+_INFO = pyopencl.mem_info
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlace:
+    """A part of a memory object.
+
+    Attributes:
+        whole: the address of the object that it is part of.
+        start: its first byte in that object.
+        end: the byte after its last.
+        is_hosts: whether the whole object is the host's memory.
+    """
+
+    whole: int
+    start: float
+    end: float
+    is_hosts: bool
+
+
+def place_of(memory: pyopencl.MemoryObject | None) -> MemoryPlace | None:
+    """Return where a memory object lies; None for NULL, through which nothing is reached."""
+    if memory is None:
+        return None
+    whole: Any = memory.get_info(_INFO.ASSOCIATED_MEMOBJECT)
+    start, end = 0.0, math.inf
+    if whole is not None and memory.type == pyopencl.mem_object_type.BUFFER:
+        start = memory.offset
+        end = start + memory.size
+    owner: Any = memory if whole is None else whole
+    return MemoryPlace(owner.int_ptr, start, end, bool(owner.flags & pyopencl.mem_flags.USE_HOST_PTR))
+
+
+def are_distinct(first: MemoryPlace | None, second: MemoryPlace | None) -> bool:
+    """Return True if no byte surely is in both places."""
+    if first is None or second is None:
+        return True
+    if first.whole != second.whole:
+        return not (first.is_hosts or second.is_hosts)
+    return first.end <= second.start or second.end <= first.start
+
+
+# The memory objects that a launch passes for arrays which its kernel reads from constant or local memory.
+#
+# A buffer suits by its size (`PlacedArgument.reason_against`); constant memory has to hold the whole of which a
+# sub-buffer is a part. What is known of no size, shared virtual memory for one, suits no place.
+
+
+def suits(placed: PlacedArgument, memory: pyopencl.MemoryObject | None, most_constant_bytes: int) -> bool:
+    """Return True if a memory object can be read as a kernel reads an argument's array.
+
+    Args:
+        placed: how it reads it.
+        memory: what is passed; None for NULL, through which nothing is reached.
+        most_constant_bytes: of a buffer in the device's constant memory.
+    """
+    if memory is None:
+        return placed.takes_null
+    if memory.type != pyopencl.mem_object_type.BUFFER:
+        return False
+    size = _whole_bytes(memory) if placed.place is Place.CONSTANT else memory.size
+    return placed.reason_against(size, most_constant_bytes) is None
+
+
+def _whole_bytes(memory: pyopencl.MemoryObject) -> int:
+    """Return the bytes of a buffer, or of what it is a part of: a driver may bind that."""
+    whole: Any = memory.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    return int(memory.size if whole is None else whole.size)

@@ -9,9 +9,8 @@ import pyopencl
 from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
 
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.launch import DividedLaunch, plain_offset
 from coarsen.runtime.launches import LaunchedVariant
-from coarsen.runtime.sizes import plain_offset
 
 AnySizes: TypeAlias = Sequence[int]
 

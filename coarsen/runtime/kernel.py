@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 import pyopencl
 
-from coarsen.runtime.advice import AtHand, PassedLaunch, PassingObserver
+from coarsen.runtime.advice import IMPATIENCE, AtHand, PassedLaunch, PassingObserver, are_over, is_any_set_by_host
 from coarsen.runtime.arguments import (
     PLAIN,
     SET_NUMBERS,
@@ -45,11 +45,8 @@ from coarsen.runtime.enqueue import (
     positional,
     without_options,
 )
-from coarsen.runtime.launch import DividedLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
 from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.sizes import plain_offset, plain_sizes
-from coarsen.runtime.waiting import IMPATIENCE, are_over, is_any_set_by_host
 
 # The reason for which the original runs though a variant was chosen.
 _NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"

@@ -21,13 +21,10 @@ from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.advice import GUESS, AtHand
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.choice import LaunchChooser
-from coarsen.runtime.granted import ALL_GRANTED, Granted
-from coarsen.runtime.launch import DividedLaunch, names_of
-from coarsen.runtime.local_memory import like_set
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser, Variants
+from coarsen.runtime.guarded_launch import like_set
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, names_of
 from coarsen.runtime.plan import CoarseningPlan
-from coarsen.runtime.variants import Variants
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant, shape, transform_words
 
@@ -121,7 +118,7 @@ class KernelLaunches:
     def allowed(
         self, original: OriginalLaunch, launch: DividedLaunch, passed: PassedMemory
     ) -> tuple[DividedLaunch, LaunchedVariant | None]:
-        """Return a launch with its variant, or another that does not take for granted what isn't so.
+        """Return the launch with its variant, falling back to a variant whose assumptions hold.
 
         Raises DeviceError.
 
@@ -131,21 +128,21 @@ class KernelLaunches:
             passed: tells of the memory that is passed.
         """
         launched = self.variant_of(launch)
-        granted = ALL_GRANTED
+        assumptions = ALL_HOLD
         while launched is not None and launched.is_conditional:
             holding = self._holding(launched, original.device, passed)
-            if holding == ALL_GRANTED:
+            if holding == ALL_HOLD:
                 break
-            granted = granted.both(holding)
-            launch = self._chooser.choose_careful(original, granted)
+            assumptions = assumptions.both(holding)
+            launch = self._chooser.choose_careful(original, assumptions)
             launched = self.variant_of(launch)
         return launch, launched
 
-    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: PassedMemory) -> Granted:
+    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: PassedMemory) -> Assumptions:
         """Return what a variant takes for granted and is so."""
         is_known = not self.plan.shares_memory
         most_constant_bytes = int(device.max_constant_buffer_size) if launched.placed else 0
-        return Granted(
+        return Assumptions(
             wide_accesses=launched.objects_below is None or passed.are_below(launched.objects_below),
             distinct=not launched.apart or (is_known and passed.are_apart(launched.apart)),
             placed=not launched.placed or (is_known and passed.suit(launched.placed, most_constant_bytes)),

@@ -31,15 +31,12 @@ from coarsen.runtime.enqueue import (
     without_options,
 )
 from coarsen.runtime.kernel import Kernel
+from coarsen.runtime.launch import OriginalLaunch, PassedSizes, plain_offset, plain_sizes
 from coarsen.runtime.launches import KernelLaunches
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.sizes import PassedSizes, plain_offset, plain_sizes
 from coarsen.runtime.tuned_arguments import Arguments, key_function, setting, with_local_memory
-from coarsen.runtime.tuned_decision import NO_FEATURES, AnyDecision, Asked
-from coarsen.runtime.tuned_explanation import TunedExplanation, explain
-from coarsen.runtime.tuned_launches import TunedLaunches
-from coarsen.runtime.tuned_prepared import Prepared, VersionObjects, keep
-from coarsen.runtime.tuned_sequence import NotLaunchedError, PreparedSequence
+from coarsen.runtime.tuned_launches import NO_FEATURES, AnyDecision, Asked, TunedLaunches
+from coarsen.runtime.tuned_prepared import NotLaunchedError, Prepared, PreparedSequence, VersionObjects, keep
+from coarsen.runtime.tuned_tree import TunedExplanation, explain
 
 _NONE: frozenset[int] = frozenset()
 

@@ -17,20 +17,18 @@ from coarsen.runtime.build_options import BuildOptions
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.text_cache.signature import kernel_signature
-from coarsen.runtime.tuned_building import BuildSettings, build_versions
+from coarsen.runtime.tuned_building import BuildSettings, BuiltVersion, build_versions
 from coarsen.runtime.tuned_checks import (
     Problem,
     check_arguments,
     check_definitions,
     problem_of_device,
     problem_of_program,
+    stand_in_source,
     uses_arguments,
 )
-from coarsen.runtime.tuned_default import BuiltDefault
 from coarsen.runtime.tuned_kernel import TunedKernel
-from coarsen.runtime.tuned_launches import TunedLaunches
-from coarsen.runtime.tuned_macros import stand_in_source
-from coarsen.runtime.tuned_versions import BuiltVersion
+from coarsen.runtime.tuned_launches import BuiltDefault, TunedLaunches
 
 
 @dataclass(slots=True)

@@ -22,8 +22,7 @@ from coarsen.opencl_bench.tuning.finalists import Decision
 from coarsen.opencl_bench.tuning.laid_out_choice import LaidOutChoice
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan

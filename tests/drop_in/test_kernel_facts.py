@@ -13,7 +13,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.policy import keys as facts
 from coarsen.policy.keys import KernelFacts, kernel_facts
-from coarsen.runtime.compiled_sources import CompiledSources
+from coarsen.runtime.toolchain import CompiledSources
 
 SOURCE = "kernel void scale(global int *x) { x[get_global_id(0)] *= FACTOR; }"
 OPTIONS = ("-DFACTOR=2",)

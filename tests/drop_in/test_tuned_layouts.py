@@ -20,8 +20,7 @@ from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.runtime.build_options import device_options
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.tuned_checks import own_options
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA

@@ -9,8 +9,7 @@ import pyopencl as cl
 from coarsen.drop_in.program import Program
 from coarsen.policy.predicted import FirstOf, Predicted
 from coarsen.runtime.advice import AdviceRequest, Decision
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant

@@ -17,8 +17,7 @@ from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.drop_in.program import Program
 from coarsen.runtime.advice import AdviceRequest, Decision
 from coarsen.runtime.arguments import SetArguments
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.tuned_arguments import PassedValues, key_function
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms

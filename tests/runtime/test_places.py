@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 import coarsen
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.runtime.arguments import SetArguments
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.placed_memory import suits
-from coarsen.runtime.text_cache.entry import Entry, entry_file, read_entry, stored_kernel
+from coarsen.runtime.arguments import SetArguments, suits
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
+from coarsen.runtime.text_cache.toolchain import Entry, entry_file, read_entry, stored_kernel
 from coarsen.variant.data_plan import ArrayPlan, array_plan
 from coarsen.variant.placement import Place, PlacedArgument
 

@@ -14,9 +14,8 @@ from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, RefusalError, SourcePosition
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.runtime.text_cache import prediction, toolchain, versions
-from coarsen.runtime.text_cache.location import OFF_VARIABLES
 from coarsen.runtime.text_cache.prediction import CachedPrediction, StoredPrediction
-from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.text_cache.store import OFF_VARIABLES, Store
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import PredictedFactor, package_toolchain
 

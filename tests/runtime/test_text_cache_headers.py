@@ -12,7 +12,7 @@ from coarsen.frontend.compile import files_read
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.frontend.included import included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
-from coarsen.runtime.text_cache.request_key import key_of
+from coarsen.runtime.text_cache.toolchain import key_of
 from coarsen.runtime.toolchain import CoarsenedKernel, CoarseningRequest
 from tests.runtime.text_cache_requests import REQUEST, SOURCE, Compiler, asked
 

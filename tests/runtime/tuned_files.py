@@ -16,8 +16,7 @@ from coarsen.dispatch.tuned_file import TunedFile, source_hash_of
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.distribution import __version__
 from coarsen.drop_in.program import Program
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms
