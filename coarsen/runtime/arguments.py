@@ -64,6 +64,11 @@ class SetArguments:
         self.local_memory: dict[int, pyopencl.LocalMemory] = {}
 
     @property
+    def local_bytes(self) -> int:
+        """Return the bytes of local memory that are set, or were last."""
+        return sum(local.size for local in self.local_memory.values()) if self.local_memory else 0
+
+    @property
     def are_complete(self) -> bool:
         """Return True if every argument is known."""
         return len(self._by_index) == self._count

@@ -7,30 +7,24 @@ kernel.set_args(…), enqueue          arguments are set as PyOpenCL does, and n
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakValueDictionary
 
 import pyopencl
 
-from coarsen.runtime.advice import IMPATIENCE, AtHand, PassedLaunch, PassingObserver, are_over, is_any_set_by_host
 from coarsen.runtime.arguments import (
     PLAIN,
     SET_NUMBERS,
     SET_REFERENCES,
     Argument,
-    Pairs,
     SetArguments,
     SortedArguments,
     are_plain,
-    buffers_function,
-    pair_functions,
     set_all,
     set_sorted,
     sorted_by_kind,
-    typed_pair_functions,
 )
 from coarsen.runtime.enqueue import (
     ENQUEUE,
@@ -38,7 +32,6 @@ from coarsen.runtime.enqueue import (
     LaunchOptions,
     Target,
     WaitList,
-    as_tuple,
     enqueue_original,
     enqueue_target,
     in_tuples,
@@ -47,34 +40,11 @@ from coarsen.runtime.enqueue import (
 )
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
 from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
+from coarsen.runtime.ready import Ready, ready_for
+from coarsen.runtime.seen import SeenLaunches
 
-# The reason for which the original runs though a variant was chosen.
-_NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
 # The number of kinds of calls that a kernel object keeps at hand.
 _MOST_READY = 1024
-
-
-class Ready(NamedTuple):
-    """A launch that was decided: what the next call does that passes the same sizes and types.
-
-    `references` and `numbers` take from a call's arguments what PyOpenCL's two setters want, and the added ones
-    come after the kernel's own. Where there are `buffers`, each must be smaller than `limit` bytes and, where
-    `is_distinct`, no other's memory; else the launch is decided anew. `is_converted` says that PyOpenCL has to
-    convert arguments.
-    """
-
-    kernel: pyopencl.Kernel
-    launched: LaunchedVariant | None
-    global_size: tuple[int, ...]
-    local_size: tuple[int, ...] | None
-    references: Callable[[tuple[Argument, ...]], Pairs]
-    numbers: Callable[[tuple[Argument, ...]], Pairs]
-    added_references: Pairs
-    added_numbers: Pairs
-    is_converted: bool = False
-    buffers: Callable[[tuple[Argument, ...]], tuple[pyopencl.Buffer, ...]] | None = None
-    limit: float = math.inf
-    is_distinct: bool = False
 
 
 class Kernel(pyopencl.Kernel):
@@ -109,7 +79,8 @@ class Kernel(pyopencl.Kernel):
         self._launches = launches
         self._variants = LaunchedKernels(launches)
         self._set = SetArguments(launches.argument_count)
-        self._ready: dict[Hashable, Ready] = {}
+        # What was decided, by the sizes and what else counts of a call.
+        self._ready: dict[Hashable, Any] = {}
         # By sizes, while the arguments are those that its kernel object has.
         self._ready_set: dict[Hashable, Target] = {}
         # The indices of arguments that are local memory, once one was passed.
@@ -189,7 +160,7 @@ class Kernel(pyopencl.Kernel):
             event = enqueue_target(queue, target, sizes[1], options)
         self._keep_for_enqueue(queue, target, sizes, options)
         if self._launches.observer is not None:
-            self._show(queue, sizes, options, target)
+            self._seen().show(queue, sizes, options, target)
         return event
 
     def clone(self) -> pyopencl.Kernel:
@@ -211,7 +182,7 @@ class Kernel(pyopencl.Kernel):
         Where work-groups are merged, the local memory that was last set as an argument counts.
         """
         whole, local = plain_sizes(global_size, local_size, g_times_l)
-        return self._launches.choose(OriginalLaunch(device, whole, local, self._local_bytes()))
+        return self._launches.choose(OriginalLaunch(device, whole, local, self._set.local_bytes))
 
     def get_info(self, param_name: pyopencl.kernel_info) -> object:
         """As `pyopencl.Kernel.get_info`; the program is the coarsened one."""
@@ -325,7 +296,7 @@ class Kernel(pyopencl.Kernel):
     def _launch_ready(
         self,
         queue: pyopencl.CommandQueue,
-        ready: Ready,
+        ready: Any,  # noqa: ANN401 (a `Ready`; of a tuned kernel, as it has them)
         args: tuple[Argument, ...],
         wait_for: WaitList,
         allow_empty: bool,
@@ -425,7 +396,7 @@ class Kernel(pyopencl.Kernel):
                     self._up_to_date = target.launched
                 event = enqueue_target(queue, target, sizes[1], options)
             if self._launches.observer is not None:
-                self._show(queue, sizes, options, target)
+                self._seen().show(queue, sizes, options, target)
             else:
                 self._keep_ready(queue, sizes, args, options, target)
         finally:
@@ -470,7 +441,7 @@ class Kernel(pyopencl.Kernel):
             else:
                 event = target.kernel(queue, *coarsened, *args, *target.added, **changed)
         if self._launches.observer is not None:
-            self._show(queue, sizes, options, target)
+            self._seen().show(queue, sizes, options, target)
         else:
             self._keep_ready(queue, sizes, args, options, target)
         return event
@@ -505,7 +476,13 @@ class Kernel(pyopencl.Kernel):
             self._local_places = tuple(sorted(self._set.local_memory))
             self._has_long_keys = True
             self._ready.clear()
-        ready = self._ready_for(queue, sizes, args, target)
+        whole, local = plain_sizes(*sizes, False)
+        known = self._launches.known(OriginalLaunch(queue.device, whole, local, self._set.local_bytes))
+        ready = (
+            None
+            if known is None
+            else ready_for(self, self._launches, self._types, (whole, local), args, known, target)
+        )
         if ready is None:
             return
         key = (*map(type, args), *sizes)
@@ -514,40 +491,6 @@ class Kernel(pyopencl.Kernel):
         if len(self._ready) >= _MOST_READY:
             self._ready.clear()
         self._ready[key] = ready
-
-    def _ready_for(
-        self,
-        queue: pyopencl.CommandQueue,
-        sizes: tuple[Any, Any],
-        args: tuple[Argument, ...],
-        target: Target | None,
-    ) -> Ready | None:
-        """Return what calls of the same kind do; None where each has to be looked at."""
-        whole, local = plain_sizes(*sizes, False)
-        known = self._launches.known(OriginalLaunch(queue.device, whole, local, self._local_bytes()))
-        if known is None or (target is not None and target.launch is not known):
-            return None
-        functions = pair_functions(args) if self._types is None else typed_pair_functions(self._types)
-        is_converted = functions is None
-        functions = functions or pair_functions(args)
-        if target is None:
-            if self._launches.variant_of(known) is not None:
-                return None
-            return Ready(self, None, whole, local, *functions, (), (), is_converted)
-        first, launched = self._launches.argument_count, target.launched
-        added = sorted_by_kind(range(first, first + len(target.added)), target.added)
-        if is_converted:
-            # PyOpenCL sets all of them.
-            added = (), target.added
-        driver_sizes = target.launch.global_size, target.launch.local_size
-        ready = Ready(target.kernel, launched, *driver_sizes, *functions, *added, is_converted)
-        if launched is None or not launched.is_conditional:
-            return ready
-        buffers = buffers_function(args)
-        if buffers is None or launched.placed or self._launches.plan.shares_memory:
-            return None
-        limit = math.inf if launched.objects_below is None else launched.objects_below
-        return ready._replace(buffers=buffers, limit=limit, is_distinct=bool(launched.apart))
 
     def _keep_for_enqueue(
         self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions
@@ -563,7 +506,7 @@ class Kernel(pyopencl.Kernel):
             target = Target(self, None, DividedLaunch(whole, local, ()), ())
         if (
             launches.is_looked_at
-            and launches.known(OriginalLaunch(queue.device, whole, local, self._local_bytes())) is None
+            and launches.known(OriginalLaunch(queue.device, whole, local, self._set.local_bytes)) is None
         ):
             return
         if len(self._ready_set) >= _MOST_READY:
@@ -588,12 +531,12 @@ class Kernel(pyopencl.Kernel):
             # AnySizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
             return None
         launches = self._launches
-        original = OriginalLaunch(device, whole, local, self._local_bytes())
+        original = OriginalLaunch(device, whole, local, self._set.local_bytes)
         if launches.observer is not None:
-            self._let_capture(original, queue, local, options, waiting)
+            self._seen().let_capture(original, queue, local, options, waiting)
         launch = launches.known(original)
         if launch is None:
-            launch = launches.choose(original, self._at_hand(queue, local, options, waiting))
+            launch = launches.choose(original, self._seen().at_hand(queue, local, options, waiting))
         launched = launches.variant_of(launch)
         if launched is None:
             return Target(self, None, launch, ()) if launch.regrouped else None
@@ -650,82 +593,12 @@ class Kernel(pyopencl.Kernel):
             first = self._launches.argument_count
             set_all(target.kernel, range(first, first + len(target.added)), target.added)
 
-    def _local_bytes(self) -> int:
-        local_memory = self._set.local_memory
-        return sum(local.size for local in local_memory.values()) if local_memory else 0
+    def _seen(self) -> SeenLaunches:
+        """Return what others see of the launches."""
+        return SeenLaunches(self._launches, self._set, self._is_exposed)
 
     def _check_set(self) -> None:
         """Raise InvalidInputError where the arguments that were given hold for one call alone."""
-
-    def _at_hand(
-        self,
-        queue: pyopencl.CommandQueue,
-        local: AnySizes | None,
-        options: LaunchOptions,
-        waiting: Sequence[pyopencl.Event],
-    ) -> AtHand | None:
-        """Return what a policy may look at, once all that the launch waits for is over; None if nothing."""
-        if not self._launches.is_looked_at or not self._set.are_complete:
-            return None
-        # An iterator can be read only once.
-        options["wait_for"] = as_tuple(options["wait_for"])
-        events = (*(options["wait_for"] or ()), *waiting)
-        if is_any_set_by_host(events):
-            return None
-        plan = self._launches.plan
-        if not are_over(queue, events, plan.patience):
-            plan.patience = IMPATIENCE
-            self._launches.note_vain_look()
-            return None
-        offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
-        return AtHand(queue, self._set.in_order(), offset and tuple(map(int, offset)))
-
-    def _let_capture(
-        self,
-        original: OriginalLaunch,
-        queue: pyopencl.CommandQueue,
-        local: AnySizes | None,
-        options: LaunchOptions,
-        waiting: Sequence[pyopencl.Event],
-    ) -> None:
-        """Let an observer read the buffers of a launch that is about to be made, if it wants to."""
-        observer = self._launches.observer
-        if isinstance(observer, PassingObserver):
-            passed = self._passed(original, local, options)
-            if observer.wants(passed) and self._at_hand(queue, local, options, waiting) is not None:
-                observer.capture(passed, queue)
-
-    def _show(
-        self, queue: pyopencl.CommandQueue, sizes: tuple[Any, Any], options: LaunchOptions, target: Target | None
-    ) -> None:
-        """Show the observer a launch that was made."""
-        observer = self._launches.observer
-        if observer is not None:
-            whole, local = plain_sizes(*sizes, options["g_times_l"])
-            original = OriginalLaunch(queue.device, whole, local, self._local_bytes())
-            divided = self._as_it_is(original) if target is None else target.launch
-            observer.launched(self._launches.name, original, divided)
-            if isinstance(observer, PassingObserver):
-                observer.passed(self._passed(original, sizes[1], options))
-
-    def _passed(self, original: OriginalLaunch, local: AnySizes | None, options: LaunchOptions) -> PassedLaunch:
-        """Return a launch with what it passes."""
-        is_known = self._set.are_complete and not self._is_exposed
-        offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
-        return PassedLaunch(
-            self._launches.plan.options,
-            self._launches.name,
-            original,
-            self._set.in_order() if is_known else None,
-            offset and tuple(map(int, offset)),
-        )
-
-    def _as_it_is(self, original: OriginalLaunch) -> DividedLaunch:
-        """Return how a launch was carried out that ran the original kernel with the caller's sizes."""
-        known = self._launches.known(original)
-        if known is None or not (known.coarsenings or known.regrouped):
-            return known or DividedLaunch(original.global_size, original.local_size, ())
-        return DividedLaunch(original.global_size, original.local_size, (), reason=_NO_VARIANT)
 
 
 def enqueue_nd_range_kernel(

@@ -26,7 +26,6 @@ from coarsen.runtime.enqueue import (
     LaunchOptions,
     WaitList,
     as_tuple,
-    in_tuples,
     positional,
     without_options,
 )
@@ -66,46 +65,9 @@ class TunedKernel(Kernel):
         self._only_device = devices[0] if len(devices) == 1 else None
         self._take(tuned.arguments(self._count))
         self._objects = VersionObjects()
-        self._known: dict[Hashable, Prepared] = {}
+        self._has_long_keys = True
         # Of launches with the file's sizes.
         self._known_without_sizes: dict[Hashable, Prepared] = {}
-
-    # PyOpenCL's annotation names the sizes otherwise than its code does.
-    def __call__(  # type: ignore[override]
-        self,
-        queue: pyopencl.CommandQueue,
-        global_size: AnySizes,
-        local_size: AnySizes | None,
-        *args: Argument,
-        global_offset: AnySizes | None = None,
-        g_times_l: bool = False,
-        allow_empty_ndrange: bool = False,
-        wait_for: WaitList = None,
-        **by_name: Argument,
-    ) -> pyopencl.Event:
-        """As `pyopencl.Kernel.__call__`, with the sizes of the default version; another may be launched."""
-        if global_offset is None and self._only_device is not None and not g_times_l and self._types is None:
-            key: Hashable = None
-            found: Prepared | None = None
-            try:
-                key = self._key(args), global_size, local_size
-                found = self._known.get(key)
-            except (TypeError, AttributeError, IndexError):
-                key = found = None
-            if key is not None and len(args) == self._count and not by_name:
-                if found is None and _are_plain(global_size, local_size):
-                    passed: Any = global_size, local_size
-                    found = self._decide(self._only_device, args, passed)
-                    keep(self._known, key, found)
-                if found is not None:
-                    return self._enqueue(queue, found, args, None, wait_for, allow_empty_ndrange)
-        options: LaunchOptions = {
-            "global_offset": global_offset,
-            "g_times_l": g_times_l,
-            "allow_empty_ndrange": allow_empty_ndrange,
-            "wait_for": wait_for,
-        }
-        return self._call(queue, in_tuples(global_size, local_size), args, options, by_name)
 
     def launch(
         self,
@@ -185,15 +147,29 @@ class TunedKernel(Kernel):
                 self._set_again = before
                 raise
         has_offset = offset is not None and any(offset)
-        try:
-            key = self._call_key(queue, typed, passed, has_offset)
-            found = None if key is None else self._known.get(key)
-        except (TypeError, AttributeError, IndexError):
-            key = found = None
-        if found is None:
-            found = self._decide(self._device(queue), typed, passed, NO_FEATURES, has_offset)
-            keep(self._known, key, found)
+        found = self._decide(self._device(queue), typed, passed, NO_FEATURES, has_offset)
+        if not has_offset and self._types is None and not options["g_times_l"]:
+            self._keep_known(queue, typed, sizes, found)
         return self._enqueue(queue, found, typed, offset, options["wait_for"], options["allow_empty_ndrange"])
+
+    def _launch_ready(
+        self, queue: pyopencl.CommandQueue, ready: Prepared, args: Arguments, wait_for: WaitList, allow_empty: bool
+    ) -> pyopencl.Event:
+        return self._enqueue(queue, ready, args, None, wait_for, allow_empty)
+
+    def _more_of_key(self, queue: pyopencl.CommandQueue, args: Arguments) -> Sequence[Hashable]:
+        return *self._key(args), self._device_key(queue)
+
+    def _keep_known(
+        self, queue: pyopencl.CommandQueue, args: Arguments, sizes: tuple[Any, Any], found: Prepared
+    ) -> None:
+        """Keep what was decided for all calls that are alike."""
+        try:
+            key = (*map(type, args), *sizes, *self._more_of_key(queue, args))
+        except (TypeError, AttributeError, IndexError):
+            # Of no number, or of memory without a size.
+            return
+        keep(self._ready, key, found)
 
     def _enqueue(
         self,
@@ -304,13 +280,6 @@ class TunedKernel(Kernel):
         self._set_again = None if kernel is self else _NONE
         self._ready_set.clear()
 
-    def _call_key(
-        self, queue: pyopencl.CommandQueue, args: Arguments, passed: PassedSizes, has_offset: bool
-    ) -> Hashable | None:
-        if self._only_device is not None and not has_offset:
-            return self._key(args), *passed
-        return self._key(args), *passed, self._device_key(queue), has_offset
-
     def _device(self, queue: pyopencl.CommandQueue) -> pyopencl.Device:
         return self._only_device or queue.device
 
@@ -350,17 +319,6 @@ class TunedKernel(Kernel):
         self._key = key_function(
             arguments, self._tuned.asked, self._tuned.needs_all_bytes, self._tuned.needs_all_apart
         )
-
-
-def _are_plain(global_size: Any, local_size: Any) -> bool:  # noqa: ANN401 (whatever the caller passes)
-    """Return True for sizes in tuples of whole numbers of Python's, which most callers pass."""
-    if type(global_size) is not tuple or (type(local_size) is not tuple and local_size is not None):
-        return False
-    if local_size is not None and len(global_size) == len(local_size) == 1:
-        # The most common launch.
-        return type(global_size[0]) is int is type(local_size[0])
-    # Faster than a loop.
-    return {*map(type, global_size), *map(type, local_size or ())} == {int}
 
 
 def _is_type_of_numbers(kind: Any) -> bool:  # noqa: ANN401 (whatever NumPy takes as a type)
