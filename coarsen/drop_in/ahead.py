@@ -25,7 +25,7 @@ from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.policy.keys import kernel_facts, key_of
 from coarsen.runtime.advice import AdviceRequest, are_over
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.build_options import device_options
+from coarsen.runtime.code import device_options
 from coarsen.runtime.launch import OriginalLaunch, Sizes, plain_sizes, required_local_size
 from coarsen.variant.transforms import Transforms, device_kind_of
 

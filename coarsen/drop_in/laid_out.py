@@ -28,7 +28,7 @@ from coarsen.frontend.lower import list_kernels, lower
 from coarsen.ir.kernel import Kernel
 from coarsen.near_names import did_you_mean
 from coarsen.pipeline import laid_out
-from coarsen.runtime.build_options import BuildOptions
+from coarsen.runtime.code import BuildOptions
 from coarsen.runtime.laid_out_kernel import LaidOutSignature
 from coarsen.runtime.layout import Layout
 from coarsen.runtime.tuned_building import OneVersion

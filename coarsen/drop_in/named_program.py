@@ -21,7 +21,7 @@ from coarsen.drop_in.program import Program as DropIn
 from coarsen.drop_in.program import kernel_of
 from coarsen.errors import CoarsenError
 from coarsen.runtime.advice import LaunchObserver, Policy
-from coarsen.runtime.build_options import BuildOptions
+from coarsen.runtime.code import BuildOptions
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl, names_as_before
 from coarsen.runtime.text_cache.store import CacheFolder
 

@@ -24,8 +24,7 @@ from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of, settings_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.near_names import did_you_mean
 from coarsen.runtime.advice import LaunchObserver, Policy
-from coarsen.runtime.build_options import BuildOptions, device_options, options_of_coarsened
-from coarsen.runtime.code import Form
+from coarsen.runtime.code import BuildOptions, Form, device_options, options_of_coarsened
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import required_local_size
 from coarsen.runtime.launches import KernelLaunches

@@ -31,7 +31,7 @@ from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import Remembered
 from coarsen.runtime.advice import AdviceRequest
-from coarsen.runtime.build_options import BuildOptions, device_options
+from coarsen.runtime.code import BuildOptions, device_options
 from coarsen.runtime.launch import OriginalLaunch
 from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.tuned_checks import own_options

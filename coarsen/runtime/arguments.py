@@ -211,19 +211,22 @@ def typed_pair_functions(types: tuple[Any, ...]) -> tuple[Callable[..., Pairs], 
     Args:
         types: as `pyopencl.Kernel.set_arg_types` takes them.
     """
+    try:
+        letters = tuple(None if kind is None else np.dtype(kind).char for kind in types)
+    except TypeError:
+        return None
+    return _typed_pair_functions(letters) if _PACKED.issuperset(filter(None, letters)) else None
+
+
+@lru_cache(maxsize=256)
+def _typed_pair_functions(letters: tuple[str | None, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
     references: list[str] = []
     numbers: list[str] = []
-    for index, kind in enumerate(types):
-        if kind is None:
+    for index, letter in enumerate(letters):
+        if letter is None:
             references += (str(index), f"a[{index}]")
-            continue
-        try:
-            letter = np.dtype(kind).char
-        except TypeError:
-            return None
-        if letter not in _PACKED:
-            return None
-        numbers += (str(index), f"pack('{letter}', a[{index}])")
+        else:
+            numbers += (str(index), f"pack('{letter}', a[{index}])")
     return tuple_function(references), tuple_function(numbers, {"pack": struct.pack})
 
 
@@ -240,7 +243,12 @@ def buffers_function(args: tuple[Argument, ...]) -> Callable[..., tuple[pyopencl
     buffers = [index for index, value in enumerate(args) if type(value) is pyopencl.Buffer]
     if any(not isinstance(value, _WITHOUT_MEMORY) for index, value in enumerate(args) if index not in buffers):
         return None
-    return tuple_function([f"a[{index}]" for index in buffers])
+    return _taking(tuple(buffers))
+
+
+@lru_cache(maxsize=256)
+def _taking(places: tuple[int, ...]) -> Callable[..., tuple[Any, ...]]:
+    return tuple_function([f"a[{place}]" for place in places])
 
 
 def tuple_function(

@@ -30,17 +30,18 @@ from coarsen.runtime.enqueue import (
     ENQUEUE,
     AnySizes,
     LaunchOptions,
+    Ready,
     Target,
     WaitList,
     enqueue_original,
     enqueue_target,
     in_tuples,
     positional,
+    ready_for,
     without_options,
 )
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
 from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
-from coarsen.runtime.ready import Ready, ready_for
 from coarsen.runtime.seen import SeenLaunches
 
 # The number of kinds of calls that a kernel object keeps at hand.
@@ -81,8 +82,8 @@ class Kernel(pyopencl.Kernel):
         self._set = SetArguments(launches.argument_count)
         # What was decided, by the sizes and what else counts of a call.
         self._ready: dict[Hashable, Any] = {}
-        # By sizes, while the arguments are those that its kernel object has.
-        self._ready_set: dict[Hashable, Target] = {}
+        # The kernel object (None: this one) and the sizes, by those that are passed, until an argument is set.
+        self._ready_set: dict[Hashable, tuple[pyopencl.Kernel | None, Any, Any]] = {}
         # The indices of arguments that are local memory, once one was passed.
         self._local_places: tuple[int, ...] = ()
         self._has_long_keys = launches.has_several_devices
@@ -137,12 +138,14 @@ class Kernel(pyopencl.Kernel):
         """Launch with the arguments set before (`set_args`, `set_arg`), as `pyopencl.enqueue_nd_range_kernel`."""
         if self._ready_set and global_work_offset is None and not g_times_l:
             try:
-                known = self._ready_set[global_work_size, local_work_size]
+                kernel, *known = self._ready_set[global_work_size, local_work_size]
             except (KeyError, TypeError):
                 pass
             else:
-                sizes = known.launch.global_size, known.launch.local_size
-                return ENQUEUE(queue, known.kernel, *sizes, None, wait_for, False, allow_empty_ndrange)  # type: ignore[no-any-return]
+                event: pyopencl.Event = ENQUEUE(
+                    queue, kernel or self, *known, None, wait_for, False, allow_empty_ndrange
+                )
+                return event
         self._check_set()
         options: LaunchOptions = {
             "global_offset": global_work_offset,
@@ -308,7 +311,8 @@ class Kernel(pyopencl.Kernel):
             self._begin_call()
         if self._local_places:
             self._set.local_memory = {place: args[place] for place in self._local_places}
-        kernel, launched, global_size, local_size, references, numbers, added, added_numbers, *_ = ready
+        variant, launched, global_size, local_size, references, numbers, added, added_numbers, *_ = ready
+        kernel = variant or self
         self._up_to_date = None
         try:
             if ready.is_converted:
@@ -353,6 +357,7 @@ class Kernel(pyopencl.Kernel):
         finally:
             self._is_calling = False
         values = *args, *ready.added_numbers
+        assert ready.kernel is not None, "a variant has its own"
         return ready.kernel(queue, *sizes, *values, wait_for=wait_for, allow_empty_ndrange=allow_empty)
 
     def _begin_call(self) -> None:
@@ -479,9 +484,7 @@ class Kernel(pyopencl.Kernel):
         whole, local = plain_sizes(*sizes, False)
         known = self._launches.known(OriginalLaunch(queue.device, whole, local, self._set.local_bytes))
         ready = (
-            None
-            if known is None
-            else ready_for(self, self._launches, self._types, (whole, local), args, known, target)
+            None if known is None else ready_for(self._launches, self._types, (whole, local), args, known, target)
         )
         if ready is None:
             return
@@ -511,7 +514,11 @@ class Kernel(pyopencl.Kernel):
             return
         if len(self._ready_set) >= _MOST_READY:
             self._ready_set.clear()
-        self._ready_set[sizes] = target
+        if target is None:
+            self._ready_set[sizes] = None, whole, local
+        else:
+            kernel = None if target.launched is None else target.kernel
+            self._ready_set[sizes] = kernel, target.launch.global_size, target.launch.local_size
 
     def _target(
         self,

@@ -24,8 +24,7 @@ from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, Refusal
 from coarsen.frontend.file_directives import file_directives
 from coarsen.near_names import did_you_mean
 from coarsen.runtime.advice import PATIENCE, AdviceRequest, AtHand, Decision, LaunchObserver, Policy
-from coarsen.runtime.build_options import allows_uneven_groups
-from coarsen.runtime.code import Code, Codes, Form, forget_frames
+from coarsen.runtime.code import Code, Codes, Form, allows_uneven_groups, forget_frames
 from coarsen.runtime.launch import OriginalLaunch
 from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.toolchain import Toolchain

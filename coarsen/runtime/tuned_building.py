@@ -25,8 +25,8 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import CoarsenError
 from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.runtime.advice import AdviceRequest, Decision
-from coarsen.runtime.build_options import allows_uneven_groups
 from coarsen.runtime.choice import limits_of
+from coarsen.runtime.code import allows_uneven_groups
 from coarsen.runtime.launch import LaunchLimits, Sizes, fits, has_work, is_plain, required_local_size
 from coarsen.runtime.launches import KernelLaunches, LaunchedVariant
 from coarsen.runtime.plan import CoarseningPlan, Requested

@@ -13,7 +13,7 @@ from coarsen.dispatch.file_checks import check_launchable
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.near_names import did_you_mean
-from coarsen.runtime.build_options import BuildOptions
+from coarsen.runtime.code import BuildOptions
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.text_cache.signature import kernel_signature

@@ -1,4 +1,4 @@
-"""The version that a tuned file's trees choose for the numbers of a launch."""
+"""The version that a tuned file's trees choose for the numbers of a launch, and why."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.runtime.build_options import device_options
+from coarsen.runtime.code import device_options
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.tuned_checks import own_options
 from coarsen.variant.coarsening import Coarsening

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -160,3 +162,22 @@ def test_what_can_not_be_converted_is_refused_as_pyopencl_does(arrays: Arrays) -
     assert errors[0] is errors[1]
     kernel(queue, (ITEMS,), (16,), arrays.out, arrays.into, 3)
     assert arrays.found() == [3 * value for value in range(1, ITEMS + 1)]
+
+
+@pytest.mark.filterwarnings("ignore:Kernel")
+@pytest.mark.parametrize("options", [{"factor": 4}, {"tune": False}])
+def test_a_kernel_object_goes_with_its_last_reference(arrays: Arrays, options: dict[str, Any]) -> None:
+    queue = arrays.queue
+    kernel = Program(queue.context, SOURCE, **options).build().scale
+    for _ in range(2):
+        kernel(queue, (ITEMS,), (16,), arrays.out, arrays.into, np.int32(2))
+    kernel.set_args(arrays.out, arrays.into, np.int32(2))
+    for _ in range(2):
+        cl.enqueue_nd_range_kernel(queue, kernel, (ITEMS,), (16,))
+    gone = weakref.ref(kernel)
+    gc.disable()
+    try:
+        del kernel
+        assert gone() is None, "it refers to itself"
+    finally:
+        gc.enable()
