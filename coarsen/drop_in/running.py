@@ -103,7 +103,11 @@ class RunPolicy:
 
     def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
         """Return the variants of what is remembered."""
-        return self._remembered.known_variants(request)
+        try:
+            return self._remembered.known_variants(request)
+        except Exception:
+            # The first launch says so, and the program goes on.
+            return ()
 
     def choose(self, request: AdviceRequest) -> Decision | None:
         """Return what is remembered, or found now, else the launch as it is; None where it is to be predicted."""

@@ -13,6 +13,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import pyopencl
+
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
@@ -86,7 +88,7 @@ class Remembered:
         """Return the variants of what is remembered of a kernel on a device."""
         try:
             return dict.fromkeys(choice.variant for choice in self.choices(request))
-        except CoarsenError:
+        except (CoarsenError, pyopencl.Error):
             # The first launch says so.
             return ()
 

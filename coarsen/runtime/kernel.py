@@ -106,7 +106,7 @@ class Kernel(pyopencl.Kernel):
         Arguments may be named, as PyOpenCL names them: `arg0`, `arg1` and so on.
         """
         if global_offset is None and not g_times_l and not by_name:
-            key = (*map(type, args), global_size, local_size)
+            key: tuple[Any, ...] = (*map(type, args), global_size, local_size)
             try:
                 if self._has_long_keys:
                     key = (*key, *self._more_of_key(queue, args))
@@ -337,7 +337,7 @@ class Kernel(pyopencl.Kernel):
             self._called = None
             raise
         self._called, self._up_to_date = ready, launched
-        return event  # type: ignore[no-any-return]
+        return event
 
     def _launch_converted(
         self,

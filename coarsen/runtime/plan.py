@@ -241,9 +241,17 @@ class CoarseningPlan:
             for device in self._devices or self._context.devices:
                 request = self._request(kernel, OriginalLaunch(device, (1,), None))
                 for wanted in self._policy.known_variants(request):
-                    variant = self.variant_of(wanted.coarsenings, wanted.any_size, wanted.transforms)
-                    if wanted.coarsenings and self.code(kernel, variant) is not None:
-                        self.built(kernel, variant)
+                    if wanted.coarsenings:
+                        self._build_known(kernel, wanted)
+
+    def _build_known(self, kernel: str, wanted: Variant) -> None:
+        variant = self.variant_of(wanted.coarsenings, wanted.any_size, wanted.transforms)
+        try:
+            if self.code(kernel, variant) is not None:
+                self.built(kernel, variant)
+        except CoarsenError as error:
+            # The first launch says so.
+            forget_frames(error)
 
     def coarsen_requested(self, kernel: str, required: Sequence[int] = ()) -> None:
         """Coarsen the kernel now, as asked for; raise RefusalError, and leave it uncoarsened, if that is not

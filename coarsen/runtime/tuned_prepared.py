@@ -13,11 +13,11 @@ from pyopencl._cl import Kernel as PlainKernel
 from coarsen.dispatch.launch_sequence import PassedArgument, Source
 from coarsen.dispatch.launch_sizes import VersionSizes
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.runtime.arguments import Argument, set_all
+from coarsen.runtime.arguments import Argument, Pairs, set_all
 from coarsen.runtime.enqueue import ENQUEUE, WaitList
 from coarsen.runtime.launch import Sizes
 from coarsen.runtime.launches import LaunchedKernels
-from coarsen.runtime.tuned_arguments import OF_CALLER, OF_SCRATCH, Arguments, Pairs, Place, values_function
+from coarsen.runtime.tuned_arguments import OF_CALLER, OF_SCRATCH, Arguments, Place, values_function
 from coarsen.runtime.tuned_building import BuiltSequence
 from coarsen.runtime.tuned_launches import AnyDecision, Decision, SequenceDecision
 

@@ -12,6 +12,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.drop_in.program import Program
+from coarsen.errors import InternalError
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.variant.coarsening import Coarsening
 from tests.drop_in.tuned_programs import COUNT, ROOT, SOURCE, Buffers, program_of
@@ -87,3 +88,24 @@ def test_what_is_remembered_is_built_with_the_program(
     buffers.launch(queue, program, times=2)
     divided = program.add.divided(queue.device, (COUNT,), (64,))
     assert divided.coarsenings == (Coarsening(4),)
+
+
+def test_what_goes_wrong_is_said_by_the_first_launch(
+    context: cl.Context,
+    queue: cl.CommandQueue,
+    buffers: Buffers,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    program, _ = program_of(context, True)
+    buffers.launch(queue, program)
+
+    def fail(*_: object) -> None:
+        raise InternalError("no verse")
+
+    monkeypatch.setattr("coarsen.runtime.code.Codes.coarsen", fail)
+    program = Program(context, SOURCE).build()
+    assert not caplog.messages
+    buffers.launch(queue, program, times=2)
+    (message,) = caplog.messages
+    assert message.startswith("kernel add stays as it is: this is a bug in coarsen")
