@@ -17,7 +17,7 @@ from coarsen.runtime.arguments import (
     sorted_by_kind,
     typed_pair_functions,
 )
-from coarsen.runtime.launch import DividedLaunch, PassedSizes, plain_offset
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, PassedSizes, plain_offset
 from coarsen.runtime.launches import KernelLaunches, LaunchedVariant
 
 AnySizes: TypeAlias = Sequence[int]
@@ -139,7 +139,7 @@ class Ready(NamedTuple):
     `references` and `numbers` take from a call's arguments what PyOpenCL's two setters want, and the added ones
     come after the kernel's own. Where there are `buffers`, each must be smaller than `limit` bytes and, where
     `is_distinct`, no other's memory; else the launch is decided anew. `is_converted` says that PyOpenCL has to
-    convert arguments.
+    convert arguments; `shown` is what an observer sees.
     """
 
     kernel: pyopencl.Kernel | None
@@ -154,6 +154,7 @@ class Ready(NamedTuple):
     buffers: Callable[[tuple[Argument, ...]], tuple[pyopencl.Buffer, ...]] | None = None
     limit: float = math.inf
     is_distinct: bool = False
+    shown: tuple[OriginalLaunch, DividedLaunch] | None = None
 
 
 def ready_for(

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 import pyopencl
 
+from coarsen.runtime.advice import PassingObserver
 from coarsen.runtime.arguments import (
     PLAIN,
     SET_NUMBERS,
@@ -337,6 +338,9 @@ class Kernel(pyopencl.Kernel):
             self._called = None
             raise
         self._called, self._up_to_date = ready, launched
+        observer = self._launches.observer
+        if observer is not None and ready.shown is not None:
+            observer.launched(self._launches.name, *ready.shown)
         return event
 
     def _launch_converted(
@@ -402,8 +406,7 @@ class Kernel(pyopencl.Kernel):
                 event = enqueue_target(queue, target, sizes[1], options)
             if self._launches.observer is not None:
                 self._seen().show(queue, sizes, options, target)
-            else:
-                self._keep_ready(queue, sizes, args, options, target)
+            self._keep_ready(queue, sizes, args, options, target)
         finally:
             self._end_call()
         return event
@@ -447,8 +450,7 @@ class Kernel(pyopencl.Kernel):
                 event = target.kernel(queue, *coarsened, *args, *target.added, **changed)
         if self._launches.observer is not None:
             self._seen().show(queue, sizes, options, target)
-        else:
-            self._keep_ready(queue, sizes, args, options, target)
+        self._keep_ready(queue, sizes, args, options, target)
         return event
 
     def _call_original(
@@ -472,7 +474,8 @@ class Kernel(pyopencl.Kernel):
         target: Target | None,
     ) -> None:
         """Keep what was decided for the next call of the same kind, if that is all that it depends on."""
-        if options["global_offset"] is not None or options["g_times_l"]:
+        observer = self._launches.observer
+        if options["global_offset"] is not None or options["g_times_l"] or isinstance(observer, PassingObserver):
             return
         if self._types is not None and len(self._types) != self._launches.argument_count:
             # One of them stands for several.
@@ -482,12 +485,15 @@ class Kernel(pyopencl.Kernel):
             self._has_long_keys = True
             self._ready.clear()
         whole, local = plain_sizes(*sizes, False)
-        known = self._launches.known(OriginalLaunch(queue.device, whole, local, self._set.local_bytes))
+        original = OriginalLaunch(queue.device, whole, local, self._set.local_bytes)
+        known = self._launches.known(original)
         ready = (
             None if known is None else ready_for(self._launches, self._types, (whole, local), args, known, target)
         )
         if ready is None:
             return
+        if observer is not None:
+            ready = ready._replace(shown=(original, known))
         key = (*map(type, args), *sizes)
         if self._has_long_keys:
             key = (*key, *self._more_of_key(queue, args))

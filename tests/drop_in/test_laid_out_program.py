@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -50,7 +52,7 @@ def some_image() -> np.ndarray:
     return np.arange(COUNT, dtype=np.float32).reshape(ROWS, WIDTH)
 
 
-def built(queue: cl.CommandQueue, **options: object) -> coarsen.Program:
+def built(queue: cl.CommandQueue, **options: Any) -> coarsen.Program:  # noqa: ANN401 (a program's own)
     return coarsen.Program(queue.context, SOURCE, arrays={"bodies": SOA, "image": IMAGE}, **options).build()
 
 

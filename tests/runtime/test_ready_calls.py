@@ -51,7 +51,7 @@ class Arrays:
         self.clear()
 
     def clear(self) -> None:
-        cl.enqueue_fill_buffer(self.queue, self.out, np.int32(0), 0, self.numbers.nbytes)
+        cl.enqueue_copy(self.queue, self.out, np.zeros_like(self.numbers))
 
     def found(self) -> list[int]:
         content = np.empty_like(self.numbers)
