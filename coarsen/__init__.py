@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from coarsen.devices.selection import find_device
     from coarsen.distribution import __version__
     from coarsen.drop_in.ahead import tune
-    from coarsen.drop_in.laid_out_program import LaidOutProgram
     from coarsen.drop_in.program import Program
     from coarsen.explanation import Explanation
     from coarsen.frontend.lower import compile_source, lower
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
-    from coarsen.runtime.layouts.device_array import LaidOutArray
-    from coarsen.runtime.layouts.layout import Layout
+    from coarsen.runtime.laid_out_kernel import LaidOutArray
+    from coarsen.runtime.layout import Layout
     from coarsen.targets import Target, target_of
     from coarsen.variant.coarsening import Coarsening
     from coarsen.variant.data_plan import array_plan
@@ -62,7 +61,6 @@ __all__ = [
     "InternalError",
     "InvalidInputError",
     "LaidOutArray",
-    "LaidOutProgram",
     "Layout",
     "Program",
     "RefusalError",
@@ -94,9 +92,8 @@ _MODULE_OF = {
     "DeviceDescription": "coarsen.devices.discovery",
     "Explanation": "coarsen.explanation",
     "Health": "coarsen.devices.health",
-    "LaidOutArray": "coarsen.runtime.layouts.device_array",
-    "LaidOutProgram": "coarsen.drop_in.laid_out_program",
-    "Layout": "coarsen.runtime.layouts.layout",
+    "LaidOutArray": "coarsen.runtime.laid_out_kernel",
+    "Layout": "coarsen.runtime.layout",
     "Program": "coarsen.drop_in.program",
     "Target": "coarsen.targets",
     "TranslationUnit": "coarsen.frontend.translation_unit",
@@ -121,4 +118,5 @@ _MODULE_OF = {
 # Whatever handlers a program gives it.
 logging.getLogger("coarsen").addFilter(makes_readable)
 find_parts(__name__, Path(__file__).parent)
-__getattr__, __dir__ = lazy_names(__name__, _MODULE_OF)
+_INSTEAD_OF = {"LaidOutProgram": 'coarsen.Program(context, source, arrays={"name": layout})'}
+__getattr__, __dir__ = lazy_names(__name__, _MODULE_OF, _INSTEAD_OF)

@@ -6,12 +6,7 @@ error ─▶ coarsen-error-….txt: versions, command, traceback ─▶ this is 
 from __future__ import annotations
 
 import logging
-import platform
 import re
-import shlex
-import sys
-import tempfile
-import traceback
 from importlib import metadata
 from pathlib import Path
 
@@ -64,6 +59,9 @@ def _written(error: BaseException) -> Path:
 
 
 def _new_file(details: str) -> Path:
+    # Imported late, as below: hardly any program comes here.
+    import tempfile
+
     with tempfile.NamedTemporaryFile(
         "w", prefix="coarsen-error-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
     ) as file:
@@ -72,6 +70,11 @@ def _new_file(details: str) -> Path:
 
 
 def _details(error: BaseException) -> str:
+    import platform
+    import shlex
+    import sys
+    import traceback
+
     lines = [
         f"coarsen {__version__}, Python {platform.python_version()}, {platform.platform()}",
         f"packages: {', '.join(f'{name} {_version(name)}' for name in _PACKAGES)}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,6 +11,9 @@ def _version() -> str:
     try:
         return version("coarsen")
     except PackageNotFoundError:
+        # Imported late: an installed package has its version elsewhere.
+        import tomllib
+
         settings = Path(__file__).parents[1] / "pyproject.toml"
         return str(tomllib.loads(settings.read_text(encoding="utf-8"))["project"]["version"])
 

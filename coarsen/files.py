@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -56,7 +55,7 @@ def replace_file_by(write: Callable[[BinaryIO], None], path: Path) -> None:
 def _replace(write: Callable[[BinaryIO], None], target: Path) -> None:
     if target.is_dir():
         raise IsADirectoryError(21, "it is a folder")
-    unfinished = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
+    unfinished = target.with_name(f".{target.name[:200]}.{os.urandom(4).hex()}.part")
     try:
         with unfinished.open("xb") as file:
             write(file)

@@ -1,6 +1,6 @@
 """Names that a package offers and loads only when they are first used (PEP 562).
 
-    __getattr__, __dir__ = lazy_names(__name__, {"Program": "coarsen.runtime.program"})
+    __getattr__, __dir__ = lazy_names(__name__, {"Program": "coarsen.drop_in.program"})
 
 Whoever imports the package then pays for nothing that they do not use. A machine that only runs packs has the
 package without what it depends on, so this needs the standard library alone.
@@ -11,18 +11,24 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 
-def lazy_names(package: str, module_of: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(
+    package: str, module_of: Mapping[str, str], instead_of: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` of a package.
 
     Args:
         package: its name.
         module_of: for each name that it offers the module that defines it.
+        instead_of: what to write instead of names that it offered once.
     """
 
     def load(name: str) -> Any:  # noqa: ANN401 (each name has its own type)
+        if name in instead_of:
+            raise AttributeError(f"'{package}.{name}' is gone: write {instead_of[name]}")
         if name not in module_of:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         value = getattr(importlib.import_module(module_of[name]), name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 # Of difflib's measure of likeness, 0 to 1: one wrong letter of three is still found.
@@ -28,6 +27,9 @@ def similar_names(name: str, known: Iterable[str]) -> list[str]:
         name: what was given.
         known: the names that there are.
     """
+    # Imported late: it takes longer to load than most programs need it.
+    import difflib
+
     by_folded = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(name.strip().casefold(), list(by_folded), _HINTS, _LIKENESS)
     return [by_folded[each] for each in near]

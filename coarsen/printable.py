@@ -32,6 +32,11 @@ def printable_in_line(text: str) -> str:
     return printable(text).replace("\n", r"\n").replace("\t", r"\t")
 
 
+def one_line(text: str) -> str:
+    """Return a text, such as a compiler's log, as one line that any terminal and any database takes."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
 def readable(message: str) -> str:
     """Return a message, `printable`, whose lines lack their middles where they are too long."""
     return "\n".join(map(_shortened, printable(message).split("\n")))

@@ -165,7 +165,7 @@ def report_of(
     return KernelReport(
         coarsened.lowered.name,
         tuple(_coarsening(*each) for each in carried_out),
-        tuple(described_arguments(coarsened.kernel)),
+        tuple(described_arguments(coarsened.kernel.argument_names, coarsened.kernel.added_arguments)),
         coarsened.lowered.length,
         coarsened.kernel.length,
         coarsened.assumptions,

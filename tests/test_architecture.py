@@ -83,12 +83,17 @@ for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
     MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | above
 MAY_IMPORT["opencl_bench"] = LIBRARY | {f"opencl_bench.{room}" for room in ROOMS if room != "studies"}
-MAY_IMPORT["drop_in"] = LIBRARY | {
-    f"opencl_bench.{room}" for room in ROOMS if room not in ("calibration", "reporting", "studies")
-}
+# What decides reads what is remembered; what searches and runs programs stands on it.
+MAY_IMPORT["policy"] = LIBRARY | {f"opencl_bench.{room}" for room in ("results", "tuning")}
+MAY_IMPORT["drop_in"] = (
+    LIBRARY
+    | {"policy"}
+    | {f"opencl_bench.{room}" for room in ROOMS if room not in ("calibration", "reporting", "studies")}
+)
+MAY_IMPORT["opencl_bench"] |= {"drop_in"}
 MAY_IMPORT["opencl_bench.studies"] |= {"drop_in"}
 MAY_IMPORT["__init__"] = LIBRARY | {"drop_in", "opencl_bench.tuning"}
-MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in"}
+MAY_IMPORT["cli"] = MAY_IMPORT["opencl_bench"] | {"opencl_bench", "drop_in", "policy"}
 MAY_IMPORT["__main__"] = {"cli"}
 
 FOLDERS = {

@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coarsen.devices.drivers import LoaderSetup, missing_drivers, prepare_loader
 from coarsen.errors import DeviceError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, common_macros, device_macros
 
 if TYPE_CHECKING:
     import pyopencl
+
+    from coarsen.devices.drivers import LoaderSetup
 
 _log = logging.getLogger("coarsen")
 
@@ -114,6 +115,9 @@ def discover_devices() -> tuple[DeviceDescription, ...]:
 
 def discover() -> Discovery:
     """Return the devices of `discover_devices`, with notes on drivers that should have appeared and did not."""
+    # Imported late, here and below: a program has its own devices.
+    from coarsen.devices.drivers import prepare_loader
+
     setup = prepare_loader()
     descriptions = tuple(
         _describe(f"{platform_number}:{device_number}", platform, device)
@@ -133,6 +137,9 @@ def describe_device(device: pyopencl.Device) -> DeviceDescription:
     """
     listed = _undivided(device)
     for platform_number, platform in enumerate(_platforms()):
+        if platform != listed.platform:
+            # To ask it for its devices would start its driver.
+            continue
         for device_number, candidate in enumerate(_devices_of(platform)):
             if candidate == listed:
                 return _describe(f"{platform_number}:{device_number}", platform, device)
@@ -162,6 +169,8 @@ def open_device(description: DeviceDescription) -> pyopencl.Device:
     Raises:
         DeviceError: this process has no such device (any more).
     """
+    from coarsen.devices.drivers import prepare_loader
+
     prepare_loader()
     platform_number, device_number = (int(part) for part in description.index.split(":"))
     platforms = _platforms()
@@ -259,6 +268,8 @@ def device_types_of(device: pyopencl.Device) -> tuple[str, ...]:
 
 
 def _notes(setup: LoaderSetup) -> tuple[str, ...]:
+    from coarsen.devices.drivers import missing_drivers
+
     return tuple(
         f"the OpenCL driver {driver.library} (from {driver.origin}) did not load: it is broken, or "
         "PyOpenCL's platforms were queried before this package looked for drivers (discover devices first, or "

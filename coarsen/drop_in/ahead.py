@@ -12,8 +12,6 @@ from typing import Any, cast
 import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
-from coarsen.drop_in.kernel_facts import kernel_facts
-from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.live_line import tuning_is_shown
 from coarsen.drop_in.measured_launch import tune_request
 from coarsen.drop_in.remembering import Kept, choice_of, no_result, remember, remember_no_result
@@ -24,12 +22,11 @@ from coarsen.opencl_bench.tuning.captured_tuning import alone_on
 from coarsen.opencl_bench.tuning.deadline import TimeOverError
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.policy.keys import kernel_facts, key_of
+from coarsen.runtime.advice import AdviceRequest, are_over
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.build_options import device_options
-from coarsen.runtime.original_launch import OriginalLaunch, required_local_size
-from coarsen.runtime.sizes import Sizes, plain_sizes
-from coarsen.runtime.waiting import are_over
+from coarsen.runtime.code import device_options
+from coarsen.runtime.launch import OriginalLaunch, Sizes, plain_sizes, required_local_size
 from coarsen.variant.transforms import Transforms, device_kind_of
 
 _log = logging.getLogger("coarsen")

@@ -17,17 +17,14 @@ from typing import NamedTuple
 import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
-from coarsen.drop_in.advisor import AS_IT_IS, Known
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.runtime.advice import AdviceRequest
-from coarsen.runtime.launch import DividedLaunch
+from coarsen.policy.remembered import AS_IT_IS, Known
+from coarsen.runtime.advice import GUESS, AdviceRequest
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, Sizes
 from coarsen.runtime.launches import words_of
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.plan import GUESS
-from coarsen.runtime.sizes import Sizes
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,13 @@ from pyopencl.tools import is_spirv
 
 from coarsen.bug_report import words_of
 from coarsen.devices.building import PlainProgram
+from coarsen.drop_in.program import Program as DropIn
+from coarsen.drop_in.program import kernel_of
 from coarsen.errors import CoarsenError
-from coarsen.runtime.advice import Advisor, LaunchObserver
-from coarsen.runtime.build_options import BuildOptions
-from coarsen.runtime.program import Program as RuntimeProgram
-from coarsen.runtime.program import kernel_of
+from coarsen.runtime.advice import LaunchObserver, Policy
+from coarsen.runtime.code import BuildOptions
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl, names_as_before
-from coarsen.runtime.text_cache.location import CacheFolder
+from coarsen.runtime.text_cache.store import CacheFolder
 
 _log = logging.getLogger("coarsen")
 
@@ -32,29 +32,28 @@ ObserverOf = Callable[[str], LaunchObserver]
 
 
 @contextmanager
-def programs_are_coarsened(advisor: Advisor, observer_of: ObserverOf, predict: bool = False) -> Iterator[None]:
+def programs_are_coarsened(policy: Policy, observer_of: ObserverOf) -> Iterator[None]:
     """Coarsen the programs that are made from source by the name `pyopencl.Program` while the context lasts.
 
     `pyopencl.Kernel` and `pyopencl.enqueue_nd_range_kernel` know them from the start, so that a program may take
     these names before it makes one.
 
     Args:
-        advisor: says how launches are carried out.
+        policy: decides how launches are carried out.
         observer_of: makes what sees them.
-        predict: whether kernels run by a predicted factor where the advisor has no advice.
     """
     names = vars(pyopencl)
     before = names["Program"]
     with names_as_before():
         launch_ours_through_pyopencl(kernel_of)
-        names["Program"] = _class_of_programs(advisor, observer_of, predict)
+        names["Program"] = _class_of_programs(policy, observer_of)
         try:
             yield
         finally:
             names["Program"] = before
 
 
-def _class_of_programs(advisor: Advisor, observer_of: ObserverOf, predict: bool) -> type[RuntimeProgram]:
+def _class_of_programs(policy: Policy, observer_of: ObserverOf) -> type[DropIn]:
     """Return a class that stands for PyOpenCL's wherever a class can."""
     process = os.getpid()
 
@@ -71,7 +70,7 @@ def _class_of_programs(advisor: Advisor, observer_of: ObserverOf, predict: bool)
         def __subclasscheck__(cls, subclass: type) -> bool:
             return issubclass(subclass, PlainProgram) if cls is Program else super().__subclasscheck__(subclass)
 
-    class Program(RuntimeProgram, metaclass=ClassOfPrograms):
+    class Program(DropIn, metaclass=ClassOfPrograms):
         __doc__ = PlainProgram.__doc__
 
         def __init__(
@@ -82,7 +81,7 @@ def _class_of_programs(advisor: Advisor, observer_of: ObserverOf, predict: bool)
         ) -> None:
             text = source_of(context, source, binaries)
             observer = None if text is None else observer_of(text)
-            super().__init__(context, source, binaries, advisor=advisor, predict=predict, observer=observer)
+            super().__init__(context, source, binaries, tune=policy, observer=observer)
 
         def build(
             self,

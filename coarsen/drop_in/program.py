@@ -1,46 +1,57 @@
-"""The drop-in for `pyopencl.Program` that takes what is remembered of a kernel, and tunes.
+"""The drop-in for `pyopencl.Program` whose kernels run coarsened.
 
     program = coarsen.Program(context, source, tune=True).build()
-    program.sgemm(queue, (1024, 1024), (16, 16), *arguments)      # the first launch of such a size is tuned
+    program.sgemm(queue, (1024, 1024), (16, 16), *arguments)      # the original sizes: the launch divides them
 
-Everything else is as in `coarsen.runtime.program`.
+The original program is built as it is. Coarsened variants of its kernels are programs of their own: those that are
+remembered are built with it, others when a launch first needs them.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 from pyopencl._cl import _Program as RawProgram
+from pyopencl.tools import is_spirv
 
-from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.drop_in.advisor import TuningAdvisor
-from coarsen.drop_in.mode import REMEMBERED, Mode, Otherwise, TuneChoice, mode_of
-from coarsen.drop_in.remembered_file import RememberedKernel, remembered_file
-from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.runtime.advice import LaunchObserver
-from coarsen.runtime.build_options import BuildOptions
-from coarsen.runtime.code import Form
-from coarsen.runtime.compiled_sources import CompiledSources
-from coarsen.runtime.program import Program as RuntimeProgram
-from coarsen.runtime.requested_arrays import Arrays
-from coarsen.runtime.text_cache.location import CacheFolder
+from coarsen.devices.discovery import common_macros_of
+from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of, settings_of
+from coarsen.errors import DeviceError, InvalidInputError, RefusalError
+from coarsen.near_names import did_you_mean
+from coarsen.runtime.advice import LaunchObserver, Policy
+from coarsen.runtime.code import BuildOptions, Form, device_options, options_of_coarsened
+from coarsen.runtime.kernel import Kernel
+from coarsen.runtime.launch import required_local_size
+from coarsen.runtime.launches import KernelLaunches
+from coarsen.runtime.plan import Arrays, CoarseningPlan, Requested, requested_arrays, requested_of
+from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
+from coarsen.runtime.text_cache.store import CacheFolder
+from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import Toolchain
-from coarsen.runtime.tuned_choice import TunedChoice
 from coarsen.variant.coarsening import Level
-from coarsen.variant.transforms import UseName
+from coarsen.variant.transforms import Transforms, UseName, use_named
+
+if TYPE_CHECKING:
+    from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.runtime.laid_out_kernel import LaidOutSignature
+    from coarsen.runtime.layout import Layout
+    from coarsen.runtime.tuned_checks import TunedChoice
+    from coarsen.runtime.tuned_program import TunedProgram
 
 _log = logging.getLogger("coarsen")
 
 
-class Program(RuntimeProgram):
+class Program(pyopencl.Program):
     """A program from OpenCL C source whose kernels are coarsened; otherwise a `pyopencl.Program`.
 
     Kernels are attributes once it is built, and launched with the original's sizes. Whether the device is a CPU
-    or a GPU is found out.
+    or a GPU is found out. Wide accesses, and what takes pointers as distinct, are used where that was measured:
+    each launch is checked for what they take for granted.
 
     The first one made gives the names `pyopencl.Kernel` and `pyopencl.enqueue_nd_range_kernel` to functions that
     know its kernels too; other kernels go PyOpenCL's own way.
@@ -54,7 +65,7 @@ class Program(RuntimeProgram):
             else the launch's variants are searched for some seconds, on copies of its buffers, in other processes,
             and the best is remembered; what can't be tuned stays as it is. "predict": as is remembered, else by a
             predicted factor along dimension 0, a guess that nobody measured; the first launch says so. False: not
-            at all.
+            at all. Or what decides: a `coarsen.runtime.advice.Policy`.
         factor: how many work-items, or work-groups, become one, at least 1; or one number for each of several
             dimensions; or either by kernel's name, `{"advect": 4, "clear": 16}`, where other kernels stay as they
             are. None leaves it to `tune`.
@@ -66,10 +77,14 @@ class Program(RuntimeProgram):
         fast_path: "auto", "always" or "never", as in `coarsen.coarsen`; of a predicted factor too.
         lock_step: as `fast_path`.
         clean_up: whether instructions that the rewriting made redundant are removed.
-        distinct: whether variants may take it that pointers lead to distinct memory, as in
-            `coarsen.runtime.program.Program`; each launch is checked for it.
-        arrays: places and pads of arrays in kernels of a given or predicted factor, as in
-            `coarsen.runtime.program.Program`; each launch is checked for it.
+        distinct: whether variants may take it that pointers lead to distinct memory: a launch for which that is so
+            runs one that keeps in registers what loops accumulate in memory, any other the general one.
+        arrays: places and pads of arrays in kernels of a given or predicted factor (`coarsen.array_plan`), for all
+            kernels to coarsen, or by kernel's name. A launch whose buffers don't suit a place runs the same
+            variant without places; what is remembered or a tuned file chooses has its arrays as they are written.
+            Or how arrays lie, by the names of arguments, `{"bodies": coarsen.Layout.soa(body)}`: each kernel that
+            has such an argument is rewritten, and takes a `coarsen.LaidOutArray` for it. Of a tuned file it runs
+            the version for arrays that lie so; where there is none, as without the file, which is logged.
         form: what the device is given of a coarsened kernel, "opencl_c" or "spirv".
         toolchain: the clang and the libraries to lower with; the package's own if None.
         observer: sees each launch.
@@ -82,7 +97,7 @@ class Program(RuntimeProgram):
     Raises:
         InvalidInputError: a value out of range; a tuned file that can't be read, or not be used beside the rest;
             `dim`, `stride` or `level` without a factor, or for a kernel without one; a factor for
-            all kernels and something to tune; a layout or an order among `arrays`.
+            all kernels and something to tune; a plan with a layout or an order among `arrays`.
     """
 
     def __init__(
@@ -91,7 +106,7 @@ class Program(RuntimeProgram):
         source: str | bytes | Sequence[pyopencl.Device] | None = None,
         binaries: Sequence[bytes] | None = None,
         *,
-        tune: TuneChoice = None,
+        tune: TuneChoice | Policy = None,
         factor: int | Sequence[int] | Mapping[str, int | Sequence[int]] | None = None,
         dim: int | Sequence[int] | Mapping[str, int | Sequence[int]] = 0,
         stride: int | Sequence[int] | Mapping[str, int | Sequence[int]] = 1,
@@ -101,83 +116,336 @@ class Program(RuntimeProgram):
         lock_step: UseName = "auto",
         clean_up: bool = True,
         distinct: bool = False,
-        arrays: Arrays = (),
+        arrays: Arrays | Mapping[str, Layout] = (),
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
         observer: LaunchObserver | None = None,
         tuned: TunedChoice = None,
     ) -> None:
-        mode = mode_of(tune)
-        # Before the program is there: an attribute that isn't would be looked up as a kernel.
-        self._remembered = _remembering(tuned, factor, form, mode)
-        if tune is not None and mode is not None and factor is not None:
-            raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
-        # Of a factor that is given, and of code in another form than tuning measures, nothing is remembered.
-        advises = mode is not None and factor is None and form == "opencl_c"
-        super().__init__(
-            context,
-            source,
-            binaries,
-            factor=factor,
-            dim=dim,
-            stride=stride,
-            kernels=kernels,
-            level=level,
-            fast_path=fast_path,
-            lock_step=lock_step,
-            clean_up=clean_up,
-            distinct=distinct,
-            arrays=arrays,
-            form=form,
-            toolchain=toolchain,
-            advisor=TuningAdvisor(mode) if advises and mode is not None else None,
-            predict=mode is not None and mode.otherwise is Otherwise.PREDICT,
-            observer=observer,
-            tuned=None if self._remembered is not None else tuned,
+        # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
+        self._plan: CoarseningPlan | None = None
+        self._launches: dict[str, KernelLaunches] = {}
+        self._tuned: TunedProgram | None = None
+        self._text = _text_of(source)
+        self._tuned_choice = tuned
+        self._files = _given_files(tuned, factor, form)
+        self._requested = requested_of(factor, dim, stride, level)
+        self._transforms = Transforms(
+            use_named("fast_path", fast_path),
+            use_named("lock_step", lock_step),
+            clean_up=bool(clean_up),
+            distinct=bool(distinct),
         )
+        self._layouts, plans = _by_argument(arrays)
+        self._laid_out: dict[str, tuple[Program, LaidOutSignature]] = {}
+        self._arrays = requested_arrays(plans)
+        self._wanted_kernels = _wanted_kernels(kernels, self._requested)
+        self._form = form
+        self._toolchain = toolchain
+        self._observer = observer
+        self._asked = {"factor": factor, "dim": dim, "stride": stride, "level": level}
+        self._used = {
+            "fast_path": fast_path,
+            "lock_step": lock_step,
+            "clean_up": clean_up,
+            "distinct": distinct,
+            "form": form,
+            "toolchain": toolchain,
+            "observer": observer,
+        }
+        self._tune = tune
+        self._policy = policy_of(tune, factor, form)
+        if form not in ("opencl_c", "spirv"):
+            raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
+        if isinstance(binaries, int):
+            raise InvalidInputError(f"a factor is given by its name: factor={binaries}")
+        given: Any = [value for value in (context, source, binaries) if value is not None]
+        super().__init__(*given)
+        # PyOpenCL's own is gone once the program is built.
+        self._opencl_context: pyopencl.Context = self._context
+        launch_ours_through_pyopencl(kernel_of)
+        if self._text is None and self._files:
+            raise InvalidInputError("a tuned file goes with a source in OpenCL C")
+        if self._text is None:
+            _log.warning("%s is not coarsened: that takes OpenCL C", _form_of(source))
+
+    @classmethod
+    def from_int_ptr(cls, int_ptr_value: int, retain: bool = True) -> Self:
+        """As `pyopencl.Program.from_int_ptr`; such a program is not coarsened."""
+        return cls(RawProgram.from_int_ptr(int_ptr_value, retain))
+
+    def build(
+        self,
+        options: BuildOptions = None,
+        devices: Sequence[pyopencl.Device] | None = None,
+        cache_dir: CacheFolder = None,
+    ) -> Self:
+        """Build the original program as `pyopencl.Program.build` does, and coarsen its kernels.
+
+        What is asked for is coarsened now, what is remembered is built too. Kernels that can't be coarsened are
+        logged and stay as they are, unless they were named.
+
+        Args:
+            options: OpenCL build options, one text or several.
+            devices: of the context, to build for; all if None.
+            cache_dir: the folder of PyOpenCL's cache of binaries and of coarsened text; None for the context's,
+                or the user's cache folder (for text, `COARSEN_CACHE_DIR` if that is set), False for no cache.
+
+        Returns:
+            The program itself.
+
+        Raises:
+            RefusalError: a kernel named in `kernels`, or every kernel, can't be coarsened.
+            InvalidInputError: an unknown name in `kernels`.
+            DeviceError: the device doesn't take the form.
+        """
+        # PyOpenCL takes False, though its annotation leaves it out.
+        super().build(options, devices, cast("str | None", cache_dir))
+        if self._text is None:
+            return self
+        if cache_dir is None:
+            cache_dir = getattr(self._opencl_context, "cache_dir", None)
+        macros = common_macros_of(devices or self._opencl_context.devices)
+        self._laid_out = self._build_laid_out(options, devices, cache_dir)
+        files = self._files_for_build(options, devices, cache_dir)
+        kernels = self._kernels_to_coarsen(files)
+        self._arrays.check_kernels(kernels)
+        # Not this object: it would refer to itself, and stay until Python looks for such circles.
+        untyped: Any = self
+        raw_program: RawProgram = untyped._get_prg()
+        self._plan = CoarseningPlan(
+            self._opencl_context,
+            self._text,
+            device_options(options),
+            devices,
+            self._requested,
+            kernels,
+            self._form_for_devices(),
+            self._toolchain or cached_toolchain(macros, self._form, cache_dir),
+            partial(PlainKernel, raw_program),
+            self._transforms,
+            cache_dir,
+            self._policy,
+            self._observer,
+            self._arrays,
+        )
+        self._launches = {}
+        self._coarsen_now(self._plan, kernels)
+        if files:
+            self._tuned = self._build_tuned(self._plan, files, options, devices, cache_dir)
+        self._plan.build_known()
+        return self
+
+    def compile(
+        self,
+        options: BuildOptions = None,
+        devices: Sequence[pyopencl.Device] | None = None,
+        headers: Sequence[tuple[str, pyopencl.Program]] | None = None,
+    ) -> Self:
+        """As `pyopencl.Program.compile`; what is linked from it is not coarsened."""
+        super().compile(options, devices, headers)
+        _log.warning("a program that is compiled and linked is not coarsened: build() it in one step")
+        return self
+
+    def all_kernels(self) -> Sequence[pyopencl.Kernel]:
+        """Return a kernel object for each kernel of the program."""
+        plain = super().all_kernels()
+        return plain if self._plan is None else [self.kernel(kernel.function_name) for kernel in plain]
+
+    def kernel(self, name: str) -> Any:  # noqa: ANN401 (a `Kernel`; where arrays lie otherwise, a `LaidOutKernel`)
+        """Return a new kernel object, once the program is built; raises LogicError for an unknown name."""
+        if self._plan is None:
+            raise InvalidInputError("a program's kernels come with build()")
+        if name in self._laid_out:
+            # Imported late: most programs have no such kernel.
+            from coarsen.runtime.laid_out_kernel import LaidOutKernel
+
+            program, signature = self._laid_out[name]
+            return LaidOutKernel(program.kernel(name), signature)
+        launches = self._launches_of(name, self._plan)
+        return Kernel(self, launches) if self._tuned is None else self._tuned.kernel(self, launches)
+
+    def _launches_of(self, name: str, plan: CoarseningPlan) -> KernelLaunches:
+        if name not in self._launches:
+            self._launches[name] = KernelLaunches(self, name, plan)
+        return self._launches[name]
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as `kernel` has it)
+        # Before `__init__` has set them, both are looked up here.
+        own = self.__dict__
+        if own.get("_plan") is None:
+            if own.get("_text", "") is None:
+                # PyOpenCL's own: nothing of this program is coarsened.
+                return super().__getattr__(name)
+            raise AttributeError(f"{_not_found(name)}; kernels come with build()")
+        tuned: TunedProgram | None = own["_tuned"]
+        if tuned is not None and name in tuned.launches:
+            return tuned.of_this_thread(name, self.kernel)
+        try:
+            return self.kernel(name)
+        except pyopencl.LogicError as error:
+            raise AttributeError(_not_found(name)) from error
+
+    def _kernels_to_coarsen(self, files: Sequence[TunedFile]) -> tuple[str, ...]:
+        names = self._kernel_names()
+        wanted = names if self._wanted_kernels is None else self._wanted_kernels
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            hint = did_you_mean(unknown[0], names)
+            raise InvalidInputError(f"the program has no kernel '{unknown[0]}'{hint}; it has {', '.join(names)}")
+        others = {*self._laid_out, *(file.kernel for file in files)}
+        return tuple(name for name in wanted if name not in others)
+
+    def _kernel_names(self) -> tuple[str, ...]:
+        return tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
 
     def _files_for_build(
         self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
     ) -> tuple[TunedFile, ...]:
-        if self._remembered is None:
-            return super()._files_for_build(options, devices, cache_dir)
+        """Return the tuned files of a build: those that were given, or that are made of what is remembered."""
+        if self._tuned_choice != REMEMBERED:
+            return tuple(file for file in self._files if file.kernel not in self._laid_out)
+        # Imported late: most programs have no such file.
+        from coarsen.policy.tree import RememberedKernel, remembered_files
+
         names = self._kernel_names() if self._wanted_kernels is None else self._wanted_kernels
-        sources = CompiledSources()
-        found = (
-            self._remembered_file(name, device, options, cache_dir, sources)
+        kernels = [
+            RememberedKernel(
+                self._text or "", name, PlainKernel(self, name).num_args, options, self._transforms, cache_dir
+            )
             for name in names
-            for device in devices or self._opencl_context.devices
-        )
-        return tuple(file for file in found if file is not None)
+            if name not in self._laid_out
+        ]
+        return remembered_files(kernels, devices or self._opencl_context.devices, settings_of(self._tune))
 
-    def _remembered_file(
+    def _build_tuned(
         self,
-        name: str,
-        device: pyopencl.Device,
+        plan: CoarseningPlan,
+        files: Sequence[TunedFile],
         options: BuildOptions,
+        devices: Sequence[pyopencl.Device] | None,
         cache_dir: CacheFolder,
-        sources: CompiledSources,
-    ) -> TunedFile | None:
-        """The table of what is remembered of a kernel; None where there is nothing, or it can't be read."""
-        arguments = PlainKernel(self, name).num_args
-        kernel = RememberedKernel(self._text or "", name, arguments, options, self._transforms, cache_dir, sources)
-        try:
-            return remembered_file(kernel, device, self._remembered)
-        except RefusalError as refusal:
-            _log.warning("what is remembered of kernel %s isn't used: %s", name, refusal)
-            return None
+    ) -> TunedProgram:
+        """Build the versions of the tuned files."""
+        from coarsen.runtime.tuned_building import BuildSettings
+        from coarsen.runtime.tuned_program import tuned_program
 
-
-def _remembering(tuned: TunedChoice, factor: object, form: Form, mode: Mode | None) -> Tune | None:
-    """Return the settings where tables are asked for of what is remembered; None where they aren't.
-
-    Raises:
-        InvalidInputError: something else is asked for that can't be had beside them.
-    """
-    if tuned != REMEMBERED:
-        return None
-    if factor is not None or form != "opencl_c":
-        raise InvalidInputError(
-            "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
+        settings = BuildSettings(
+            self._opencl_context, self._text or "", device_options(options), devices, plan.toolchain, cache_dir
         )
-    return Tune() if mode is None else mode.settings
+        names = self._kernel_names()
+        launches_of = partial(self._launches_of, plan=plan)
+        return tuned_program(files, settings, options, launches_of, names, plan.say_once)
+
+    def _build_laid_out(
+        self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
+    ) -> dict[str, tuple[Program, LaidOutSignature]]:
+        """Build programs of the kernels whose arrays lie otherwise, by their names."""
+        if not self._layouts:
+            return {}
+        # Imported late: these load LLVM.
+        from coarsen.drop_in.laid_out import rewritten_kernels, version_of
+
+        source, given, own = self._text or "", device_options(options), devices or self._opencl_context.devices
+        built: dict[str, tuple[Program, LaidOutSignature]] = {}
+        for name, kernel in rewritten_kernels(source, self._layouts, given, common_macros_of(own)).items():
+            version = version_of(self._files, kernel, source, options, own)
+            asked = self._asked_of(name) if version is None else {"tune": version}
+            program = Program(self._opencl_context, kernel.text, **{**self._used, **asked})
+            program.build([*options_of_coarsened(given), kernel.standard], devices, cache_dir)
+            built[name] = program, kernel.signature
+        return built
+
+    def _asked_of(self, kernel: str) -> dict[str, Any]:
+        """Return what is asked for of one kernel, as a program of it alone takes it."""
+        if self._wanted_kernels is not None and kernel not in self._wanted_kernels:
+            return {"tune": False}
+        given = {
+            option: value.get(kernel) if isinstance(value, Mapping) else value
+            for option, value in self._asked.items()
+        }
+        asked = {option: value for option, value in given.items() if value is not None}
+        return {**asked, "tune": self._tune, "arrays": self._arrays.of(kernel)}
+
+    def _form_for_devices(self) -> Form:
+        if self._form == "spirv":
+            for device in self._opencl_context.devices:
+                if "SPIR-V" not in (getattr(device, "il_version", None) or ""):
+                    raise DeviceError(f"the device '{device.name.strip()}' takes no SPIR-V; use form='opencl_c'")
+        return self._form
+
+    def _coarsen_now(self, plan: CoarseningPlan, kernels: tuple[str, ...]) -> None:
+        """Coarsen what was asked for, so that a refusal shows when the program is built, not at some launch."""
+        refusals: list[tuple[str, RefusalError]] = []
+        for kernel in kernels:
+            try:
+                # A kernel object takes PyOpenCL up to half as long as a build from its cache.
+                required = self._required_local_size(kernel) if plan.may_require_local_size else ()
+                plan.coarsen_requested(kernel, required)
+            except RefusalError as refusal:
+                if self._wanted_kernels is not None:
+                    raise
+                refusals.append((kernel, refusal))
+        if refusals and len(refusals) == len(kernels):
+            raise refusals[0][1]
+        for kernel, reason in refusals:
+            plan.say_once(kernel, f"kernel {kernel} stays as it is: {reason}")
+
+    def _required_local_size(self, kernel: str) -> tuple[int, ...]:
+        """Return the `reqd_work_group_size` of a kernel; empty where it has none."""
+        return required_local_size(PlainKernel(self, kernel), self._opencl_context.devices[0]) or ()
+
+
+def _by_argument(arrays: Any) -> tuple[dict[str, Layout], Any]:  # noqa: ANN401 (as a program takes them)
+    """Return layouts by the names of arguments, and the plans of arrays in kernels."""
+    if not isinstance(arrays, Mapping):
+        return {}, arrays
+    layouts = {name: value for name, value in arrays.items() if hasattr(value, "arrangement")}
+    return layouts, {name: value for name, value in arrays.items() if name not in layouts}
+
+
+def kernel_of(program: Any, name: str) -> Kernel | None:  # noqa: ANN401 (whatever PyOpenCL takes)
+    """Return our kernel of a program of ours that is built."""
+    return program.kernel(name) if isinstance(program, Program) and program._plan is not None else None
+
+
+def _not_found(name: str) -> str:
+    """Return in PyOpenCL's words that a program has no such attribute."""
+    return f"'{name}' was not found as a program info attribute or as a kernel name"
+
+
+def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested) -> tuple[str, ...] | None:
+    """Return the kernels asked for by name; None if none is named."""
+    if kernels is not None and requested.kernels is not None:
+        raise InvalidInputError("factors that are given by kernel say which kernels: leave `kernels` out")
+    return requested.kernels if kernels is None else tuple(kernels)
+
+
+def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedFile, ...]:
+    """Return the tuned files that are given, read where they aren't yet."""
+    if tuned == REMEMBERED:
+        if factor is not None or form != "opencl_c":
+            raise InvalidInputError(
+                "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
+            )
+        return ()
+    if tuned is None:
+        return ()
+    # Imported late: most programs have no such file.
+    from coarsen.runtime.tuned_checks import tuned_files
+
+    return tuned_files(tuned, factor, form)
+
+
+def _text_of(source: object) -> str | None:
+    """Return the OpenCL C text; None for SPIR-V, and for what is no source."""
+    if isinstance(source, bytes):
+        return None if is_spirv(source) else source.decode()
+    return source if isinstance(source, str) else None
+
+
+def _form_of(source: object) -> str:
+    """Return in words what a program is made from that isn't coarsened."""
+    if source is None:
+        return "a program that is made already"
+    return "a program from SPIR-V" if isinstance(source, bytes) else "a program from binaries"

@@ -12,7 +12,7 @@ from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.runtime.sizes import Sizes
+from coarsen.runtime.launch import Sizes
 from coarsen.variant.variant import Variant
 
 _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)

@@ -9,25 +9,29 @@ are there when the script has ended.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyopencl
 
 from coarsen.bug_report import bug_message
 from coarsen.devices.drivers import prepare_loader
-from coarsen.drop_in.advisor import Known, TuningAdvisor
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
-from coarsen.drop_in.mode import Mode, Otherwise
+from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.named_program import ObserverOf, programs_are_coarsened
-from coarsen.drop_in.recorder import MOST_BYTES, Contents, Recorded, Recorder, RecordingObserver, checked_folder
 from coarsen.drop_in.script import Script, check_script, execute
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.runtime.advice import Advice, AdviceRequest
+from coarsen.policy.remembered import Known, Remembered
+from coarsen.runtime.advice import AdviceRequest, Decision, Policy
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.drop_in.recorder import Contents, Recorded, Recorder
 
 _log = logging.getLogger("coarsen")
 
@@ -36,11 +40,14 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Where launches are recorded, what their buffers may hold in all, in bytes, and whose contents are wanted."""
+    """Where launches are recorded, what their buffers may hold in all, in bytes, and whose contents are wanted.
+
+    None stands for what `Recorder` takes by default.
+    """
 
     folder: Path
-    most_bytes: int = MOST_BYTES
-    contents: Contents = Contents.CLASS
+    most_bytes: int | None = None
+    contents: Contents | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +81,17 @@ class RunResult:
         return sum(known) if known else None
 
 
-class RunAdvisor:
-    """Advises all programs of a run, and notes what it knew; an `Advisor` of `coarsen.runtime`.
+class RunPolicy:
+    """Decides for all programs of a run, and notes what was known; a `Policy` of `coarsen.runtime`.
 
     Args:
-        advisor: knows.
+        remembered: knows.
         table: where it is noted.
         recorder: records launches first; None for none.
     """
 
-    def __init__(self, advisor: TuningAdvisor, table: LaunchTable, recorder: Recorder | None) -> None:
-        self._advisor = advisor
+    def __init__(self, remembered: Remembered, table: LaunchTable, recorder: Recorder | None) -> None:
+        self._remembered = remembered
         self._table = table
         self._recorder = recorder
 
@@ -92,14 +99,22 @@ class RunAdvisor:
     def looks_at_arguments(self) -> bool:
         """Return True if launches are tuned or captured."""
         captures = self._recorder is not None and self._recorder.captures
-        return captures or self._advisor.looks_at_arguments
+        return captures or self._remembered.looks_at_arguments
 
-    def advise(self, request: AdviceRequest) -> Advice | None:
-        """Return what is remembered, or found now, else the launch as it is; None where the mode is to predict."""
+    def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
+        """Return the variants of what is remembered."""
+        try:
+            return self._remembered.known_variants(request)
+        except Exception:
+            # The first launch says so, and the program goes on.
+            return ()
+
+    def choose(self, request: AdviceRequest) -> Decision | None:
+        """Return what is remembered, or found now, else the launch as it is; None where it is to be predicted."""
         try:
             if self._recorder is not None:
                 self._recorder.record(request)
-            known = self._advisor.known(request)
+            known = self._remembered.known(request)
         except InternalError as error:
             return self._failed(request, error)
         except (CoarsenError, pyopencl.Error) as error:
@@ -108,15 +123,15 @@ class RunAdvisor:
             # The program must not end of it: it knows nothing of this.
             return self._failed(request, error)
         self._table.note(request, known)
-        return self._advisor.advice_of(known)
+        return self._remembered.decision_of(known)
 
-    def _failed(self, request: AdviceRequest, error: Exception) -> Advice:
+    def _failed(self, request: AdviceRequest, error: Exception) -> Decision:
         _log.warning("kernel %s stays as it is: %s", request.kernel, bug_message(error))
         return self._as_it_is(request, "an internal error of coarsen")
 
-    def _as_it_is(self, request: AdviceRequest, reason: str) -> Advice:
+    def _as_it_is(self, request: AdviceRequest, reason: str) -> Decision:
         self._table.note(request, Known(None, reason))
-        return Advice(Variant(), reason)
+        return Decision(Variant(), reason)
 
 
 def run_program(
@@ -140,14 +155,11 @@ def run_program(
     # The program may go to another folder.
     chosen = _with_absolute_store(settings or Tune())
     store = _shown(str(chosen.store))
-    recorder = None
-    if recording is not None:
-        recorder = Recorder(checked_folder(recording.folder), recording.most_bytes, recording.contents)
+    recorder = None if recording is None else _recorder(recording)
     table = LaunchTable()
-    # The table has the reasons.
-    advisor = RunAdvisor(TuningAdvisor(Mode(otherwise, chosen), says_reasons=False), table, recorder)
+    policy = _policy(otherwise, chosen, table, recorder)
     is_interrupted = False
-    with programs_are_coarsened(advisor, _observer_of(table, recorder), otherwise is Otherwise.PREDICT):
+    with programs_are_coarsened(policy, _observer_of(table, recorder)):
         try:
             exit_code = execute(script)
         except KeyboardInterrupt:
@@ -166,9 +178,33 @@ def run_program(
     )
 
 
+def _recorder(recording: Recording) -> Recorder:
+    # Imported late: most runs record nothing.
+    from coarsen.drop_in.recorder import MOST_BYTES, Contents, Recorder, checked_folder
+
+    most_bytes = MOST_BYTES if recording.most_bytes is None else recording.most_bytes
+    return Recorder(checked_folder(recording.folder), most_bytes, recording.contents or Contents.CLASS)
+
+
+def _policy(otherwise: Otherwise, settings: Tune, table: LaunchTable, recorder: Recorder | None) -> Policy:
+    """Return what decides in a run; the table has the reasons."""
+    if otherwise is Otherwise.PREDICT:
+        # Imported late, as below: most runs take what is remembered.
+        from coarsen.policy.predicted import FirstOf, Predicted
+
+        return FirstOf(RunPolicy(Remembered(settings, is_last=False), table, recorder), Predicted())
+    if otherwise is Otherwise.LEAVE:
+        return RunPolicy(Remembered(settings), table, recorder)
+    from coarsen.drop_in.search import SearchNow
+
+    return RunPolicy(SearchNow(settings, says_reasons=False), table, recorder)
+
+
 def _observer_of(table: LaunchTable, recorder: Recorder | None) -> ObserverOf:
     if recorder is None:
         return table.observer
+    from coarsen.drop_in.recorder import RecordingObserver
+
     return lambda source: RecordingObserver(table, source, recorder)
 
 

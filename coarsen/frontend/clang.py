@@ -11,12 +11,15 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import subprocess
 
 INSTALL_HINT = "pip install ziglang"
 # This package's headers of OpenCL C: `opencl-c-base.h`, and the builtin functions that clang doesn't declare.
@@ -48,6 +51,9 @@ class Clang:
         Raises:
             InvalidInputError: it can't be run, or does not come to an end.
         """
+        # Imported late: a program whose text is in the cache starts no clang.
+        import subprocess
+
         try:
             return subprocess.run(
                 [*self.command, *arguments],

@@ -1,12 +1,29 @@
-"""What a launch passes for the arguments that transforms have added after a kernel's own, in words."""
+"""The arguments that transforms have added after a kernel's own, and what a launch passes for them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from coarsen.ir.kernel import AddedArgument, Kernel
+
+@dataclass(frozen=True, slots=True)
+class AddedArgument:
+    """An argument that a transform added after the kernel's own; the launcher knows what to pass.
+
+    Attributes:
+        meaning: `global-size`: the uncoarsened launch's global size along `dimension`, in work-items, as a 64-bit
+            integer; `local-memory`: local memory of the same size as that passed for argument `like`; `extent`:
+            the number of elements along `dimension` of the array that is passed for argument `like`, as a 64-bit
+            integer.
+        dimension: of the NDRange, 0, 1 or 2, for `global-size`; of the array, the slowest is 0, for `extent`.
+        like: the index of one of the kernel's own arguments; for `local-memory` and `extent`.
+    """
+
+    meaning: Literal["global-size", "local-memory", "extent"]
+    dimension: int = 0
+    like: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +64,14 @@ def extent_of(wanted: AddedArgument, added: Sequence[AddedArgument], shape: Sequ
     return shape[wanted.dimension] if len(alike) > 1 else math.prod(shape)
 
 
-def described_arguments(kernel: Kernel) -> Iterator[DescribedArgument]:
-    """Yield the arguments that transforms have added to a kernel, in their order."""
-    own = len(kernel.arguments) - len(kernel.added_arguments)
-    for argument, added in zip(kernel.arguments[own:], kernel.added_arguments, strict=True):
-        like = "" if added.meaning == "global-size" else kernel.arguments[added.like].name
-        alike = [each for each in kernel.added_arguments if (each.meaning, each.like) == ("extent", added.like)]
-        yield DescribedArgument(argument.name, added, like, max(len(alike), 1))
+def described_arguments(names: Sequence[str], added: Sequence[AddedArgument]) -> Iterator[DescribedArgument]:
+    """Yield the arguments that transforms have added to a kernel, in their order.
+
+    Args:
+        names: of all its arguments; the added ones come last.
+        added: what they are.
+    """
+    for name, each in zip(names[len(names) - len(added) :], added, strict=True):
+        like = "" if each.meaning == "global-size" else names[each.like]
+        alike = [other for other in added if (other.meaning, other.like) == ("extent", each.like)]
+        yield DescribedArgument(name, each, like, max(len(alike), 1))

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from coarsen.errors import SourcePosition
+from coarsen.ir.added_arguments import AddedArgument as AddedArgument
 from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
 from coarsen.ir.graph.module import Module
@@ -155,24 +156,6 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class AddedArgument:
-    """An argument that a transform added after the kernel's own; the launcher knows what to pass.
-
-    Attributes:
-        meaning: `global-size`: the uncoarsened launch's global size along `dimension`, in work-items, as a 64-bit
-            integer; `local-memory`: local memory of the same size as that passed for argument `like`; `extent`:
-            the number of elements along `dimension` of the array that is passed for argument `like`, as a 64-bit
-            integer.
-        dimension: of the NDRange, 0, 1 or 2, for `global-size`; of the array, the slowest is 0, for `extent`.
-        like: the index of one of the kernel's own arguments; for `local-memory` and `extent`.
-    """
-
-    meaning: Literal["global-size", "local-memory", "extent"]
-    dimension: int = 0
-    like: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class WrittenArgument:
     """A pointer argument through which a kernel may write.
 
@@ -227,6 +210,11 @@ class Kernel:
     def metadata(self) -> Mapping[str, str]:
         """The text of each node of the module's metadata by its number or name."""
         return self.graph.metadata
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """Return the names of all arguments, in their order."""
+        return tuple(argument.name for argument in self.arguments)
 
     @cached_property
     def block(self) -> Mapping[str, Block]:

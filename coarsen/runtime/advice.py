@@ -1,29 +1,37 @@
 """The protocols through which others say how a launch is to be carried out, and see how each was.
 
-    launch that isn't known yet ─▶ Advisor.advise(AdviceRequest) ─▶ Advice, or None: there is none
+    program that is built       ─▶ Policy.known_variants(AdviceRequest) ─▶ built with it
+    launch that isn't known yet ─▶ Policy.choose(AdviceRequest)         ─▶ Decision, or None: there is none
     every launch                ─▶ LaunchObserver.launched(kernel, original, divided)
                                 ─▶ PassingObserver.passed(PassedLaunch), where the observer is one
 
 Before a launch such an observer may ask to read its buffers.
 
-An advice is a wish. What doesn't fit a launch is weakened as a requested factor is: to a smaller factor, to the
+A decision is a wish. What doesn't fit a launch is weakened as a requested factor is: to a smaller factor, to the
 launch's own local size, to the original kernel; but where it is exact, to the original kernel at once.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import pyopencl
 
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.sizes import Sizes
-from coarsen.runtime.text_cache.location import CacheFolder
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, Sizes
+from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.runtime.toolchain import Toolchain
+
+
+# Why a launch runs by a predicted factor.
+GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,7 @@ class AdviceRequest:
         arguments: the kernel's arguments in their order, which are there to be read; None where `queue` is.
         offset: of the first work-item, in work-items; None for none.
         cache_dir: of what is found out about the source, as `pyopencl.Program.build` takes it.
+        toolchain: coarsens and predicts for the program; None where it isn't known.
     """
 
     source: str
@@ -63,36 +72,46 @@ class AdviceRequest:
     arguments: tuple[Argument, ...] | None
     offset: Sizes | None = None
     cache_dir: CacheFolder = None
+    toolchain: Toolchain | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
-    """The answer.
+class Decision:
+    """The way in which a launch is to be carried out.
 
     Args:
         variant: its coarsenings, none for the original kernel; its transforms, apart from the kind of device; its
             local size, that of the launch before coarsening, empty for the program's own. `any_size` is decided by
             the launch, unless it is set, and macros are the program's own.
-        reason: why, in one phrase, for people.
+        reason: why, in one phrase, for people; empty where the program knows.
         is_exact: whether the original kernel runs where the launch or the device don't allow exactly this variant:
             what was measured says nothing of others.
+        is_programs: whether the coarsenings alone were chosen, and the rest is as the program says.
     """
 
     variant: Variant
     reason: str
     is_exact: bool = False
+    is_programs: bool = False
 
 
-class Advisor(Protocol):
-    """Says how launches are to be carried out."""
+class Policy(Protocol):
+    """Decides how launches are to be carried out."""
 
     @property
     def looks_at_arguments(self) -> bool:
         """Return True if it may read what a launch is given: all that the launch waits for is waited for then."""
         ...
 
-    def advise(self, request: AdviceRequest) -> Advice | None:
-        """Return the variant for a launch; None where there is no advice.
+    def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
+        """Return variants that launches of a kernel may call for, as far as they are known before any is made.
+
+        The sizes of the request don't count, only its kernel and its device.
+        """
+        ...
+
+    def choose(self, request: AdviceRequest) -> Decision | None:
+        """Return the variant for a launch; None where another policy is to decide.
 
         Asked once for a program's launches of one kernel, device, sizes and local memory; once more where that was
         without arguments, and they are there now. A CoarsenError or an error of PyOpenCL's is said once, and the
@@ -143,3 +162,53 @@ class PassingObserver(Protocol):
     def capture(self, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
         """Read the buffers of a launch that is about to be made; all that it waits for is over."""
         ...
+
+
+# Waiting, for a while at most, for what a launch waits for: before anybody looks at its arguments.
+
+_COMPLETE = pyopencl.command_execution_status.COMPLETE
+# A program may set an event only after the launch that waits for it: nobody may wait for ever.
+PATIENCE = 10.0
+# From then on: whoever launches much before anything runs must not wait so long each time.
+IMPATIENCE = 0.05
+_PAUSE = 0.001
+
+
+def are_over(queue: pyopencl.CommandQueue, events: Sequence[pyopencl.Event], seconds: float = PATIENCE) -> bool:
+    """Return True once a queue has done what was enqueued, and events are over; False if that takes too long.
+
+    False, too, where one of them has failed. What is no event is PyOpenCL's to refuse.
+
+    Args:
+        queue: where the launch goes.
+        events: those that it waits for besides.
+        seconds: how long to wait at most.
+    """
+    deadline = time.monotonic() + seconds
+    try:
+        marker = pyopencl.enqueue_marker(queue)
+        queue.flush()
+        return all(_is_over_by(deadline, event) for event in (marker, *events))
+    except (pyopencl.Error, AttributeError, TypeError):
+        return False
+
+
+def is_any_set_by_host(events: Sequence[pyopencl.Event]) -> bool:
+    """Return True if the program itself has still to set one of these events, or one is none."""
+    try:
+        return any(_is_set_by_host(event) for event in events)
+    except (pyopencl.Error, AttributeError, TypeError):
+        return True
+
+
+def _is_set_by_host(event: pyopencl.Event) -> bool:
+    is_own = event.command_type == pyopencl.command_type.USER
+    return is_own and event.command_execution_status != _COMPLETE
+
+
+def _is_over_by(deadline: float, event: pyopencl.Event) -> bool:
+    while (status := event.command_execution_status) > _COMPLETE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_PAUSE)
+    return bool(status == _COMPLETE)

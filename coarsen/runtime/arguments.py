@@ -8,28 +8,36 @@ would keep the last buffers that it was called with.
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyopencl
 
-from coarsen.runtime.memory_places import are_distinct, place_of
-from coarsen.runtime.placed_memory import suits
-from coarsen.variant.placement import PlacedArgument
+from coarsen.variant.placement import Place, PlacedArgument
 
 # Whatever PyOpenCL takes as a kernel's argument; its annotations leave some out.
 Argument: TypeAlias = Any
 
 # PyOpenCL's class of kernels, with the setters that its annotations leave out.
 PLAIN: Any = pyopencl.Kernel
-_SET_REFERENCES, _SET_NUMBERS = PLAIN._set_arg_multi, PLAIN._set_arg_buf_multi
+SET_REFERENCES: Callable[..., None] = PLAIN._set_arg_multi
+SET_NUMBERS: Callable[..., None] = PLAIN._set_arg_buf_multi
 
-# Index, value, index, value and so on: of what lies on the device, and of numbers.
-SortedArguments: TypeAlias = tuple[tuple[Argument, ...], tuple[Argument, ...]]
+# Index, value, index, value and so on.
+Pairs: TypeAlias = tuple[Any, ...]
+
+# Of what lies on the device, and of numbers.
+SortedArguments: TypeAlias = tuple[Pairs, Pairs]
 
 _NUMBERS = (np.number, np.bool_, bytes)
+# Letters of NumPy's that mean the same to `struct`.
+_PACKED = frozenset("bBhHiIlLqQefd")
 # Kinds of objects on the device, and what makes another object of the same that the driver keeps as long.
 _RETAINED: tuple[tuple[Any, Any], ...] = (
     (pyopencl.MemoryObjectHolder, pyopencl.MemoryObject.from_int_ptr),
@@ -38,6 +46,8 @@ _RETAINED: tuple[tuple[Any, Any], ...] = (
 )
 _ON_DEVICE = (pyopencl.SVMPointer, *(kind for kind, _ in _RETAINED))
 # What a program can't change after it was set.
+_WITHOUT_MEMORY = (*_NUMBERS, int, float, complex, pyopencl.LocalMemory, type(None))
+_WHOLE, _ON_HOST = pyopencl.mem_info.ASSOCIATED_MEMOBJECT, pyopencl.mem_flags.USE_HOST_PTR
 _CONSTANT = (*_NUMBERS, *_ON_DEVICE, pyopencl.LocalMemory, type(None))
 
 
@@ -52,6 +62,11 @@ class SetArguments:
         # The program's own objects: the memory of a pool is given to others once they are gone.
         self._alive: dict[int, Argument] = {}
         self.local_memory: dict[int, pyopencl.LocalMemory] = {}
+
+    @property
+    def local_bytes(self) -> int:
+        """Return the bytes of local memory that are set, or were last."""
+        return sum(local.size for local in self.local_memory.values()) if self.local_memory else 0
 
     @property
     def are_complete(self) -> bool:
@@ -180,9 +195,94 @@ def set_sorted(kernel: Any, arguments: SortedArguments) -> None:  # noqa: ANN401
     """Set arguments that are sorted already."""
     references, numbers = arguments
     if references:
-        _SET_REFERENCES(kernel, references)
+        SET_REFERENCES(kernel, references)
     if numbers:
-        _SET_NUMBERS(kernel, numbers)
+        SET_NUMBERS(kernel, numbers)
+
+
+def pair_functions(args: tuple[Argument, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
+    """Return what sorts arguments of the same types as `sorted_by_kind`, faster."""
+    return _pair_functions(tuple(isinstance(value, _NUMBERS) for value in args))
+
+
+def typed_pair_functions(types: tuple[Any, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]] | None:
+    """Return what sorts arguments, numbers as bytes of these types; None for types that PyOpenCL has to convert.
+
+    Args:
+        types: as `pyopencl.Kernel.set_arg_types` takes them.
+    """
+    try:
+        letters = tuple(None if kind is None else np.dtype(kind).char for kind in types)
+    except TypeError:
+        return None
+    return _typed_pair_functions(letters) if _PACKED.issuperset(filter(None, letters)) else None
+
+
+@lru_cache(maxsize=256)
+def _typed_pair_functions(letters: tuple[str | None, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
+    references: list[str] = []
+    numbers: list[str] = []
+    for index, letter in enumerate(letters):
+        if letter is None:
+            references += (str(index), f"a[{index}]")
+        else:
+            numbers += (str(index), f"pack('{letter}', a[{index}])")
+    return tuple_function(references), tuple_function(numbers, {"pack": struct.pack})
+
+
+@lru_cache(maxsize=256)
+def _pair_functions(are_numbers: tuple[bool, ...]) -> tuple[Callable[..., Pairs], Callable[..., Pairs]]:
+    parts: tuple[list[str], list[str]] = ([], [])
+    for index, is_number in enumerate(are_numbers):
+        parts[is_number].extend((str(index), f"a[{index}]"))
+    return tuple_function(parts[0]), tuple_function(parts[1])
+
+
+def buffers_function(args: tuple[Argument, ...]) -> Callable[..., tuple[pyopencl.Buffer, ...]] | None:
+    """Return what takes the buffers from arguments of the same types; None where one may lead to other memory."""
+    buffers = [index for index, value in enumerate(args) if type(value) is pyopencl.Buffer]
+    if any(not isinstance(value, _WITHOUT_MEMORY) for index, value in enumerate(args) if index not in buffers):
+        return None
+    return _taking(tuple(buffers))
+
+
+@lru_cache(maxsize=256)
+def _taking(places: tuple[int, ...]) -> Callable[..., tuple[Any, ...]]:
+    return tuple_function([f"a[{place}]" for place in places])
+
+
+def tuple_function(
+    parts: Sequence[str], names: Mapping[str, object] = MappingProxyType({}), parameters: str = "a"
+) -> Callable[..., tuple[Any, ...]]:
+    """Return a function that returns a tuple of expressions of its parameters.
+
+    Args:
+        parts: the expressions: places of arguments and calls of `names`, made by this package.
+        names: what they may call.
+        parameters: the function's.
+    """
+    text = f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})"
+    function: Callable[..., tuple[Any, ...]] = eval(text, {"__builtins__": {}, **names})
+    return function
+
+
+def are_plain(buffers: Sequence[pyopencl.Buffer], limit: float, is_distinct: bool) -> bool:
+    """Return True if buffers surely are smaller than so many bytes and, where `is_distinct`, apart.
+
+    Of a part of a buffer, and where that counts of one on the host's memory, it is not sure.
+    """
+    addresses = set()
+    try:
+        for buffer in buffers:
+            if buffer.size >= limit or buffer.get_info(_WHOLE) is not None:
+                return False
+            if is_distinct:
+                if buffer.flags & _ON_HOST:
+                    return False
+                addresses.add(buffer.int_ptr)
+    except pyopencl.Error:
+        return False
+    return not is_distinct or len(addresses) == len(buffers)
 
 
 def _as_set(value: Argument) -> Argument:
@@ -204,3 +304,81 @@ def _is_below(value: Argument, limit: int) -> bool:
         return False
     whole = memory.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
     return whole is None or bool(whole.size < limit)
+
+
+# Where memory objects lie: whether a kernel that writes to one of them may find another one changed.
+#
+# two buffers                                    distinct
+# a buffer twice, a buffer and a part of it      the same
+# two parts of a buffer                          distinct if their bytes are
+# a buffer on memory of the host and another     not known: the host may have that memory of the other one
+# an image made of a buffer                      takes all of it
+
+_INFO = pyopencl.mem_info
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlace:
+    """A part of a memory object.
+
+    Attributes:
+        whole: the address of the object that it is part of.
+        start: its first byte in that object.
+        end: the byte after its last.
+        is_hosts: whether the whole object is the host's memory.
+    """
+
+    whole: int
+    start: float
+    end: float
+    is_hosts: bool
+
+
+def place_of(memory: pyopencl.MemoryObject | None) -> MemoryPlace | None:
+    """Return where a memory object lies; None for NULL, through which nothing is reached."""
+    if memory is None:
+        return None
+    whole: Any = memory.get_info(_INFO.ASSOCIATED_MEMOBJECT)
+    start, end = 0.0, math.inf
+    if whole is not None and memory.type == pyopencl.mem_object_type.BUFFER:
+        start = memory.offset
+        end = start + memory.size
+    owner: Any = memory if whole is None else whole
+    return MemoryPlace(owner.int_ptr, start, end, bool(owner.flags & pyopencl.mem_flags.USE_HOST_PTR))
+
+
+def are_distinct(first: MemoryPlace | None, second: MemoryPlace | None) -> bool:
+    """Return True if no byte surely is in both places."""
+    if first is None or second is None:
+        return True
+    if first.whole != second.whole:
+        return not (first.is_hosts or second.is_hosts)
+    return first.end <= second.start or second.end <= first.start
+
+
+# The memory objects that a launch passes for arrays which its kernel reads from constant or local memory.
+#
+# A buffer suits by its size (`PlacedArgument.reason_against`); constant memory has to hold the whole of which a
+# sub-buffer is a part. What is known of no size, shared virtual memory for one, suits no place.
+
+
+def suits(placed: PlacedArgument, memory: pyopencl.MemoryObject | None, most_constant_bytes: int) -> bool:
+    """Return True if a memory object can be read as a kernel reads an argument's array.
+
+    Args:
+        placed: how it reads it.
+        memory: what is passed; None for NULL, through which nothing is reached.
+        most_constant_bytes: of a buffer in the device's constant memory.
+    """
+    if memory is None:
+        return placed.takes_null
+    if memory.type != pyopencl.mem_object_type.BUFFER:
+        return False
+    size = _whole_bytes(memory) if placed.place is Place.CONSTANT else memory.size
+    return placed.reason_against(size, most_constant_bytes) is None
+
+
+def _whole_bytes(memory: pyopencl.MemoryObject) -> int:
+    """Return the bytes of a buffer, or of what it is a part of: a driver may bind that."""
+    whole: Any = memory.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    return int(memory.size if whole is None else whole.size)

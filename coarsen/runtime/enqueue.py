@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, cast
 
 import pyopencl
 from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
 
-from coarsen.runtime.arguments import Argument
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.launches import LaunchedVariant
-from coarsen.runtime.sizes import plain_offset
+from coarsen.runtime.arguments import (
+    Argument,
+    Pairs,
+    buffers_function,
+    pair_functions,
+    sorted_by_kind,
+    typed_pair_functions,
+)
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, PassedSizes, plain_offset
+from coarsen.runtime.launches import KernelLaunches, LaunchedVariant
 
-Sizes: TypeAlias = Sequence[int]
+AnySizes: TypeAlias = Sequence[int]
 
 # Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
 WaitList: TypeAlias = Any
@@ -52,7 +59,7 @@ class Target(NamedTuple):
 
 
 def enqueue_target(
-    queue: pyopencl.CommandQueue, target: Target, local_size: Sizes | None, options: LaunchOptions
+    queue: pyopencl.CommandQueue, target: Target, local_size: AnySizes | None, options: LaunchOptions
 ) -> pyopencl.Event:
     """Launch a target that has its arguments; `local_size` is the caller's. The sizes are multiplied already."""
     launch = target.launch
@@ -107,7 +114,7 @@ def without_options(args: tuple[Argument, ...], count: int, options: LaunchOptio
     return args[:count]
 
 
-def in_tuples(global_size: Sizes, local_size: Sizes | None) -> tuple[Any, Any]:
+def in_tuples(global_size: AnySizes, local_size: AnySizes | None) -> tuple[Any, Any]:
     """Return sizes that can be read twice, which an iterator's can't; PyOpenCL refuses what is no sequence."""
     return as_tuple(global_size), as_tuple(local_size)
 
@@ -120,3 +127,75 @@ def as_tuple(values: Any) -> Any:  # noqa: ANN401 (whatever the caller passes)
         return tuple(values)
     except TypeError:
         return values
+
+
+# Launches that were decided: what the next call of the same kind does at once.
+
+
+class Ready(NamedTuple):
+    """A launch that was decided: what the next call does that passes the same sizes and types.
+
+    `kernel` is a variant's object, None for the original kernel, which keeps this and must not refer to itself.
+    `references` and `numbers` take from a call's arguments what PyOpenCL's two setters want, and the added ones
+    come after the kernel's own. Where there are `buffers`, each must be smaller than `limit` bytes and, where
+    `is_distinct`, no other's memory; else the launch is decided anew. `is_converted` says that PyOpenCL has to
+    convert arguments; `shown` is what an observer sees.
+    """
+
+    kernel: pyopencl.Kernel | None
+    launched: LaunchedVariant | None
+    global_size: tuple[int, ...]
+    local_size: tuple[int, ...] | None
+    references: Callable[[tuple[Argument, ...]], Pairs]
+    numbers: Callable[[tuple[Argument, ...]], Pairs]
+    added_references: Pairs
+    added_numbers: Pairs
+    is_converted: bool = False
+    buffers: Callable[[tuple[Argument, ...]], tuple[pyopencl.Buffer, ...]] | None = None
+    limit: float = math.inf
+    is_distinct: bool = False
+    shown: tuple[OriginalLaunch, DividedLaunch] | None = None
+
+
+def ready_for(
+    launches: KernelLaunches,
+    types: tuple[Any, ...] | None,
+    sizes: PassedSizes,
+    args: tuple[Argument, ...],
+    known: DividedLaunch,
+    target: Target | None,
+) -> Ready | None:
+    """Return what calls of the same kind do; None where each has to be looked at.
+
+    Args:
+        launches: of that kernel.
+        types: of its arguments, as `pyopencl.Kernel.set_arg_types` takes them; None where they were not set.
+        sizes: of the original launch.
+        args: of a call.
+        known: what was chosen for all launches of these sizes.
+        target: what was launched; None: the original kernel.
+    """
+    if target is not None and target.launch is not known:
+        return None
+    functions = pair_functions(args) if types is None else typed_pair_functions(types)
+    is_converted = functions is None
+    functions = functions or pair_functions(args)
+    if target is None:
+        if launches.variant_of(known) is not None:
+            return None
+        return Ready(None, None, *sizes, *functions, (), (), is_converted)
+    first, launched = launches.argument_count, target.launched
+    added = sorted_by_kind(range(first, first + len(target.added)), target.added)
+    if is_converted:
+        # PyOpenCL sets all of them.
+        added = (), target.added
+    driver_sizes = target.launch.global_size, target.launch.local_size
+    kernel = None if launched is None else target.kernel
+    ready = Ready(kernel, launched, *driver_sizes, *functions, *added, is_converted)
+    if launched is None or not launched.is_conditional:
+        return ready
+    buffers = buffers_function(args)
+    if buffers is None or launched.placed or launches.plan.shares_memory:
+        return None
+    limit = math.inf if launched.objects_below is None else launched.objects_below
+    return ready._replace(buffers=buffers, limit=limit, is_distinct=bool(launched.apart))

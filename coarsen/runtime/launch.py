@@ -15,14 +15,19 @@ wrong, at worst it isn't coarsened.
 from __future__ import annotations
 
 import enum
+import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from coarsen.runtime.open_local_size import local_size_of_coarsened, local_size_of_original
-from coarsen.runtime.sizes import LaunchLimits, Sizes, is_plain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
-from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import Transforms
+
+if TYPE_CHECKING:
+    import pyopencl
+
+    from coarsen.variant.data_plan import ArrayPlan
 
 
 class Hindrance(enum.Enum):
@@ -176,3 +181,178 @@ def _note(global_size: Sizes, local_size: Sizes | None, wanted: Configuration, u
 def names_of(coarsenings: Configuration) -> str:
     """Return a configuration in words."""
     return ", ".join(str(coarsening) for coarsening in coarsenings) or "the original kernel"
+
+
+# Sizes of launches: what a device takes, and whether every work-group of a launch is whole.
+
+Sizes: TypeAlias = tuple[int, ...]
+# The global size and the local size of a launch; None leaves this to the driver.
+PassedSizes: TypeAlias = tuple[Sizes, Sizes | None]
+
+# Of an NDRange.
+MOST_DIMENSIONS = 3
+# Of a launch whose sizes nobody has passed: with one each nanosecond they take three days.
+MOST_WORK_ITEMS = 2**48
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchLimits:
+    """The limits of a device: work-items per work-group, in all and per dimension; the bits of an id."""
+
+    max_work_group_size: int
+    max_work_item_sizes: Sizes
+    address_bits: int = 64
+
+
+def is_plain(global_size: Sizes, local_size: Sizes | None) -> bool:
+    """Return True if there is work and every work-group is whole; False also for what OpenCL rejects."""
+    if not has_work(global_size, local_size):
+        return False
+    return local_size is None or all(
+        whole % part == 0 for whole, part in zip(global_size, local_size, strict=True)
+    )
+
+
+def has_work(global_size: Sizes, local_size: Sizes | None) -> bool:
+    """Return True if all sizes are positive, and there are as many of one kind as of the other, up to three."""
+    if min(global_size, default=0) < 1 or len(global_size) > MOST_DIMENSIONS:
+        return False
+    return local_size is None or (len(local_size) == len(global_size) and min(local_size) >= 1)
+
+
+def fits(local_size: Sizes, limits: LaunchLimits) -> bool:
+    """Return True if a work-group of this size is within the limits."""
+    is_small = math.prod(local_size) <= limits.max_work_group_size
+    return is_small and all(
+        size <= most for size, most in zip(local_size, limits.max_work_item_sizes, strict=False)
+    )
+
+
+def plain_sizes(
+    global_size: Sequence[int], local_size: Sequence[int] | None, g_times_l: bool
+) -> tuple[Sizes, Sizes | None]:
+    """Return both sizes as tuples, the global one in work-items; raises TypeError where they are no whole numbers.
+
+    With `g_times_l`, as PyOpenCL has it, the global size is given in work-groups.
+    """
+    whole = tuple(map(operator.index, global_size))
+    if local_size is None:
+        return whole, None
+    local = tuple(map(operator.index, local_size))
+    if g_times_l:
+        dimensions = max(len(whole), len(local))
+        whole += (1,) * (dimensions - len(whole))
+        local += (1,) * (dimensions - len(local))
+        whole = tuple(groups * size for groups, size in zip(whole, local, strict=True))
+    return whole, local
+
+
+def plain_offset(
+    global_offset: Sequence[int] | None, local_size: Sequence[int] | None, g_times_l: bool
+) -> Sequence[int] | None:
+    """Return the offset in work-items; with `g_times_l`, as PyOpenCL has it, it is given in work-groups."""
+    if global_offset is None or local_size is None or not g_times_l:
+        return global_offset
+    offset, local = tuple(global_offset), tuple(local_size)
+    local += (1,) * (len(offset) - len(local))
+    return tuple(groups * size for groups, size in zip(offset, local, strict=False))
+
+
+# A launch as the program asks for it.
+
+
+class OriginalLaunch(NamedTuple):
+    """A launch of the original kernel: sizes in work-items (local None: left to the implementation), and the
+    bytes of local memory that its arguments give a work-group.
+    """
+
+    device: pyopencl.Device
+    global_size: Sizes
+    local_size: Sizes | None
+    local_bytes: int = 0
+
+
+def required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimensions: int = 3) -> Sizes | None:
+    """Return a kernel's `reqd_work_group_size`, cut to a launch's dimensions; None where it has none."""
+    # Imported late: sizes are divided without it.
+    import pyopencl
+
+    required = kernel.get_work_group_info(pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)
+    return tuple(int(size) for size in required[:dimensions]) if any(required) else None
+
+
+# The local size of a coarsened launch whose caller leaves it to the driver.
+#
+# Work-items at a stride above 1 need a coarsened local size that the stride divides; whole work-groups, and
+# kernels that look at theirs, need one that the original launch could have had: it divides the original global
+# size and is within the limits of the original kernel.
+
+# Larger work-groups gain nothing more.
+PREFERRED_WORK_GROUP_SIZE = 256
+
+
+def local_size_of_coarsened(global_size: Sizes, coarsenings: Configuration, limits: LaunchLimits) -> Sizes | None:
+    """Return a coarsened local size that divides the coarsened global size and that every stride divides.
+
+    None where there is none. Starts at the strides and grows, dimension 0 first, to the preferred size.
+    """
+    strides = [1] * len(global_size)
+    for coarsening in coarsenings:
+        strides[coarsening.dimension] = coarsening.stride
+    return _grown(global_size, strides, [1] * len(global_size), PREFERRED_WORK_GROUP_SIZE, limits)
+
+
+def local_size_of_original(global_size: Sizes, wanted: Configuration, limits: LaunchLimits) -> Sizes | None:
+    """Return a local size for the original launch that lets it be coarsened; None where its limits allow none.
+
+    It divides the global size; F·S divides it where work-items are merged (for the largest F that can), and F
+    divides the number of work-groups where these are, if that can be.
+    """
+    units, groups, preferred = [1] * len(global_size), [1] * len(global_size), PREFERRED_WORK_GROUP_SIZE
+    for coarsening in wanted:
+        dimension = coarsening.dimension
+        if dimension >= len(global_size):
+            continue
+        if coarsening.level is Level.GROUP:
+            groups[dimension] = coarsening.factor
+        else:
+            factor = _dividing_factor(coarsening, global_size[dimension])
+            units[dimension] = factor * coarsening.stride if factor > 1 else 1
+            preferred *= factor
+    return _grown(global_size, units, groups, preferred, limits)
+
+
+def _dividing_factor(coarsening: Coarsening, extent: int) -> int:
+    factors = range(min(coarsening.factor, extent), 1, -1)
+    return next((factor for factor in factors if extent % (factor * coarsening.stride) == 0), 1)
+
+
+def _grown(
+    global_size: Sizes, units: Sequence[int], groups: Sequence[int], preferred: int, limits: LaunchLimits
+) -> Sizes | None:
+    """Return a local size of multiples of `units`, as large as is allowed, dimension 0 first.
+
+    None if they are too large.
+
+    It divides the global size, so that the number of work-groups is a multiple of `groups` if that can be.
+    """
+    allowed = limits.max_work_item_sizes
+    if math.prod(units) > limits.max_work_group_size or any(u > a for u, a in zip(units, allowed, strict=False)):
+        return None
+    budget = min(preferred, limits.max_work_group_size)
+    local = list(units)
+    for dimension, (extent, unit) in enumerate(zip(global_size, units, strict=True)):
+        others = math.prod(local) // unit
+        local[dimension] = _best(extent, unit, groups[dimension], min(budget // others, allowed[dimension]))
+    return tuple(local)
+
+
+def _best(extent: int, unit: int, groups: int, most: int) -> int:
+    """Return the largest multiple of `unit` that divides the extent and leaves enough work-groups to merge."""
+
+    def rank(size: int) -> tuple[bool, bool, int]:
+        count = extent // size
+        return count % groups == 0, count >= groups, size
+
+    sizes = [size for size in range(unit, most + 1, unit) if extent % size == 0]
+    return max(sizes, key=rank, default=unit)

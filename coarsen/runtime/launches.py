@@ -18,16 +18,13 @@ from pyopencl._cl import Kernel as PlainKernel
 from pyopencl._cl import _Program as RawProgram
 
 from coarsen.errors import InternalError
-from coarsen.ir.kernel import AddedArgument
-from coarsen.runtime.advice import AtHand
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.runtime.advice import GUESS, AtHand
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.choice import LaunchChooser
-from coarsen.runtime.granted import ALL_GRANTED, Granted
-from coarsen.runtime.launch import DividedLaunch, names_of
-from coarsen.runtime.local_memory import like_set
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.plan import GUESS, CoarseningPlan
-from coarsen.runtime.variants import Variants
+from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser, Variants
+from coarsen.runtime.guarded_launch import like_set
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, names_of
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant, shape, transform_words
 
@@ -89,6 +86,7 @@ class KernelLaunches:
         self.raw_program: RawProgram = untyped._get_prg()
         self.plan = plan
         self.argument_count = original.num_args
+        self.has_several_devices = plan.has_several_devices
         self.is_coarsened = plan.coarsens(name)
         self.is_looked_at = plan.is_looked_at(name)
         self._vain_looks = 0
@@ -120,7 +118,7 @@ class KernelLaunches:
     def allowed(
         self, original: OriginalLaunch, launch: DividedLaunch, passed: PassedMemory
     ) -> tuple[DividedLaunch, LaunchedVariant | None]:
-        """Return a launch with its variant, or another that does not take for granted what isn't so.
+        """Return the launch with its variant, falling back to a variant whose assumptions hold.
 
         Raises DeviceError.
 
@@ -130,21 +128,21 @@ class KernelLaunches:
             passed: tells of the memory that is passed.
         """
         launched = self.variant_of(launch)
-        granted = ALL_GRANTED
+        assumptions = ALL_HOLD
         while launched is not None and launched.is_conditional:
             holding = self._holding(launched, original.device, passed)
-            if holding == ALL_GRANTED:
+            if holding == ALL_HOLD:
                 break
-            granted = granted.both(holding)
-            launch = self._chooser.choose_careful(original, granted)
+            assumptions = assumptions.both(holding)
+            launch = self._chooser.choose_careful(original, assumptions)
             launched = self.variant_of(launch)
         return launch, launched
 
-    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: PassedMemory) -> Granted:
+    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: PassedMemory) -> Assumptions:
         """Return what a variant takes for granted and is so."""
         is_known = not self.plan.shares_memory
         most_constant_bytes = int(device.max_constant_buffer_size) if launched.placed else 0
-        return Granted(
+        return Assumptions(
             wide_accesses=launched.objects_below is None or passed.are_below(launched.objects_below),
             distinct=not launched.apart or (is_known and passed.are_apart(launched.apart)),
             placed=not launched.placed or (is_known and passed.suit(launched.placed, most_constant_bytes)),
@@ -211,6 +209,42 @@ class KernelLaunches:
             ("guessed" if is_guess else "chosen", self.name),
             f"kernel {self.name} runs with {words_of(launch)}: {reason}",
         )
+
+
+class LaunchedKernels:
+    """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
+
+    __slots__ = ("_launches", "_types", "kernels")
+
+    def __init__(self, launches: KernelLaunches) -> None:
+        self._launches = launches
+        self._types: tuple[Any, ...] | None = None
+        self.kernels: dict[LaunchedVariant, pyopencl.Kernel] = {}
+
+    def __del__(self) -> None:
+        if self._types is None:
+            for launched, kernel in self.kernels.items():
+                launched.unused.append(kernel)
+
+    def get(self, launched: LaunchedVariant) -> pyopencl.Kernel | None:
+        """Return the kernel object of a variant; None if the kernel refuses it. Raises DeviceError."""
+        known = self.kernels.get(launched)
+        if known is None:
+            known = self._launches.kernel(launched)
+            if known is not None:
+                self.kernels[launched] = known
+                self._set_types(launched, known)
+        return known
+
+    def set_argument_types(self, types: Sequence[Any]) -> None:
+        """As `pyopencl.Kernel.set_arg_types`, for all variants, those of later too."""
+        self._types = tuple(types)
+        for launched, kernel in self.kernels.items():
+            self._set_types(launched, kernel)
+
+    def _set_types(self, launched: LaunchedVariant, kernel: pyopencl.Kernel) -> None:
+        if self._types is not None:
+            kernel.set_arg_types((*self._types, *added_types(launched.added)))
 
 
 def words_of(launch: DividedLaunch) -> str:

@@ -8,39 +8,153 @@ for the context once.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.bug_report import words_of
 from coarsen.devices.building import build_for_launches
-from coarsen.devices.discovery import describe_device, device_types_of
+from coarsen.devices.discovery import device_types_of
 from coarsen.devices.slow_compilers import most_ways_by_barriers
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.file_directives import file_directives
-from coarsen.runtime.advice import Advice, AdviceRequest, Advisor, AtHand, LaunchObserver
-from coarsen.runtime.build_options import allows_uneven_groups
-from coarsen.runtime.code import Code, Codes, Form, forget_frames
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.requested import Requested
-from coarsen.runtime.requested_arrays import NO_ARRAYS, RequestedArrays
-from coarsen.runtime.text_cache.location import CacheFolder
+from coarsen.near_names import did_you_mean
+from coarsen.runtime.advice import PATIENCE, AdviceRequest, AtHand, Decision, LaunchObserver, Policy
+from coarsen.runtime.code import Code, Codes, Form, allows_uneven_groups, forget_frames
+from coarsen.runtime.launch import OriginalLaunch
+from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.toolchain import Toolchain
-from coarsen.runtime.waiting import PATIENCE
-from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
-from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
+
+
+Arrays: TypeAlias = "Sequence[ArrayPlan] | Mapping[str, Sequence[ArrayPlan]]"
+_Plans: TypeAlias = "tuple[ArrayPlan, ...]"
+Numbers: TypeAlias = int | Sequence[int]
+Names: TypeAlias = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """The requested coarsenings: `common` for all kernels, or `by_kernel` by name; both None: none is."""
+
+    common: Configuration | None = None
+    by_kernel: Mapping[str, Configuration] | None = None
+
+    def of(self, kernel: str) -> Configuration | None:
+        """Return the coarsening of a kernel; None where none is asked for."""
+        return self.common if self.by_kernel is None else self.by_kernel.get(kernel, ())
+
+    @property
+    def kernels(self) -> tuple[str, ...] | None:
+        """The kernels asked for by name; None if none is named."""
+        return None if self.by_kernel is None else tuple(self.by_kernel)
+
+
+def requested_of(
+    factor: Numbers | Mapping[str, Numbers] | None,
+    dim: Numbers | Mapping[str, Numbers],
+    stride: Numbers | Mapping[str, Numbers],
+    level: Names | Mapping[str, Names],
+) -> Requested:
+    """Return what a program's arguments ask for; each is one value for all kernels, or one by kernel's name.
+
+    Raises:
+        InvalidInputError: a value out of range, or one by name for a kernel that has no factor.
+    """
+    others = {"dim": (dim, 0), "stride": (stride, 1), "level": (level, Level.ITEM)}
+    if isinstance(factor, Mapping):
+        return Requested(by_kernel={name: _of_kernel(name, factor, others) for name in _known(factor, others)})
+    if factor is None and any(value != default for value, default in others.values()):
+        raise InvalidInputError("dim and stride go with a factor, level too: give the factor")
+    if isinstance(dim, Mapping) or isinstance(stride, Mapping) or isinstance(level, Mapping):
+        raise InvalidInputError(
+            'dim, stride and level by kernel go with factors by kernel: factor={"name": 4, …}, for each of them'
+        )
+    return Requested(None if factor is None else configuration_of(factor, dim, stride, level))
+
+
+def _known(factor: Mapping[str, Numbers], others: Mapping[str, tuple[Any, Any]]) -> tuple[str, ...]:
+    """Return the kernels with a factor; raises InvalidInputError where something else names another."""
+    names = tuple(factor)
+    for option, (value, _) in others.items():
+        for name in value if isinstance(value, Mapping) else ():
+            if name not in names:
+                hint = did_you_mean(str(name), names)
+                raise InvalidInputError(f"{option} names the kernel {name!r}, which has no factor{hint}")
+    return names
+
+
+def _of_kernel(name: str, factor: Mapping[str, Numbers], others: Mapping[str, tuple[Any, Any]]) -> Configuration:
+    values = [
+        value.get(name, default) if isinstance(value, Mapping) else value for value, default in others.values()
+    ]
+    return configuration_of(factor[name], *values)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedArrays:
+    """The requested plans: `common` to all kernels, or `by_kernel` by name."""
+
+    common: _Plans = ()
+    by_kernel: Mapping[str, _Plans] = field(default_factory=dict)
+
+    def of(self, kernel: str) -> _Plans:
+        """Return the plans for a kernel's arrays."""
+        return self.by_kernel.get(kernel, self.common)
+
+    def check_kernels(self, known: Sequence[str]) -> None:
+        """Raise InvalidInputError for plans by name for a kernel that is not among those to coarsen."""
+        for name in self.by_kernel:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise InvalidInputError(f"arrays names the kernel '{name}', which is not to be coarsened{hint}")
+
+
+NO_ARRAYS = RequestedArrays()
+
+
+def requested_arrays(arrays: Arrays) -> RequestedArrays:
+    """Return what a program's argument asks for.
+
+    Raises:
+        InvalidInputError: a plan that is none, or of a layout or an order; two plans for one array.
+    """
+    if isinstance(arrays, Mapping):
+        return RequestedArrays(by_kernel={name: _checked(plans) for name, plans in arrays.items()})
+    return RequestedArrays(_checked(arrays))
+
+
+def _checked(plans: Iterable[ArrayPlan]) -> _Plans:
+    given = tuple(plans)
+    if not given:
+        return ()
+    # Imported late: most programs ask for none.
+    from coarsen.variant.data_plan import ArrayPlan, chosen_plans
+
+    for plan in given:
+        if not isinstance(plan, ArrayPlan):
+            raise InvalidInputError(f"arrays are given as coarsen.array_plan(…), not {plan!r}")
+    chosen = chosen_plans(given)
+    for plan in chosen:
+        if plan.moves_fields:
+            raise InvalidInputError(
+                f"{plan.argument} is to lie otherwise: give its coarsen.Layout by its name, arrays={{…: layout}}"
+            )
+    return chosen
+
 
 _log = logging.getLogger("coarsen")
 
 ORIGINAL: Configuration = ()
-# Why a launch runs by a predicted factor.
-GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
 
 class CoarseningPlan:
@@ -50,9 +164,8 @@ class CoarseningPlan:
     `options` are the build options one by one, `devices` those to build for (None: all of the context's);
     `original` makes a kernel object of the uncoarsened program; `kernels` are the names of those to coarsen,
     `transforms` what may be used for it, on the kind of device that the context has, and `arrays` how arrays lie
-    in them; `cache_dir` is that of PyOpenCL's cache of binaries; `advisor` is asked about kernels for
-    which nothing is requested, and `observer` sees the launches; where it doesn't know, `predict` has the factor
-    predicted for the context's device, and the kernel stays as it is without.
+    in them; `cache_dir` is that of PyOpenCL's cache of binaries; `policy` is asked about kernels for which nothing
+    is requested, and where it has no decision the kernel stays as it is; `observer` sees the launches.
     """
 
     def __init__(
@@ -68,10 +181,9 @@ class CoarseningPlan:
         original: Callable[[str], pyopencl.Kernel],
         transforms: Transforms = DEFAULT,
         cache_dir: CacheFolder = None,
-        advisor: Advisor | None = None,
+        policy: Policy | None = None,
         observer: LaunchObserver | None = None,
         arrays: RequestedArrays = NO_ARRAYS,
-        predict: bool = False,
     ) -> None:
         self._arrays = arrays
         self._context = context
@@ -82,19 +194,16 @@ class CoarseningPlan:
         self._options = tuple(options)
         self._devices = devices
         self._requested = requested
-        self._predicts = predict
         self._kernels = frozenset(kernels)
         self.toolchain = toolchain
         limit = most_ways_by_barriers(device.platform.version for device in devices or context.devices)
         self._codes = Codes(source, options, form, toolchain, limit)
         self._programs: dict[tuple[str, Variant], pyopencl.Program | None] = {}
         self._refused: dict[str, str] = {}
-        self._predicted: dict[tuple[str, tuple[int, ...] | None], Configuration] = {}
-        self._kept_as_is: dict[str, str] = {}
         self._said: set[Hashable] = set()
         # Seconds that a launch may be held up until what comes before it is done, so that it can be looked at.
         self.patience = PATIENCE
-        self._advisor = advisor
+        self._policy = policy
         self.observer = observer
         self._is_sealed = False
 
@@ -108,6 +217,11 @@ class CoarseningPlan:
         """Return what the program's variants may be made by."""
         return replace(self._transforms, device_kind=self._device_kind)
 
+    @property
+    def has_several_devices(self) -> bool:
+        """Return True if it is built for more than one device."""
+        return len(self._devices or self._context.devices) > 1
+
     @cached_property
     def shares_memory(self) -> bool:
         """Return True if two memory objects may be one: those of OpenGL, which the context was made to share."""
@@ -119,23 +233,25 @@ class CoarseningPlan:
         """Make and build nothing any more: variants that aren't there are as refused ones, without a word."""
         self._is_sealed = True
 
-    def chosen(self, kernel: str, local_size: tuple[int, ...] | None = None) -> Configuration:
-        """Return the coarsening of a kernel where the sizes allow it; ORIGINAL for one that stays as it is.
+    def build_known(self) -> None:
+        """Build the variants that the policy knows already of kernels to coarsen."""
+        if self._policy is None:
+            return
+        for kernel in sorted(filter(self.is_advised, self._kernels)):
+            for device in self._devices or self._context.devices:
+                request = self._request(kernel, OriginalLaunch(device, (1,), None))
+                for wanted in self._policy.known_variants(request):
+                    if wanted.coarsenings:
+                        self._build_known(kernel, wanted)
 
-        `local_size` is that of the launch, None where it is left to the implementation; a predicted factor is for
-        one local size.
-        """
-        if kernel not in self._kernels or kernel in self._refused:
-            return ORIGINAL
-        requested = self._requested.of(kernel)
-        if requested is not None:
-            return requested
-        if not self._predicts:
-            return ORIGINAL
-        launch = kernel, local_size
-        if launch not in self._predicted:
-            self._predicted[launch] = self._predict(kernel, local_size)
-        return self._predicted[launch]
+    def _build_known(self, kernel: str, wanted: Variant) -> None:
+        variant = self.variant_of(wanted.coarsenings, wanted.any_size, wanted.transforms)
+        try:
+            if self.code(kernel, variant) is not None:
+                self.built(kernel, variant)
+        except CoarsenError as error:
+            # The first launch says so.
+            forget_frames(error)
 
     def coarsen_requested(self, kernel: str, required: Sequence[int] = ()) -> None:
         """Coarsen the kernel now, as asked for; raise RefusalError, and leave it uncoarsened, if that is not
@@ -173,25 +289,50 @@ class CoarseningPlan:
         return Variant(coarsenings=coarsenings, transforms=chosen, any_size=any_size, arrays=arrays)
 
     def is_advised(self, kernel: str) -> bool:
-        """Return True if an advisor is asked about the launches of a kernel."""
-        return self._advisor is not None and kernel in self._kernels and self._requested.of(kernel) is None
-
-    def is_guessed(self, kernel: str) -> bool:
-        """Return True if a kernel's factor is predicted where no advisor knows its launches."""
-        return self._predicts and self._requested.of(kernel) is None
+        """Return True if a policy is asked about the launches of a kernel."""
+        return self._policy is not None and kernel in self._kernels and self._requested.of(kernel) is None
 
     def is_looked_at(self, kernel: str) -> bool:
-        """Return True if an advisor may read the arguments of a kernel's launches."""
-        return self.is_advised(kernel) and self._advisor is not None and self._advisor.looks_at_arguments
+        """Return True if a policy may read the arguments of a kernel's launches."""
+        return self.is_advised(kernel) and self._policy is not None and self._policy.looks_at_arguments
 
-    def advice(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None) -> Advice | None:
-        """Ask the advisor about a launch; None where it has no advice.
+    def requested(self, kernel: str) -> Decision | None:
+        """Return what is asked for of a kernel; None where that is nothing."""
+        if kernel not in self._kernels or kernel in self._refused:
+            return Decision(Variant(), "", is_programs=True)
+        requested = self._requested.of(kernel)
+        return None if requested is None else Decision(Variant(coarsenings=requested), "", is_programs=True)
 
-        Where something went wrong, said once, and where the kernel refuses what is advised, it stays as it is.
+    def decision(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None) -> Decision | None:
+        """Ask the policy about a launch; None where it has no decision.
+
+        Where something went wrong, said once, and where the kernel refuses what is decided, it stays as it is.
         """
-        if self._advisor is None:
+        if self._policy is None:
             return None
-        request = AdviceRequest(
+        try:
+            decision = self._policy.choose(self._request(kernel, launch, at_hand))
+        except (CoarsenError, pyopencl.Error) as error:
+            return self._as_it_is(kernel, error)
+        if decision is None or not decision.variant.coarsenings:
+            return decision
+        wanted = decision.variant
+        try:
+            if decision.is_programs:
+                self._codes.coarsen(kernel, self.variant_of(wanted.coarsenings, arrays=self.arrays_of(kernel)))
+            else:
+                self._codes.coarsen(kernel, self.variant_of(wanted.coarsenings, False, wanted.transforms))
+        except CoarsenError as error:
+            return self._as_it_is(kernel, error)
+        return decision
+
+    def _as_it_is(self, kernel: str, error: Exception) -> Decision:
+        forget_frames(error)
+        self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
+        return Decision(Variant(), str(error))
+
+    def _request(self, kernel: str, launch: OriginalLaunch, at_hand: AtHand | None = None) -> AdviceRequest:
+        return AdviceRequest(
             self._source,
             self._options,
             kernel,
@@ -201,23 +342,8 @@ class CoarseningPlan:
             arguments=None if at_hand is None else at_hand.arguments,
             offset=None if at_hand is None else at_hand.offset,
             cache_dir=self._cache_dir,
+            toolchain=self.toolchain,
         )
-        try:
-            advice = self._advisor.advise(request)
-        except (CoarsenError, pyopencl.Error) as error:
-            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
-            return Advice(Variant(), str(error))
-        if advice is None or not advice.variant.coarsenings:
-            return advice
-        try:
-            self._codes.coarsen(
-                kernel, self.variant_of(advice.variant.coarsenings, False, advice.variant.transforms)
-            )
-        except CoarsenError as error:
-            forget_frames(error)
-            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
-            return Advice(Variant(), str(error))
-        return advice
 
     def groups_matter(self, kernel: str, wanted: Variant) -> bool:
         """Return True unless any local size surely suits a kernel, the original as well as the variant of it."""
@@ -247,6 +373,11 @@ class CoarseningPlan:
 
         Raises DeviceError where the device doesn't build what was asked for.
         """
+        program = self.built(kernel, wanted)
+        return None if program is None else PlainKernel(program, kernel)
+
+    def built(self, kernel: str, wanted: Variant) -> pyopencl.Program | None:
+        """Return the program of a variant, as `variant` does its kernel."""
         key = (kernel, wanted)
         if self._is_sealed and key not in self._programs:
             return None
@@ -257,8 +388,7 @@ class CoarseningPlan:
             forget_frames(error)
             self.say_once((key, str(error)), f"kernel {kernel} stays as it is: {error}")
             return None
-        program = self._programs[key]
-        return None if program is None else PlainKernel(program, kernel)
+        return self._programs[key]
 
     @cached_property
     def may_require_local_size(self) -> bool:
@@ -276,11 +406,7 @@ class CoarseningPlan:
         if kernel not in self._kernels or kernel in self._refused:
             return False
         requested = self._requested.of(kernel)
-        return requested != ORIGINAL and (requested is not None or self._predicts or self._advisor is not None)
-
-    def why_as_it_is(self, kernel: str) -> str | None:
-        """Return what prevents a factor from being predicted for a kernel; None if nothing does."""
-        return self._kept_as_is.get(kernel)
+        return requested != ORIGINAL and (requested is not None or self._policy is not None)
 
     def reason(self, kernel: str, is_coarsened: bool, note: str | None) -> str:
         """Return why a launch of a kernel runs as it does, and what can be done for more, in one sentence.
@@ -298,9 +424,9 @@ class CoarseningPlan:
             return "a factor of 1 was asked for; `coarsen bench` measures what others gain"
         if not is_coarsened and requested is not None:
             return "the sizes of the launch leave nothing to merge; larger sizes or another level may"
-        if requested is None and not self._predicts:
+        if requested is None:
             return "no factor is asked for, and nothing is remembered; tune=True searches"
-        return GUESS if requested is None else "as asked for; `coarsen bench` measures what others gain"
+        return "as asked for; `coarsen bench` measures what others gain"
 
     def static_local_memory(self, kernel: str, device: pyopencl.Device) -> int:
         """Return the bytes of local memory of a work-group of the original kernel, before any is passed to it."""
@@ -323,30 +449,6 @@ class CoarseningPlan:
         if occasion not in self._said:
             self._said.add(occasion)
             _log.info(message)
-
-    def _predict(self, kernel: str, local_size: tuple[int, ...] | None) -> Configuration:
-        try:
-            predicted = self.toolchain.predict(
-                self._source,
-                device=describe_device(self._context.devices[0]).index,
-                kernel=kernel,
-                options=self._options,
-                local_size=local_size,
-            )
-            decided = configuration([Coarsening(predicted.factor, predicted.dimension)])
-            if decided:
-                self._codes.coarsen(kernel, self.variant_of(decided, arrays=self.arrays_of(kernel)))
-        except DeviceError as error:
-            self._kept_as_is[kernel] = str(error)
-            self.say_once(str(error), f"kernels stay as they are: {error}")
-            return ORIGINAL
-        except CoarsenError as error:
-            # No factor was requested here: whatever prevents one, the program works as before.
-            forget_frames(error)
-            self._kept_as_is[kernel] = str(error)
-            self.say_reason((kernel, str(error)), f"kernel {kernel} stays as it is: {words_of(error)}")
-            return ORIGINAL
-        return decided
 
     @cached_property
     def _device_kind(self) -> DeviceKind:

@@ -15,12 +15,10 @@ import numpy as np
 import pyopencl
 
 from coarsen.dispatch.features import BYTES, ArgumentKind, KernelArgument
-from coarsen.runtime.arguments import Argument, SetArguments, sorted_by_kind
+from coarsen.runtime.arguments import Argument, Pairs, SetArguments, sorted_by_kind, tuple_function
 from coarsen.variant.placement import PlacedArgument
 
 Arguments: TypeAlias = tuple[Argument, ...]
-# Index, value, index, value and so on.
-Pairs: TypeAlias = tuple[Any, ...]
 # The names in generated functions of the caller's arguments, and of scratch buffers.
 OF_CALLER, OF_SCRATCH = "a", "s"
 _NUMBERS = (ArgumentKind.WHOLE, ArgumentKind.REAL)
@@ -61,7 +59,7 @@ def key_function(
         parts.append("sizes(a)")
     if all_apart:
         parts.append("apart(a)")
-    return _function(parts, {"size": bytes_of, "sizes": _all_bytes, "apart": _are_all_apart})
+    return tuple_function(parts, {"size": bytes_of, "sizes": _all_bytes, "apart": _are_all_apart})
 
 
 def setting(arguments: Sequence[KernelArgument]) -> Setting:
@@ -73,7 +71,7 @@ def setting(arguments: Sequence[KernelArgument]) -> Setting:
     for index, argument in enumerate(arguments):
         parts = numbers if argument.kind in _NUMBERS else references
         parts += (str(index), f"a[{index}]")
-    return Setting(_function(references, {}), _function(numbers, {}))
+    return Setting(tuple_function(references), tuple_function(numbers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ def values_function(values: Sequence[Argument]) -> Callable[[Arguments, Sequence
         f"{value.of}[{value.index}]" if isinstance(value, Place) else f"c[{index}]"
         for index, value in enumerate(values)
     ]
-    function: Callable[[Arguments, Sequence[pyopencl.Buffer]], Arguments] = _function(
+    function: Callable[[Arguments, Sequence[pyopencl.Buffer]], Arguments] = tuple_function(
         parts, {"c": tuple(values)}, f"{OF_CALLER}, {OF_SCRATCH}"
     )
     return function
@@ -130,7 +128,7 @@ def numbers_function(
         elif argument.kind in _NUMBERS:
             parts[argument.name] = f"{argument.kind.value}(a[{index}])"
     functions = {"size": bytes_of, "whole": _whole, "real": _real}
-    return _function([parts.get(name, "None") for name in names], functions)
+    return tuple_function([parts.get(name, "None") for name in names], functions)
 
 
 def bytes_of(value: Argument) -> int | None:
@@ -216,12 +214,3 @@ def _all_bytes(values: Arguments) -> tuple[int, ...]:
 def _sorted(values: Arguments) -> tuple[Pairs, Pairs]:
     """Return arguments whose kinds show only when they are passed."""
     return sorted_by_kind(range(len(values)), values)
-
-
-def _function(
-    parts: Sequence[str], names: Mapping[str, object], parameters: str = OF_CALLER
-) -> Callable[..., tuple[Any, ...]]:
-    # The text has places of arguments and names made here, nothing that anybody wrote.
-    text = f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})"
-    function: Callable[..., tuple[Any, ...]] = eval(text, {"__builtins__": {}, **names})
-    return function

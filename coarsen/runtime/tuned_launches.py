@@ -13,30 +13,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 import pyopencl
 
 from coarsen.dispatch.choosing import Number
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
-from coarsen.dispatch.launch_sizes import SequenceSizes, Source, size_inputs
+from coarsen.dispatch.launch_sizes import SequenceSizes, Source, VersionSizes, size_inputs, sizes_function
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.runtime.launches import added_values
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.sizes import MOST_WORK_ITEMS
+from coarsen.errors import InvalidInputError
+from coarsen.runtime.arguments import Argument
+from coarsen.runtime.launch import MOST_WORK_ITEMS, DividedLaunch, OriginalLaunch, PassedSizes, Sizes
+from coarsen.runtime.launches import LaunchedVariant, added_values
 from coarsen.runtime.tuned_arguments import PassedValues, local_bytes, numbers_function
-from coarsen.runtime.tuned_checks import Problem
-from coarsen.runtime.tuned_decision import (
-    NO_MEMORY,
-    AnyDecision,
-    Asked,
-    Decision,
-    PassedSizes,
-    SequenceDecision,
-)
-from coarsen.runtime.tuned_default import BuiltDefault
-from coarsen.runtime.tuned_device import DeviceFacts
+from coarsen.runtime.tuned_building import AnyBuilt, BuiltSequence, BuiltVersion, DeviceFacts
+from coarsen.runtime.tuned_checks import Problem, definition_options
 from coarsen.runtime.tuned_tree import TreeChoice
-from coarsen.runtime.tuned_versions import AnyBuilt, BuiltSequence, BuiltVersion
 
 _OF_NO_DEVICE = "it isn't built for this device"
 _NO_SIZES = "its sizes have no value, or none that is positive, for these arguments"
@@ -225,3 +218,173 @@ def _local_bytes_of(version: BuiltSequence, place: int, asked: Asked, own: Seque
     memory = own.launches[place].local_memory
     passed = [argument.index for argument in version.passed[place] if argument.source is Source.CALLER]
     return sum(memory.get(index, asked.arguments[index].size) for index in passed if index in asked.local_places)
+
+
+# A launch of a tuned kernel as it is asked for, and the way it is carried out.
+
+NO_MEMORY: Mapping[int, pyopencl.LocalMemory] = MappingProxyType({})
+NO_FEATURES: Mapping[str, float] = MappingProxyType({})
+
+
+class Asked(NamedTuple):
+    """A launch as it is asked for.
+
+    `device` is that of its queue, `arguments` are the kernel's own. `passed` are its sizes, for the default
+    version, None where they are to be those of the file; `supplied` are features that the caller supplies;
+    `has_offset` says that the first work-item isn't the one at 0. `local_places` are the indices of arguments that
+    are local memory.
+    """
+
+    device: pyopencl.Device
+    arguments: tuple[Argument, ...]
+    passed: PassedSizes | None
+    supplied: Mapping[str, float] = NO_FEATURES
+    has_offset: bool = False
+    local_places: tuple[int, ...] = ()
+
+
+class Decision(NamedTuple):
+    """The way one launch is carried out.
+
+    `version` is what is launched, None for the program's own kernel as it is written, with `global_size` and
+    `local_size` as it is given to the driver. `asked` are the sizes that were passed, else the default version's;
+    `launched` is the coarsened variant, None for a version as it is written; `added` are the arguments after the
+    kernel's own, `local_memory` is passed in place of the caller's, by index. `divided` is how the launch was
+    weighed, None where that was simple.
+    """
+
+    version: BuiltVersion | None
+    global_size: Sizes
+    local_size: Sizes | None
+    asked: PassedSizes
+    divided: DividedLaunch | None
+    launched: LaunchedVariant | None = None
+    added: tuple[Argument, ...] = ()
+    local_memory: Mapping[int, pyopencl.LocalMemory] = NO_MEMORY
+
+    def shown(self) -> DividedLaunch:
+        """Return this as observers are shown it."""
+        if self.divided is not None:
+            return self.divided
+        variant = None if self.launched is None else self.launched.variant
+        merged, transforms = ((), None) if variant is None else (variant.coarsenings, variant.transforms)
+        return DividedLaunch(self.global_size, self.local_size, merged, transforms=transforms)
+
+
+class SequenceDecision(NamedTuple):
+    """The way a launch is carried out by several, which run as they are written.
+
+    `asked` are the sizes that were passed, else the default version's. `otherwise` decides, for a reason, what is
+    launched where these can't be.
+    """
+
+    version: BuiltSequence
+    sizes: SequenceSizes
+    asked: PassedSizes
+    otherwise: Callable[[str], Decision]
+
+    def shown(self) -> DividedLaunch:
+        """Return this as observers are shown it: the last of the launches."""
+        last = self.sizes.launches[-1]
+        reason = (
+            f"{len(self.sizes.launches)} launches, as the tuned file chooses: {', '.join(self.version.kernels)}"
+        )
+        return DividedLaunch(last.global_size or (), last.local_size, (), reason=reason)
+
+
+AnyDecision: TypeAlias = Decision | SequenceDecision
+
+
+# The default version of a tuned file, built: what a launch runs for which nothing else may be chosen.
+#
+# the source as it stands has its macros                     ─▶ the program's own kernel
+# other macros, and its sizes or no sizes of the file        ─▶ the kernel as it is written, with these macros
+# other macros, and sizes of which nobody can say for which  ─▶ refused: either could be wrong
+
+
+class BuiltDefault:
+    """The default version of one tuned file, for one program.
+
+    Args:
+        file: the tuned file.
+        built: the version with its own macros; None where it isn't built.
+        is_own: whether the program's source has these macros as it stands.
+        problem: why the file can't be used at all; None if it can.
+        say_once: logs a warning the first time.
+    """
+
+    def __init__(
+        self,
+        file: TunedFile,
+        built: BuiltVersion | None,
+        is_own: bool,
+        problem: Problem | None,
+        say_once: Callable[[object, str], None],
+    ) -> None:
+        self._kernel = file.kernel
+        self._built = built
+        self._is_own = is_own
+        self._is_of_other_code = problem is not None and problem.is_other_code
+        self._has_sizes = file.has_sizes
+        self._macros = " ".join(definition_options(file.default_version.definitions))
+        self._say_once = say_once
+        # Returns what it is launched with, of the numbers that `size_inputs` names.
+        self.sizes = sizes_function(file, file.default_version.version, size_inputs(file))
+
+    def decision(self, passed: PassedSizes | None, sizes: VersionSizes | None, reason: str) -> Decision:
+        """Return how it is launched, and say once why.
+
+        Args:
+            passed: the caller's sizes; None where they are to be its own.
+            sizes: its own, from `sizes`.
+            reason: why nothing else is launched.
+
+        Raises:
+            InvalidInputError: there are no sizes; or macros and sizes that may not belong together.
+        """
+        if passed is None:
+            return self._with_own_sizes(sizes, reason)
+        if self._is_own:
+            self._say(f"runs as it is written, not as its tuned file chooses: {reason}", reason)
+            return Decision(None, *passed, passed, DividedLaunch(*passed, ()))
+        is_of_these = sizes is not None and passed == (sizes.global_size, sizes.local_size)
+        if self._is_of_other_code or (self._has_sizes and not is_of_these):
+            self.check_own(reason)
+        version = self._version(reason)
+        self._say(f"runs in its default version, not as its tuned file chooses: {reason}", reason)
+        return Decision(version, *passed, passed, DividedLaunch(*passed, ()))
+
+    def check_own(self, reason: str) -> None:
+        """Raise InvalidInputError unless the program's own kernel, called with some sizes, is the default version.
+
+        Args:
+            reason: why nothing else is launched.
+        """
+        if not self._is_own:
+            raise InvalidInputError(
+                f"kernel {self._kernel}: the default version of its tuned file has {self._macros}, and the source "
+                f"as it stands hasn't; for which of them these sizes are can't be told ({reason}): pass the "
+                "default version's sizes, or set these macros in the source"
+            )
+
+    def _with_own_sizes(self, sizes: VersionSizes | None, reason: str) -> Decision:
+        if sizes is None or sizes.global_size is None or self._is_of_other_code:
+            raise InvalidInputError(
+                f"kernel {self._kernel}: the tuned file gives no sizes for this launch ({reason}): pass them"
+            )
+        version = None if self._is_own else self._version(reason)
+        self._say(f"runs in its default version, not as its tuned file chooses: {reason}", reason)
+        memory = {index: pyopencl.LocalMemory(size) for index, size in sizes.local_memory.items()}
+        own = sizes.global_size, sizes.local_size
+        return Decision(version, *own, own, DividedLaunch(*own, ()), None, (), memory)
+
+    def _version(self, reason: str) -> BuiltVersion:
+        if self._built is None:
+            raise InvalidInputError(
+                f"kernel {self._kernel}: the default version of its tuned file, with {self._macros}, isn't built "
+                f"({reason}): set these macros in the source, or tune again"
+            )
+        return self._built
+
+    def _say(self, what: str, reason: str) -> None:
+        self._say_once(("as written", self._kernel, reason), f"kernel {self._kernel}: {what} (said once)")

@@ -12,24 +12,22 @@ from coarsen.devices.discovery import common_macros_of
 from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.near_names import did_you_mean
-from coarsen.runtime.build_options import BuildOptions
+from coarsen.runtime.code import BuildOptions
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.text_cache.signature import kernel_signature
-from coarsen.runtime.tuned_building import BuildSettings, build_versions
+from coarsen.runtime.tuned_building import BuildSettings, BuiltVersion, build_versions
 from coarsen.runtime.tuned_checks import (
     Problem,
     check_arguments,
     check_definitions,
     problem_of_device,
     problem_of_program,
+    stand_in_source,
     uses_arguments,
 )
-from coarsen.runtime.tuned_default import BuiltDefault
 from coarsen.runtime.tuned_kernel import TunedKernel
-from coarsen.runtime.tuned_launches import TunedLaunches
-from coarsen.runtime.tuned_macros import stand_in_source
-from coarsen.runtime.tuned_versions import BuiltVersion
+from coarsen.runtime.tuned_launches import BuiltDefault, TunedLaunches
 
 
 @dataclass(slots=True)
@@ -38,6 +36,11 @@ class TunedProgram:
 
     launches: Mapping[str, TunedLaunches] = field(default_factory=dict)
     _of_thread: threading.local = field(default_factory=threading.local)
+
+    def kernel(self, program: pyopencl.Program, launches: KernelLaunches) -> Kernel:
+        """Return a new kernel object of a program."""
+        tuned = self.launches.get(launches.name)
+        return Kernel(program, launches) if tuned is None else TunedKernel(program, launches, tuned)
 
     def of_this_thread(self, name: str, make: Callable[[str], Kernel]) -> Kernel:
         """Return this thread's kernel object of a name; a new one where arguments were set for the last."""

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from coarsen.variant.coarsening import Configuration, Level, configuration
-from coarsen.variant.data_plan import ArrayPlan, chosen_plans
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 LocalSize = tuple[int, ...]
 Definitions = tuple[tuple[str, str], ...]
@@ -53,7 +56,7 @@ class Variant:
         # Equal variants must be equal as values: in one order, and without what has no effect.
         object.__setattr__(self, "coarsenings", configuration(self.coarsenings))
         object.__setattr__(self, "definitions", tuple(sorted(self.definitions)))
-        object.__setattr__(self, "arrays", chosen_plans(self.arrays))
+        object.__setattr__(self, "arrays", _chosen_plans(self.arrays))
         if not self.coarsenings:
             object.__setattr__(self, "transforms", DEFAULT)
             object.__setattr__(self, "any_size", False)
@@ -96,6 +99,15 @@ class Variant:
 
     def _size_words(self) -> tuple[str, ...]:
         return ("for any size",) if self.any_size else ()
+
+
+def _chosen_plans(arrays: tuple[ArrayPlan, ...]) -> tuple[ArrayPlan, ...]:
+    if not arrays:
+        return ()
+    # Imported late: a program that launches what is remembered has none.
+    from coarsen.variant.data_plan import chosen_plans
+
+    return chosen_plans(arrays)
 
 
 def transform_words(transforms: Transforms) -> tuple[str, ...]:

@@ -14,13 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.array_json import array_from_json, array_to_json
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configuration
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 # Far beyond any device, and what is computed of it stays within 64 bits.
 MOST_WORK_ITEMS = 2**32
@@ -43,6 +45,9 @@ def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict
     if variant.any_size:
         value["any_size"] = True
     if variant.arrays:
+        # Imported late, as below: a program that launches what is remembered has none.
+        from coarsen.variant.array_json import array_to_json
+
         value["arrays"] = {plan.argument: array_to_json(plan) for plan in variant.arrays}
     return value
 
@@ -67,7 +72,7 @@ def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
             tuple(sorted((_text(name), _text(text)) for name, text in value["definitions"].items())),
             _transforms(value["transforms"]) if "transforms" in value else implied,
             value.get("any_size", False),
-            tuple(array_from_json(_text(name), entry) for name, entry in value.get("arrays", {}).items()),
+            _arrays(value.get("arrays", {})),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise wrong from error
@@ -110,6 +115,14 @@ def _local_size(value: object) -> tuple[int, ...]:
     if len(value) > DIMENSIONS or not all(extent > 0 for extent in value) or math.prod(value) > MOST_WORK_ITEMS:
         raise InvalidInputError(f"not the local size of a work-group: {shortened(value)}")
     return tuple(value)
+
+
+def _arrays(value: Mapping[str, Any]) -> tuple[ArrayPlan, ...]:
+    if value == {}:
+        return ()
+    from coarsen.variant.array_json import array_from_json
+
+    return tuple(array_from_json(_text(name), entry) for name, entry in value.items())
 
 
 def _transforms(value: Mapping[str, Any]) -> Transforms:

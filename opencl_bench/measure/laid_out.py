@@ -20,8 +20,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.machine import Executor, Job, LaunchError, Machine
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, BufferArgument, Launch, Workload
-from coarsen.runtime.layouts.packing import packed, unpacked
-from coarsen.runtime.layouts.passed import passed_twice
+from coarsen.runtime.laid_out_kernel import passed_twice
+from coarsen.runtime.layout import packed, unpacked
 from coarsen.variant.data_layout import Arrangement
 from coarsen.variant.records import RecordType
 from coarsen.variant.variant import Variant

@@ -29,8 +29,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
 )
 from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.sizes import LaunchLimits
+from coarsen.runtime.launch import DividedLaunch, LaunchLimits
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 
 from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.printable import one_line
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
@@ -251,8 +252,3 @@ def _variant_text(variant: Variant, implied: Transforms) -> str:
 
 def _text_of(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def one_line(text: str) -> str:
-    """Return a text, such as a compiler's log, as one line that any terminal and any database takes."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

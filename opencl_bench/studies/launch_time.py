@@ -17,7 +17,7 @@ from rich.table import Table
 
 from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import find_device
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
 
 SOURCE = "kernel void add(global float *a, int n) { int i = get_global_id(0); if (i < n) a[i] += i; }"
 SIZE = 64

@@ -23,6 +23,7 @@ from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import find_device
 from coarsen.drop_in.mode import REMEMBERED
 from coarsen.drop_in.program import Program
+from coarsen.drop_in.program import Program as AdvisedProgram
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
 from coarsen.opencl_bench.measure.speedup import median
@@ -30,8 +31,7 @@ from coarsen.opencl_bench.studies.tuned_rows import AS_IT_IS, CHOSEN, KNOWN, LOC
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
 from coarsen.opencl_bench.workloads.further import further_benchmark
-from coarsen.runtime.advice import Advice, AdviceRequest
-from coarsen.runtime.program import Program as AdvisedProgram
+from coarsen.runtime.advice import AdviceRequest, Decision
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json
 
@@ -51,9 +51,13 @@ class FixedAdvisor:
     variant: Variant
     looks_at_arguments: bool = False
 
-    def advise(self, _request: AdviceRequest) -> Advice:
+    def known_variants(self, _request: AdviceRequest) -> tuple[Variant, ...]:
+        """Return nothing."""
+        return ()
+
+    def choose(self, _request: AdviceRequest) -> Decision:
         """Return the variant."""
-        return Advice(self.variant, _ASKED_FOR)
+        return Decision(self.variant, _ASKED_FOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ class Site:
         Another local size can't be given to a kernel whose work-items must be grouped as they are.
         """
         source = self.benchmark.source
-        advised = AdvisedProgram(self.context, source, advisor=FixedAdvisor(variant))
+        advised = AdvisedProgram(self.context, source, tune=FixedAdvisor(variant))
         kernel = advised.build(list(self.options)).kernel(self.benchmark.kernel)
         launch = self.launch
         divided = kernel.divided(self.queue.device, launch.global_size, launch.local_size)

@@ -33,7 +33,7 @@ from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.padding import written_arguments
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import carry_out
-from coarsen.runtime.build_options import options_of_coarsened
+from coarsen.runtime.code import options_of_coarsened
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json
 

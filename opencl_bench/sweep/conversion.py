@@ -19,7 +19,7 @@ from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.sweep.compile_service import build_options, code_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import carry_out
-from coarsen.runtime.layouts.packing import packed, unpacked
+from coarsen.runtime.layout import packed, unpacked
 from coarsen.variant.variant import Variant
 
 

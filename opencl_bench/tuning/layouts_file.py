@@ -1,7 +1,7 @@
 """The tuned file of a kernel that was tuned at one size with other layouts of its arrays.
 
 the best variant as arrays are written  ─▶ versions, for every program
-the best variant whose arrays lie otherwise, with its conversion ─▶ layouts, for a coarsen.LaidOutProgram
+the best variant whose arrays lie otherwise, with its conversion ─▶ layouts, for coarsen.Program(arrays=…)
 """
 
 from __future__ import annotations

@@ -22,8 +22,7 @@ from coarsen.opencl_bench.tuning.finalists import Decision
 from coarsen.opencl_bench.tuning.laid_out_choice import LaidOutChoice
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan
@@ -267,7 +266,7 @@ def test_a_layout_is_told_with_its_conversion_and_goes_into_a_file(
     layout, queue = coarsen.Layout.soa(body), cl.CommandQueue(context)
     host = np.zeros(64, body)
     host["mass"] = np.arange(64)
-    program = coarsen.LaidOutProgram(context, RECORDS, {"bodies": layout}, tuned=path).build()
+    program = coarsen.Program(context, RECORDS, arrays={"bodies": layout}, tuned=path).build()
     array = coarsen.LaidOutArray(queue, layout, host)
     flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
     by = cl.Buffer(context, flags, hostbuf=np.ones(64, np.float32))

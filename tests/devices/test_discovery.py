@@ -24,8 +24,8 @@ from coarsen.devices.discovery import (
 from coarsen.devices.health import Health, _verdict, check_health
 from coarsen.devices.health_probe import _first_complaint
 from coarsen.devices.selection import find_device, find_working_device, select_device
+from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError
-from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening
 from tests.devices.described_devices import TAHITI
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from coarsen.drop_in import kernel_facts as facts
-from coarsen.drop_in.kernel_facts import KernelFacts, kernel_facts
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.runtime.compiled_sources import CompiledSources
+from coarsen.policy import keys as facts
+from coarsen.policy.keys import KernelFacts, kernel_facts
+from coarsen.runtime.toolchain import CompiledSources
 
 SOURCE = "kernel void scale(global int *x) { x[get_global_id(0)] *= FACTOR; }"
 OPTIONS = ("-DFACTOR=2",)
@@ -107,7 +107,7 @@ def test_a_damaged_file_is_none(tmp_path: Path, compiled: list[str]) -> None:
 
 def test_no_llvm_is_loaded_for_what_is_known(tmp_path: Path) -> None:
     code = (
-        "import sys; from coarsen.drop_in.kernel_facts import kernel_facts; "
+        "import sys; from coarsen.policy.keys import kernel_facts; "
         "from coarsen.frontend.device_macros import PORTABLE; "
         f"kernel_facts({SOURCE!r}, 'scale', {OPTIONS!r}, PORTABLE, {str(tmp_path)!r}); "
         "print('llvmlite' in sys.modules)"

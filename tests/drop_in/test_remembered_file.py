@@ -15,12 +15,11 @@ from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in import measured_launch
 from coarsen.drop_in.program import Program
-from coarsen.drop_in.remembered_file import RememberedKernel, remembered_file
-from coarsen.drop_in.remembered_tree import FEATURES, RememberedSize, remembered_tree
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.policy.tree import FEATURES, RememberedKernel, RememberedSize, remembered_file, remembered_tree
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -76,7 +75,7 @@ def test_nothing_is_built_or_looked_up_at_a_launch(
         "pyopencl.Program.build",
         "coarsen.runtime.plan.build_for_launches",
         "coarsen.runtime.code.Codes._coarsened",
-        "coarsen.drop_in.advisor.TuningAdvisor.advise",
+        "coarsen.policy.remembered.Remembered.choose",
     ):
         monkeypatch.setattr(name, refuse)
     for count in (1024, 8192, 1016, 300_000, 524288):

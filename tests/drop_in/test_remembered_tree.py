@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coarsen.dispatch.tree import Leaf, Split, Tree
-from coarsen.drop_in.remembered_tree import RememberedSize, remembered_tree
+from coarsen.policy.tree import RememberedSize, remembered_tree
 
 
 def answer(tree: Tree, features: dict[str, float]) -> int:

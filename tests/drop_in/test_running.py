@@ -14,17 +14,17 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.building import PlainProgram, build_for_launches
-from coarsen.drop_in.advisor import Known
 from coarsen.drop_in.launch_table import LaunchTable
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.named_program import programs_are_coarsened
+from coarsen.drop_in.program import Program as RuntimeProgram
 from coarsen.drop_in.running import RunResult, run_program
 from coarsen.drop_in.script import Script
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.runtime.advice import Advice, AdviceRequest
+from coarsen.policy.remembered import Known
+from coarsen.runtime.advice import AdviceRequest, Decision
 from coarsen.runtime.kernel import Kernel
-from coarsen.runtime.program import Program as RuntimeProgram
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.drop_in.scripts import COUNT, HEAD, SCALE, SOURCE, written
@@ -39,9 +39,12 @@ class Factor4:
     asked: list[AdviceRequest] = field(default_factory=list)
     looks_at_arguments: bool = False
 
-    def advise(self, request: AdviceRequest) -> Advice:
+    def known_variants(self, request: AdviceRequest) -> tuple[Variant, ...]:
+        return ()
+
+    def choose(self, request: AdviceRequest) -> Decision:
         self.asked.append(request)
-        return Advice(Variant(coarsenings=(Coarsening(4),)), "somebody measured it")
+        return Decision(Variant(coarsenings=(Coarsening(4),)), "somebody measured it")
 
 
 def test_launches_are_counted_by_kernel_and_class_of_sizes(
@@ -61,7 +64,7 @@ def test_launches_are_counted_by_kernel_and_class_of_sizes(
 
 def test_the_names_are_given_back(run_text: Callable[..., RunResult]) -> None:
     before = [vars(cl)[name] for name in NAMES], sys.argv, list(sys.path), sys.modules["__main__"]
-    assert run_text(f"{HEAD}\nassert cl.Program.__mro__[1].__module__ == 'coarsen.runtime.program'").exit_code == 0
+    assert run_text(f"{HEAD}\nassert cl.Program.__mro__[1].__module__ == 'coarsen.drop_in.program'").exit_code == 0
     assert run_text(f"{HEAD}\nsys.path.insert(0, 'nowhere'); sys.argv = []; raise ValueError").exit_code == 1
     assert ([vars(cl)[name] for name in NAMES], sys.argv, list(sys.path), sys.modules["__main__"]) == before
 
@@ -256,7 +259,7 @@ def test_a_tuning_without_a_result_is_advised_where_it_would_be_tried_again(
     run_text: Callable[..., RunResult], monkeypatch: pytest.MonkeyPatch, seconds: float, is_settled: bool
 ) -> None:
     known = Known(None, "its tuning had no result", tried_seconds=seconds)
-    monkeypatch.setattr("coarsen.drop_in.running.TuningAdvisor.known", lambda *_: known)
+    monkeypatch.setattr("coarsen.drop_in.running.Remembered.known", lambda *_: known)
     result = run_text(SCALE, Otherwise.LEAVE)
     assert {(row.runs, row.why, row.is_settled) for row in result.rows} == {("as it is", known.origin, is_settled)}
 
@@ -290,7 +293,7 @@ def test_a_bug_does_not_end_the_program(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("coarsen.drop_in.running.TuningAdvisor.known", fail)
+    monkeypatch.setattr("coarsen.drop_in.running.Remembered.known", fail)
     result = run_text(SCALE)
     assert result.exit_code == 0
     said = f"this is a bug in coarsen: {type(error).__name__}: {error}; report it with this file: "

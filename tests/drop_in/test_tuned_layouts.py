@@ -18,9 +18,8 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.runtime.build_options import device_options
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.code import device_options
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.tuned_checks import own_options
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
@@ -91,10 +90,10 @@ def grown() -> np.ndarray:
 @pytest.mark.compiled_devices
 def test_a_program_that_converts_runs_the_version_for_its_layout(queue: cl.CommandQueue) -> None:
     recorder, layout = Recorder(), coarsen.Layout.soa(BODY)
-    program = coarsen.LaidOutProgram(
+    program = coarsen.Program(
         queue.context,
         SOURCE,
-        {"bodies": layout},
+        arrays={"bodies": layout},
         tuned=tuned_file(queue.device),
         observer=recorder,
         tune="remembered",
@@ -129,8 +128,8 @@ def test_without_a_version_that_fits_it_runs_as_without_the_file(
         file, layout = replace(file, driver="another"), coarsen.Layout.soa(BODY)
     recorder = Recorder()
     with caplog.at_level(logging.WARNING, "coarsen"):
-        program = coarsen.LaidOutProgram(
-            queue.context, SOURCE, {"bodies": layout}, tuned=file, tune="remembered", observer=recorder
+        program = coarsen.Program(
+            queue.context, SOURCE, arrays={"bodies": layout}, tuned=file, tune="remembered", observer=recorder
         ).build()
     expected = "it was tuned with the driver another" if is_other_device else "no version for arrays that lie so"
     assert [expected in record.getMessage() for record in caplog.records] == [True]
@@ -171,4 +170,4 @@ def test_what_makes_no_sense_is_refused(layouts: tuple[LaidOutVersion, ...], mes
 def test_a_file_of_another_kernel_is_refused(queue: cl.CommandQueue) -> None:
     file = replace(tuned_file(queue.device), kernel="grown")
     with pytest.raises(InvalidInputError, match="of the kernel 'grown', which the program doesn't have"):
-        coarsen.LaidOutProgram(queue.context, SOURCE, {"bodies": coarsen.Layout.soa(BODY)}, tuned=file).build()
+        coarsen.Program(queue.context, SOURCE, arrays={"bodies": coarsen.Layout.soa(BODY)}, tuned=file).build()

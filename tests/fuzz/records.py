@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pyopencl import cltypes
 
-from coarsen.runtime.layouts.layout import Layout
+from coarsen.runtime.layout import Layout
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Kind, Order
 from tests.transform.layouts.record_kernels import ID, RecordKernel
 

@@ -36,7 +36,7 @@ from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, BufferArg
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import carry_out
-from coarsen.runtime.layouts.packing import packed
+from coarsen.runtime.layout import packed
 from coarsen.variant.variant import Variant
 from tests.oclgrind.watch import Findings, Watched, watching
 from tests.record_layouts.combinations import PRESET, SEED, Combination, KernelArrays

@@ -12,7 +12,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.workloads.lookup import records
-from coarsen.runtime.layouts.layout import Layout
+from coarsen.runtime.layout import Layout
 from coarsen.variant.data_layout import ArrayLayout, Order
 from tests.record_layouts.combinations import combinations
 from tests.record_layouts.independent_packing import packed_by_formula

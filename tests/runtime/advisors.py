@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pyopencl as cl
 
-from coarsen.runtime.advice import Advice, AdviceRequest
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
+from coarsen.policy.predicted import FirstOf, Predicted
+from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
@@ -35,11 +35,14 @@ kernel __attribute__((reqd_work_group_size(16, 1, 1))) void required(global int 
 class FakeAdvisor:
     """Gives the same answer always, or raises it; remembers the questions."""
 
-    answer: Advice | Exception | None
+    answer: Decision | Exception | None
     asked: list[AdviceRequest] = field(default_factory=list)
     looks_at_arguments: bool = True
 
-    def advise(self, request: AdviceRequest) -> Advice | None:
+    def known_variants(self, request: AdviceRequest) -> tuple[Variant, ...]:
+        return ()
+
+    def choose(self, request: AdviceRequest) -> Decision | None:
         self.asked.append(request)
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -56,17 +59,22 @@ class Recorder:
         self.seen.append((kernel, original, divided))
 
 
-def advice(factor: int = 1, local_size: tuple[int, ...] = (), transforms: Transforms = DEFAULT) -> Advice:
-    return Advice(Variant(local_size, (Coarsening(factor),), transforms=transforms), "somebody measured it")
+def advice(factor: int = 1, local_size: tuple[int, ...] = (), transforms: Transforms = DEFAULT) -> Decision:
+    return Decision(Variant(local_size, (Coarsening(factor),), transforms=transforms), "somebody measured it")
 
 
 def advised(
-    context: cl.Context, answer: Advice | Exception | None, hand: HandToolchain | None = None, **options: Anything
+    context: cl.Context,
+    answer: Decision | Exception | None,
+    hand: HandToolchain | None = None,
+    predicts: bool = False,
+    **options: Anything,
 ) -> tuple[Program, FakeAdvisor]:
     advisor = FakeAdvisor(answer)
     toolchain = (hand or HandToolchain()).toolchain
     chosen: dict[str, Anything] = {"kernels": ["record"], "toolchain": toolchain, **options}
-    return Program(context, SOURCE, advisor=advisor, **chosen).build(), advisor
+    policy = FirstOf(advisor, Predicted()) if predicts else advisor
+    return Program(context, SOURCE, tune=policy, **chosen).build(), advisor
 
 
 def with_arguments(program: Program, buffers: Buffers) -> cl.Kernel:

@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
 from tests.runtime.hand_coarsened import SOURCE, HandToolchain
 
 SIZE = 96

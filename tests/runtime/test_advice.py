@@ -10,9 +10,9 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InternalError
-from coarsen.runtime.advice import Advice
-from coarsen.runtime.program import Program
+from coarsen.runtime.advice import Decision
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.runtime.advisors import KINDS, WIDE, FakeAdvisor, advice, advised, with_arguments
@@ -104,7 +104,7 @@ def test_without_advice_a_kernel_stays_as_it_is_or_its_factor_is_predicted_where
     for answer, predict, factor in ((None, False, 1), (None, True, 2), (error, False, 1), (error, True, 1)):
         caplog.clear()
         hand = HandToolchain(prediction=HandPredicted(2))
-        program, _ = advised(context, answer, hand, predict=predict)
+        program, _ = advised(context, answer, hand, predicts=predict)
         for local_size in (16, 8):
             program.record(queue, (SIZE,), (local_size,), *buffers.all)
         assert buffers.factor(queue) == factor
@@ -135,7 +135,7 @@ def test_other_errors_of_an_advisor_are_errors(
         (advice(1, (48,)), {"groups_matter": False}, 1),
         (advice(4), {"refused_factors": frozenset({4})}, 1),
         (advice(4), {"broken": True}, 1),
-        (Advice(Variant(coarsenings=(Coarsening(4, 2),)), ""), {}, 1),
+        (Decision(Variant(coarsenings=(Coarsening(4, 2),)), ""), {}, 1),
         (advice(4, (16, 2)), {"groups_matter": False}, 4),
         (advice(4, (0,)), {"groups_matter": False}, 4),
     ],
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_weakened(
     context: cl.Context,
     queue: cl.CommandQueue,
     buffers: Buffers,
-    answer: Advice,
+    answer: Decision,
     hand: dict[str, Anything],
     factor: int,
 ) -> None:
@@ -174,7 +174,7 @@ def test_an_exact_advice_runs_as_it_was_measured_or_not_at_all(
     context: cl.Context,
     queue: cl.CommandQueue,
     buffers: Buffers,
-    answer: Advice,
+    answer: Decision,
     hand: dict[str, Anything],
     factor: int,
 ) -> None:
@@ -195,8 +195,8 @@ def test_an_exact_advice_has_a_guard_where_one_was_measured_and_else_none(
     context: cl.Context, queue: cl.CommandQueue, factor: int, without: int
 ) -> None:
     for any_size in (True, False):
-        answer = Advice(Variant((), (Coarsening(factor),), any_size=any_size), "measured", is_exact=True)
-        program = Program(context, KINDS, advisor=FakeAdvisor(answer)).build()
+        answer = Decision(Variant((), (Coarsening(factor),), any_size=any_size), "measured", is_exact=True)
+        program = Program(context, KINDS, tune=FakeAdvisor(answer)).build()
         output = filled(context)
         program.free(queue, (SIZE,), (16,), output)
         np.testing.assert_array_equal(read_values(queue, output), 3 * np.arange(SIZE))

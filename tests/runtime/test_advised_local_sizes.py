@@ -11,8 +11,8 @@ import pytest
 from pyopencl.tools import VectorArg
 
 from coarsen import api
-from coarsen.runtime.advice import Advice
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
+from coarsen.runtime.advice import Decision
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.runtime.advisors import KINDS, FakeAdvisor, Recorder, advice, advised, feign_limit
@@ -35,7 +35,7 @@ def test_another_local_size_is_for_kernels_that_do_not_care(
 ) -> None:
     recorder = Recorder()
     advisor = FakeAdvisor(advice(factor, (wanted,)))
-    program = Program(context, KINDS, advisor=advisor, observer=recorder).build()
+    program = Program(context, KINDS, tune=advisor, observer=recorder).build()
     expected = cl.Program(context, KINDS).build()
     for name in ("free", "grouped", "required"):
         outputs = [filled(context) for _ in range(2)]
@@ -51,7 +51,7 @@ def test_a_kernel_with_typed_arguments_has_the_local_size_that_is_advised(
     context: cl.Context, queue: cl.CommandQueue
 ) -> None:
     recorder = Recorder()
-    program = Program(context, KINDS, advisor=FakeAdvisor(advice(1, (48,))), observer=recorder).build()
+    program = Program(context, KINDS, tune=FakeAdvisor(advice(1, (48,))), observer=recorder).build()
     kernel: Anything = program.free
     kernel.set_arg_types([VectorArg(np.int32, "out")])
     values = cl_array.zeros(queue, SIZE, np.int32)
@@ -104,8 +104,8 @@ kernel void shared(global const int *in, global int *out) {
 
 def test_local_memory_that_merged_groups_share_counts_once(context: cl.Context, queue: cl.CommandQueue) -> None:
     count = queue.device.local_mem_size // 4 // 4 * 3
-    chosen = Advice(Variant(coarsenings=(Coarsening(4, level=Level.GROUP),)), "somebody measured it")
-    program = Program(context, SHARED, advisor=FakeAdvisor(chosen)).build(f"-DCOUNT={count}")
+    chosen = Decision(Variant(coarsenings=(Coarsening(4, level=Level.GROUP),)), "somebody measured it")
+    program = Program(context, SHARED, tune=FakeAdvisor(chosen)).build(f"-DCOUNT={count}")
     values = np.arange(count, dtype=np.int32)
     table = cl.Buffer(context, FLAGS.READ_ONLY | FLAGS.COPY_HOST_PTR, hostbuf=values)
     output = filled(context)
@@ -122,7 +122,7 @@ def test_with_a_warm_cache_another_local_size_takes_no_compiler(
     folder: Anything = str(tmp_path)
     for _ in range(2):
         recorder = Recorder()
-        program = Program(context, KINDS, advisor=FakeAdvisor(advice(1, (48,))), observer=recorder)
+        program = Program(context, KINDS, tune=FakeAdvisor(advice(1, (48,))), observer=recorder)
         output = filled(context)
         program.build(cache_dir=folder).free(queue, (SIZE,), (16,), output)
         np.testing.assert_array_equal(read_values(queue, output), 3 * np.arange(SIZE))

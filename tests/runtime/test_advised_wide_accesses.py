@@ -11,7 +11,7 @@ import pytest
 from coarsen.api import coarsen
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
 from coarsen.variant.transforms import Transforms, Use
 from tests.runtime.advisors import KINDS, WIDE, FakeAdvisor, advice, advised
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.compiled_devices
 
 def test_transforms_are_those_of_the_advice(context: cl.Context, queue: cl.CommandQueue) -> None:
     transforms = Transforms(Use.NEVER, Use.ALWAYS, wide_accesses=True, clean_up=False)
-    program = Program(context, KINDS, advisor=FakeAdvisor(advice(2, (), transforms))).build()
+    program = Program(context, KINDS, tune=FakeAdvisor(advice(2, (), transforms))).build()
     output = filled(context)
     program.free(queue, (SIZE,), (16,), output)
     np.testing.assert_array_equal(read_values(queue, output), 3 * np.arange(SIZE))
@@ -112,7 +112,7 @@ def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
 
     toolchain = Toolchain(limited, package_toolchain().predict)
     advisor = FakeAdvisor(advice(4, (), WIDE))
-    program = Program(context, ROWS, advisor=advisor, toolchain=toolchain).build()
+    program = Program(context, ROWS, tune=advisor, toolchain=toolchain).build()
     values = np.arange(8 * SIZE, dtype=np.int32) % 37
     sums = [sum(values[4 * row + i] * values[4 * row + 1 + i] for i in range(5)) for row in range(SIZE)]
     flags, output = FLAGS.READ_ONLY | FLAGS.COPY_HOST_PTR, filled(context)

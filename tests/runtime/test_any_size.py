@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.drop_in.program import Program
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
-from coarsen.runtime.program import Program
 from tests.runtime.any_size_kernels import KERNELS
 from tests.selection import everything_is_asked_for
 
@@ -170,9 +170,9 @@ def test_the_variant_is_the_best_that_the_kernel_allows(
     factor = decided.coarsenings[0].factor if decided.coarsenings else 1
     assert (factor, decided.guarded, decided.global_size, decided.local_size) == expected
     # Of one work-group, there is nothing to say.
-    is_as_asked = (
-        decided.coarsenings == kernel._launches.plan.chosen(name) or launch.global_size == launch.local_size
-    )
+    asked = kernel._launches.plan.requested(name)
+    assert asked is not None
+    is_as_asked = decided.coarsenings == asked.variant.coarsenings or launch.global_size == launch.local_size
     assert (decided.note is None) == is_as_asked
 
 

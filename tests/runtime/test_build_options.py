@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.build_options import BuildOptions, device_options, options_of_coarsened
+from coarsen.runtime.code import BuildOptions, device_options, options_of_coarsened
 
 
 @pytest.mark.parametrize(

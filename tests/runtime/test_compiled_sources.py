@@ -11,8 +11,7 @@ import coarsen
 from coarsen.frontend.clang import Clang
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.frontend.lower import lower
-from coarsen.runtime.compiled_sources import CompiledSources
-from coarsen.runtime.toolchain import package_toolchain
+from coarsen.runtime.toolchain import CompiledSources, package_toolchain
 
 FIVE = "\n".join(
     f"kernel void k{n}(global int *a) {{ a[get_global_id(0)] += {n} * (int)get_local_id(0); }}" for n in range(5)

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 import coarsen
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
-from coarsen.runtime.advice import Advice, AdviceRequest
+from coarsen.drop_in.program import Program
+from coarsen.runtime.advice import AdviceRequest, Decision
 from coarsen.runtime.arguments import SetArguments
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.program import Program
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.runtime.tuned_arguments import PassedValues, key_function
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms
@@ -75,8 +74,11 @@ class Advisor:
 
     looks_at_arguments = False
 
-    def advise(self, request: AdviceRequest) -> Advice | None:
-        return Advice(
+    def known_variants(self, request: AdviceRequest) -> tuple[Variant, ...]:
+        return ()
+
+    def choose(self, request: AdviceRequest) -> Decision | None:
+        return Decision(
             Variant((), (Coarsening(4),), transforms=Transforms(wide_accesses=True, distinct=True)), "so"
         )
 
@@ -179,7 +181,7 @@ def left(queue: cl.CommandQueue, memory: Memory) -> list[NDArray[np.int32]]:
 def program(request: pytest.FixtureRequest, context: cl.Context) -> Iterator[tuple[Program, Recorder]]:
     """A program whose kernel is coarsened for distinct arguments, and what sees its launches."""
     seen = Recorder()
-    how: dict[str, Any] = {"advisor": Advisor()} if request.param == "advised" else {"factor": 4, "distinct": True}
+    how: dict[str, Any] = {"tune": Advisor()} if request.param == "advised" else {"factor": 4, "distinct": True}
     kind = coarsen.Program if "drop-in" in request.param else Program
     yield kind(context, SOURCE, observer=seen, **how).build(), seen
 

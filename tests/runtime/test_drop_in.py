@@ -13,8 +13,8 @@ import pytest
 from pyopencl import _cl
 
 import coarsen
+from coarsen.drop_in.program import Program
 from coarsen.runtime.kernel import Kernel
-from coarsen.runtime.program import Program
 from tests.runtime.hand_coarsened import SOURCE, HandToolchain
 from tests.runtime.launch_routes import (
     ROUTES,
@@ -72,7 +72,7 @@ def test_the_class_of_kernels_is_one_as_before(context: cl.Context) -> None:
 
 def test_an_import_changes_nothing_in_pyopencl() -> None:
     code = (
-        "import coarsen, coarsen.runtime.program, pyopencl as cl; from pyopencl import _cl; "
+        "import coarsen, coarsen.drop_in.program, pyopencl as cl; from pyopencl import _cl; "
         "assert cl.Kernel is _cl.Kernel and cl.enqueue_nd_range_kernel is _cl.enqueue_nd_range_kernel"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,7 @@ import pytest
 from pyopencl.tools import ImmediateAllocator, MemoryPool, VectorArg
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.runtime.advisors import Recorder
 from tests.runtime.launch_routes import (

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from coarsen.runtime.guarded_launch import guarded_launch, without_needless_guard
-from coarsen.runtime.launch import DividedLaunch, divide_launch
-from coarsen.runtime.local_memory import within_local_memory
-from coarsen.runtime.sizes import LaunchLimits
+from coarsen.runtime.guarded_launch import guarded_launch, within_local_memory, without_needless_guard
+from coarsen.runtime.launch import DividedLaunch, LaunchLimits, divide_launch
 from coarsen.variant.coarsening import (
     MOST_MERGED,
     Coarsening,

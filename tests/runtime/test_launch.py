@@ -6,8 +6,7 @@ import itertools
 
 import pytest
 
-from coarsen.runtime.launch import DividedLaunch, divide_launch
-from coarsen.runtime.sizes import LaunchLimits
+from coarsen.runtime.launch import DividedLaunch, LaunchLimits, divide_launch
 from coarsen.variant.coarsening import Coarsening, Level
 
 LIMITS = LaunchLimits(1024, (1024, 1024, 64))

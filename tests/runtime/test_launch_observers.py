@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pyopencl as cl
 import pytest
 
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
+from coarsen.runtime.launch import OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from tests.runtime.advisors import Recorder, with_arguments
 from tests.runtime.launch_routes import (

@@ -13,13 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 import coarsen
+from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.runtime.arguments import SetArguments
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
-from coarsen.runtime.placed_memory import suits
-from coarsen.runtime.program import Program
-from coarsen.runtime.text_cache.entry import Entry, entry_file, read_entry, stored_kernel
+from coarsen.runtime.arguments import SetArguments, suits
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
+from coarsen.runtime.text_cache.toolchain import Entry, entry_file, read_entry, stored_kernel
 from coarsen.variant.data_plan import ArrayPlan, array_plan
 from coarsen.variant.placement import Place, PlacedArgument
 
@@ -292,7 +290,7 @@ def test_arrays_by_kernel(queue: cl.CommandQueue) -> None:
     [
         ({"grew": [plan("constant")]}, "names the kernel 'grew', which is not to be coarsened"),
         ([plan("constant")], "the kernel other has no argument w"),
-        ([array_plan("w", layout="soa")], "that takes coarsen.LaidOutProgram"),
+        ([array_plan("w", layout="soa")], "give its coarsen.Layout by its name"),
         (["w=constant"], "arrays are given as coarsen.array_plan"),
         ([plan("constant"), plan("local")], "laid out twice"),
     ],

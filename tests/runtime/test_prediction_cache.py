@@ -13,10 +13,9 @@ import pytest
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, RefusalError, SourcePosition
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.runtime.text_cache import prediction, versions
-from coarsen.runtime.text_cache.location import OFF_VARIABLES
+from coarsen.runtime.text_cache import prediction, toolchain, versions
 from coarsen.runtime.text_cache.prediction import CachedPrediction, StoredPrediction
-from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.text_cache.store import OFF_VARIABLES, Store
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import PredictedFactor, package_toolchain
 
@@ -178,5 +177,5 @@ def test_the_package_s_own_prediction_comes_back(tmp_path: Path, device: str) ->
 def test_a_program_s_predictions_are_kept_beside_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in OFF_VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    assert isinstance(cached_toolchain(PORTABLE, "opencl_c", str(tmp_path)).predict, CachedPrediction)
-    assert not isinstance(cached_toolchain(PORTABLE, "opencl_c", False).predict, CachedPrediction)
+    kept, plain = (cached_toolchain(PORTABLE, "opencl_c", folder).predict for folder in (str(tmp_path), False))
+    assert (kept.func is toolchain._predicted, plain.func is toolchain._predicted) == (True, False)  # type: ignore[attr-defined]

@@ -10,9 +10,9 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.discovery import describe_device
+from coarsen.drop_in.program import Program
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
-from coarsen.runtime.program import Program
 from coarsen.variant.coarsening import Coarsening, configuration_of
 from tests.runtime.hand_coarsened import SOURCE, HandPredicted, HandToolchain
 
@@ -305,7 +305,7 @@ def test_the_factor_is_predicted_for_the_contexts_device_and_the_local_size(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments
 ) -> None:
     hand = HandToolchain(prediction=HandPredicted(2))
-    program = program_of(context, hand, factor=None, predict=True).build()
+    program = program_of(context, hand, factor=None, tune="predict").build()
     assert hand.asked == [], "not before a launch needs it"
     program.record(queue, (SIZE,), (16,), *arguments.all)
     program.record(queue, (SIZE,), (16,), *arguments.all)
@@ -344,7 +344,7 @@ def test_without_a_predicted_factor_kernels_stay_as_they_are(
     said: list[str],
 ) -> None:
     hand = HandToolchain(prediction=prediction)
-    program = program_of(context, hand, factor=None, kernels=None, predict=True).build()
+    program = program_of(context, hand, factor=None, kernels=None, tune="predict").build()
     program.record(queue, (SIZE,), (16,), *arguments.all)
     assert arguments.factor(queue) == 1
     program.refused(queue, (SIZE,), None, arguments.merged)
@@ -357,7 +357,7 @@ def test_a_predicted_factor_that_is_refused_leaves_the_original(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
 ) -> None:
     hand = HandToolchain(prediction=HandPredicted(2), refused_factors=frozenset({2}))
-    program_of(context, hand, factor=None, predict=True).build().record(queue, (SIZE,), (16,), *arguments.all)
+    program_of(context, hand, factor=None, tune="predict").build().record(queue, (SIZE,), (16,), *arguments.all)
     assert arguments.factor(queue) == 1
     assert len([message for message in caplog.messages if "stays as it is" in message]) == 1
 

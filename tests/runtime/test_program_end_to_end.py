@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import coarsen
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.runtime.program import Program
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, configuration
 
@@ -210,7 +210,7 @@ def test_a_factor_is_predicted_where_that_is_asked_for_and_called_a_guess(
     context: cl.Context, queue: cl.CommandQueue, device: DeviceDescription, caplog: pytest.LogCaptureFixture
 ) -> None:
     values, source, result = buffers(context)
-    kernel = Program(context, SOURCE, predict=True).build().scale
+    kernel = Program(context, SOURCE, tune="predict").build().scale
     with caplog.at_level(logging.WARNING, "coarsen"):
         kernel(queue, (ITEMS,), (24,), source, result, np.int32(3))
     np.testing.assert_array_equal(read(queue, result), scaled(values, 3, 24))

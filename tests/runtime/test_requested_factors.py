@@ -9,10 +9,10 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.kernel import Kernel
-from coarsen.runtime.program import Program
-from coarsen.runtime.requested import requested_of
+from coarsen.runtime.plan import requested_of
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.runtime.launch_routes import (
     SIZE,
@@ -64,8 +64,8 @@ def test_of_one_work_group_that_has_none_to_merge_with_no_warning_is_given(
     [
         ({}, 16, ["factor 4 along dimension 0", "as asked for"]),
         ({}, 6, ["factor 3 along dimension 0", "does not divide", "multiples of the factor"]),
-        ({"factor": None}, 16, ["the original kernel", "no factor is asked for", "tune=True"]),
-        ({"factor": None, "predict": True}, 16, ["the original kernel", "predicted", "a guess"]),
+        ({"factor": None, "tune": False}, 16, ["the original kernel", "no factor is asked for", "tune=True"]),
+        ({"factor": None, "tune": "predict"}, 16, ["the original kernel", "predicted", "a guess"]),
         ({"kernels": ["refused"], "factor": 1}, 16, ["the original kernel", "not among the kernels"]),
     ],
 )

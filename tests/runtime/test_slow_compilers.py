@@ -10,8 +10,8 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.slow_compilers import check_ways_by_barriers, most_ways_by_barriers
+from coarsen.drop_in.program import Program
 from coarsen.errors import RefusalError
-from coarsen.runtime.program import Program
 
 # Each merged work-group has two conditions of its own in a row: four ways, 256 with four work-groups.
 SOURCE = """

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from coarsen.runtime.text_cache import store
-from coarsen.runtime.text_cache.entry import Entry, entry_file, read_entry
-from coarsen.runtime.text_cache.location import text_folder
-from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.text_cache.store import Store, text_folder
+from coarsen.runtime.text_cache.toolchain import Entry, entry_file, read_entry
 from tests.runtime.text_cache_requests import KERNEL, Compiler, asked, only_file
 
 
@@ -54,7 +53,7 @@ def test_whole_files_without_an_entry_are_none(content: object) -> None:
     text = json.dumps(content).encode()
     checksum = entry_file(Entry("k")).partition(b"\n")[0]
     assert read_entry(b"%s\n%s" % (checksum, text), "k", "opencl_c") is None
-    from coarsen.runtime.text_cache.checked_file import _checksum
+    from coarsen.runtime.text_cache.store import _checksum
 
     assert read_entry(b"%s\n%s" % (_checksum(text), text), "k", "opencl_c") is None
 

@@ -12,7 +12,7 @@ from coarsen.frontend.compile import files_read
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.frontend.included import included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
-from coarsen.runtime.text_cache.request_key import key_of
+from coarsen.runtime.text_cache.toolchain import request_key
 from coarsen.runtime.toolchain import CoarsenedKernel, CoarseningRequest
 from tests.runtime.text_cache_requests import REQUEST, SOURCE, Compiler, asked
 
@@ -74,15 +74,15 @@ UNTOLD = (
 @pytest.mark.parametrize("line", UNTOLD)
 def test_what_text_does_not_tell_is_not_cached(line: str, tmp_path: Path) -> None:
     (tmp_path / "by.h").write_text(HEADER)
-    assert key_of(line + SOURCE, {**REQUEST, "options": options_of(tmp_path)}, PORTABLE, "opencl_c") is None
+    assert request_key(line + SOURCE, {**REQUEST, "options": options_of(tmp_path)}, PORTABLE, "opencl_c") is None
     (tmp_path / "by.h").write_text(line)
-    assert key_of(INCLUDING, {**REQUEST, "options": options_of(tmp_path)}, PORTABLE, "opencl_c") is None
+    assert request_key(INCLUDING, {**REQUEST, "options": options_of(tmp_path)}, PORTABLE, "opencl_c") is None
 
 
 def test_a_file_among_the_folders_is_not_cached(tmp_path: Path) -> None:
     (tmp_path / "map").write_text("")
     request: CoarseningRequest = {**REQUEST, "options": options_of(tmp_path / "map")}
-    assert key_of(SOURCE, request, PORTABLE, "opencl_c") is None
+    assert request_key(SOURCE, request, PORTABLE, "opencl_c") is None
 
 
 def test_headers_of_other_languages_do_not_matter(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import source_hash_of
-from coarsen.runtime.sizes import LaunchLimits
+from coarsen.runtime.launch import LaunchLimits
 from coarsen.runtime.tuned_checks import check_definitions, problem_of_sizes
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant

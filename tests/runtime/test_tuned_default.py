@@ -14,7 +14,7 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import source_hash_of
-from coarsen.runtime.tuned_macros import options_without, stand_in_source
+from coarsen.runtime.tuned_checks import options_without, stand_in_source
 from coarsen.variant.variant import Variant
 from tests.runtime.tuned_files import SOURCE, Product, Seen, small_file, tuned
 

@@ -11,11 +11,10 @@ import pytest
 from coarsen.devices.discovery import common_macros_of
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
-from coarsen.runtime.build_options import device_options
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.code import device_options
+from coarsen.runtime.launch import OriginalLaunch
 from coarsen.runtime.toolchain import package_toolchain
-from coarsen.runtime.tuned_building import BuildSettings, build_versions
-from coarsen.runtime.tuned_versions import BuiltVersion
+from coarsen.runtime.tuned_building import BuildSettings, BuiltVersion, build_versions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.runtime.tuned_files import mv_file

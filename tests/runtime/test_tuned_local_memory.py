@@ -57,7 +57,7 @@ def turning(context: cl.Context, kind: ArgumentKind, variant: Variant) -> TunedK
 
 def prepared(kernel: TunedKernel) -> PreparedLaunch:
     """The launch that was decided last."""
-    found = next(reversed(kernel._known.values()))
+    found = next(reversed(kernel._ready.values()))
     assert isinstance(found, PreparedLaunch)
     return found
 

@@ -10,7 +10,7 @@ import pytest
 
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_version import TunedVersion
-from coarsen.runtime.tuned_scratch import Scratch
+from coarsen.runtime.tuned_prepared import Scratch
 from coarsen.variant.variant import Variant
 from tests.runtime.sums import FINISH, PARTS, SIZES, VERSIONS, Sum, in_two, summing, summing_program
 

@@ -18,8 +18,7 @@ import coarsen
 from coarsen.dispatch.launch_sizes import sequence_function
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
-from coarsen.runtime.launch import DividedLaunch
-from coarsen.runtime.original_launch import OriginalLaunch
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.variant import Variant
 from tests.runtime.sums import SIZES, SOURCE, VERSIONS, Sum, sum_file, summing, summing_program
 

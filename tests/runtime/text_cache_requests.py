@@ -10,8 +10,8 @@ from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.ir.kernel import AddedArgument
 from coarsen.runtime.text_cache import toolchain as cached
-from coarsen.runtime.text_cache.entry import StoredKernel
 from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.text_cache.toolchain import StoredKernel
 from coarsen.runtime.toolchain import CoarsenedKernel, CoarseningRequest
 
 SOURCE = """

@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
 from coarsen.variant.coarsening import configuration_of
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from tests.transform.cases import Case, integers, zeros

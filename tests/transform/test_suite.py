@@ -22,8 +22,7 @@ from coarsen.opencl_bench.measure.run import LaunchableKernel, run_workload
 from coarsen.opencl_bench.workloads.benchmark import Launch, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.launch import divide_launch
-from coarsen.runtime.sizes import LaunchLimits
+from coarsen.runtime.launch import LaunchLimits, divide_launch
 from coarsen.variant.coarsening import Configuration, configuration
 from tests import selection
 from tests.selection import FULL, turns_by

@@ -130,7 +130,7 @@ def tune(
 
     With --layout or --order, it reports the best with and without other layouts, the conversion time, and after
     how many runs it pays off; --layout all tries all layouts that may do. Both go into a tuned file:
-    coarsen.LaidOutProgram(..., tuned=FILE) takes the one, every other program the other.
+    coarsen.Program(..., arrays=..., tuned=FILE) takes the one, every other program the other.
 
     Example: coarsen tune captured/sgemm.toml --device intel --seconds 60
     """

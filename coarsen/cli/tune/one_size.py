@@ -20,7 +20,7 @@ from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
-    from coarsen.drop_in.kernel_facts import KernelFacts
+    from coarsen.policy.keys import KernelFacts
     from coarsen.drop_in.remembering import Kept
     from coarsen.opencl_bench.results.remembered.choice import RememberedKey
     from coarsen.opencl_bench.tuning.settings import Tune
@@ -47,7 +47,7 @@ class Subject:
     @property
     def facts(self) -> KernelFacts:
         """The facts of its kernel in a program that is made from the same text."""
-        from coarsen.drop_in.kernel_facts import kernel_facts
+        from coarsen.policy.keys import kernel_facts
 
         return kernel_facts(self.benchmark.source, self.benchmark.kernel, self.options, self.device.macros)
 
@@ -164,7 +164,7 @@ def _key(
     subject: Subject, facts: KernelFacts, global_size: tuple[int, ...], local_size: LocalSize | None
 ) -> RememberedKey:
     """The key of a choice for programs that launch the kernel at these sizes."""
-    from coarsen.drop_in.keys import key_of
+    from coarsen.policy.keys import key_of
     from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 
     size_class = SizeClass.of(global_size, local_size)

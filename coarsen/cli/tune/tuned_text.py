@@ -42,7 +42,7 @@ def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:
         _print_worth(file, found)
     if file.layouts:
         print_line()
-        print_line("for a coarsen.LaidOutProgram whose arrays lie so:")
+        print_line("for a coarsen.Program whose arrays lie so:")
         headings = ["what", "over the default", "conversion", "pays after"]
         print_table(headings, (_layout_cells(version) for version in file.layouts), numbers=headings[1:])
     elif found is None and file.evidence:

@@ -12,10 +12,8 @@ from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType
-from coarsen.runtime.text_cache.checked_file import entry_of, file_of
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
-from coarsen.runtime.text_cache.location import CacheFolder, text_folder
-from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
 from coarsen.runtime.text_cache.versions import versions
 
 

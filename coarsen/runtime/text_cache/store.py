@@ -6,14 +6,24 @@ and a debug line says why.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import json
 import logging
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import Literal, TypeVar
+
+import platformdirs
+
+from coarsen.codec import decoded, encoded
+from coarsen.errors import InvalidInputError
 
 _log = logging.getLogger("coarsen")
 
@@ -100,7 +110,7 @@ def _content(folder: int, name: str) -> bytes | None:
 
 def _replace(folder: int, name: str, content: bytes) -> None:
     """Write beside and rename, so that no process ever reads half a file. Raises OSError."""
-    unfinished = f".{secrets.token_hex(8)}.part"
+    unfinished = f".{os.urandom(8).hex()}.part"
     try:
         with os.fdopen(os.open(unfinished, _WRITE, 0o600, dir_fd=folder), "wb") as file:
             file.write(content)
@@ -133,3 +143,73 @@ def _files(folder: int) -> Iterator[tuple[float, int, str]]:
                 status = file.stat(follow_symlinks=False)
                 if stat.S_ISREG(status.st_mode):
                     yield status.st_mtime, max(status.st_size, _BLOCK), file.name
+
+
+# The folder of coarsened text, and the switches that turn it off.
+#
+# They follow PyOpenCL's own cache of binaries: `cache_dir` of `build`, else of the context, names a folder, False
+# is none; `PYOPENCL_NO_CACHE` turns both off, `COARSEN_NO_CACHE` this one alone.
+
+FOLDER_VARIABLE = "COARSEN_CACHE_DIR"
+OFF_VARIABLES = ("COARSEN_NO_CACHE", "PYOPENCL_NO_CACHE")
+_NAME = "coarsened-text"
+# As PyOpenCL reads its variable.
+_FALSE = frozenset({"", "0", "f", "false", "n", "no", "off"})
+
+CacheFolder = str | Literal[False] | None
+
+
+def text_folder(cache_dir: CacheFolder) -> Path | None:
+    """Return the folder of coarsened text; None where nothing is cached.
+
+    Args:
+        cache_dir: as `pyopencl.Program.build` takes it; None for `COARSEN_CACHE_DIR`, or the user's cache folder.
+    """
+    if cache_dir is False or any(os.environ.get(name, "").lower() not in _FALSE for name in OFF_VARIABLES):
+        return None
+    named = cache_dir or os.environ.get(FOLDER_VARIABLE)
+    return _in_folder(named) if named else platformdirs.user_cache_path("coarsen") / _NAME
+
+
+@lru_cache(maxsize=16)
+def _in_folder(named: str) -> Path:
+    return Path(named) / _NAME
+
+
+# The form of a file in the cache: a line with the SHA-256 of the rest, and the rest is JSON.
+#
+# An entry has its key in it: a file that was cut off, changed or renamed is none.
+
+T = TypeVar("T")
+
+
+def file_of(entry: object) -> bytes:
+    """Return what is written to an entry's file."""
+    content = json.dumps(encoded(entry, {bytes: _base64})).encode()
+    return b"%s\n%s" % (_checksum(content), content)
+
+
+def entry_of(file: bytes, kind: type[T]) -> T | None:
+    """Return the entry of a file; None where it is not whole, or not of this kind."""
+    checksum, _, content = file.partition(b"\n")
+    if checksum != _checksum(content):
+        return None
+    try:
+        return decoded(kind, json.loads(content), "the entry", {bytes: _from_base64})
+    except (ValueError, RecursionError, InvalidInputError):
+        return None
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _from_base64(text: object) -> bytes:
+    try:
+        return base64.b64decode(str(text), validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidInputError("it is not written in base 64") from None

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from coarsen.errors import RefusalError
+from coarsen.errors import InternalError, RefusalError, SourcePosition
 from coarsen.frontend.device_macros import DeviceMacros
-from coarsen.runtime.text_cache.entry import PASSING, Entry, StoredRefusal, entry_file, read_entry, stored_kernel
-from coarsen.runtime.text_cache.key import Key, is_certain
-from coarsen.runtime.text_cache.location import CacheFolder, text_folder
-from coarsen.runtime.text_cache.prediction import CachedPrediction
-from coarsen.runtime.text_cache.request_key import key_of
-from coarsen.runtime.text_cache.store import Store
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
+from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
+from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import (
     CoarsenedKernel,
     CoarsenFunction,
     CoarseningRequest,
+    PredictedFactor,
+    PredictFunction,
     Toolchain,
     package_toolchain,
 )
+from coarsen.variant.placement import PlacedArgument
+
+if TYPE_CHECKING:
+    from coarsen.variant.data_plan import ArrayPlan
 
 
 class CachedCoarsening:
@@ -40,7 +47,7 @@ class CachedCoarsening:
 
     def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
         """Return the coarsened kernel. Raises as `coarsen` does, and RefusalError for one without the form."""
-        key = key_of(source, request, self._macros, self._form)
+        key = request_key(source, request, self._macros, self._form)
         if key is None:
             return self._coarsen(source, **request)
         file = self._store.read(key.digest)
@@ -65,7 +72,7 @@ class CachedCoarsening:
         if not is_certain(key, source, request["options"], self._macros):
             return False
         # A header may have been changed meanwhile.
-        return key_of(source, request, self._macros, self._form) == key
+        return request_key(source, request, self._macros, self._form) == key
 
 
 def cached_toolchain(macros: DeviceMacros, form: str, cache_dir: CacheFolder) -> Toolchain:
@@ -83,5 +90,158 @@ def cached_toolchain(macros: DeviceMacros, form: str, cache_dir: CacheFolder) ->
     store = Store(folder)
     return Toolchain(
         CachedCoarsening(toolchain.coarsen, macros, form, store),
-        CachedPrediction(toolchain.predict, macros, store),
+        partial(_predicted, toolchain.predict, macros, store),
     )
+
+
+def _predicted(
+    predict: PredictFunction,
+    macros: DeviceMacros,
+    store: Store,
+    source: str,
+    **request: Any,  # noqa: ANN401 (as a `PredictFunction` has it)
+) -> PredictedFactor:
+    # Imported late: most programs predict nothing.
+    from coarsen.runtime.text_cache.prediction import CachedPrediction
+
+    return CachedPrediction(predict, macros, store)(source, **request)
+
+
+# One entry of the cache: a coarsened kernel, or the reason why there is none.
+
+# These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
+PASSING = frozenset({"too-deep", "spirv-unsupported"})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKernel:
+    """A coarsened kernel in one form, as `toolchain.CoarsenedKernel` has it in all."""
+
+    text: str | None
+    code: bytes | None
+    standard: str
+    added_arguments: tuple[AddedArgument, ...]
+    needs_whole_groups: bool
+    groups_matter: bool
+    objects_below: int | None
+    ways_by_barriers: int
+    apart: tuple[tuple[int, int], ...] = ()
+    placed_arguments: tuple[PlacedArgument, ...] = ()
+
+    @property
+    def opencl_c(self) -> str:
+        """The kernel as OpenCL C text."""
+        if self.text is None:
+            raise InternalError("a kernel that was cached as SPIR-V was asked for as OpenCL C; please report it")
+        return self.text
+
+    @property
+    def opencl_c_standard(self) -> str:
+        """The build option that the text needs."""
+        return self.standard
+
+    @property
+    def spirv(self) -> bytes:
+        """The kernel as a SPIR-V module."""
+        if self.code is None:
+            raise InternalError("a kernel that was cached as OpenCL C was asked for as SPIR-V; please report it")
+        return self.code
+
+    @property
+    def spirv_standard(self) -> str:
+        """The standard that a driver may want named when it builds the module."""
+        return self.standard
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRefusal:
+    """Why a kernel is refused, as `RefusalError` has it."""
+
+    code: str
+    reason: str
+    position: SourcePosition | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A kernel, or a refusal."""
+
+    key: str
+    kernel: StoredKernel | None = None
+    refusal: StoredRefusal | None = None
+
+    def outcome(self) -> StoredKernel:
+        """Return the kernel. Raises RefusalError where it is refused."""
+        if self.refusal is not None:
+            raise RefusalError(self.refusal.code, self.refusal.reason, self.refusal.position)
+        if self.kernel is None:
+            raise InternalError("an entry of the cache holds nothing; please report it")
+        return self.kernel
+
+
+def stored_kernel(kernel: CoarsenedKernel, form: str) -> StoredKernel:
+    """Return a kernel in one form. Raises RefusalError where it has no such form."""
+    facts = (
+        *(kernel.added_arguments, kernel.needs_whole_groups, kernel.groups_matter),
+        *(kernel.objects_below, kernel.ways_by_barriers, kernel.apart, kernel.placed_arguments),
+    )
+    if form == "spirv":
+        return StoredKernel(None, kernel.spirv, kernel.spirv_standard, *facts)
+    return StoredKernel(kernel.opencl_c, None, kernel.opencl_c_standard, *facts)
+
+
+def entry_file(entry: Entry) -> bytes:
+    """Return what is written to an entry's file."""
+    return file_of(entry)
+
+
+def read_entry(file: bytes, key: str, form: str) -> Entry | None:
+    """Return the entry of a file; None where it is not whole, or not of this key and form.
+
+    Args:
+        file: what is in it.
+        key: the entry's.
+        form: "opencl_c" or "spirv".
+    """
+    entry = entry_of(file, Entry)
+    if entry is None:
+        return None
+    return entry if entry.key == key and _is_complete(entry, form) else None
+
+
+def _is_complete(entry: Entry, form: str) -> bool:
+    if entry.kernel is None:
+        return entry.refusal is not None
+    is_there = (entry.kernel.text is not None, entry.kernel.code is not None)
+    return entry.refusal is None and is_there == (form == "opencl_c", form == "spirv")
+
+
+def request_key(source: str, request: CoarseningRequest, macros: DeviceMacros, form: str) -> Key | None:
+    """Return the key of a coarsened kernel.
+
+    Args:
+        source: OpenCL C.
+        request: the kernel's name, the coarsenings, the transforms and the build options.
+        macros: what the source may find out about its device.
+        form: "opencl_c" or "spirv".
+
+    Returns:
+        The key; None for a kernel that can't be cached, since not all that its text depends on is known.
+    """
+    code = versions()
+    if code is None:
+        return None
+    arrays = _arrays(request.get("arrays", ()))
+    asked = {name: value for name, value in request.items() if name != "arrays"}
+    others = {"request": asked, "form": form, "versions": code}
+    return digest_of(source, request["options"], macros, {**others, "arrays": arrays} if arrays else others)
+
+
+def _arrays(plans: Sequence[ArrayPlan]) -> dict[str, Any]:
+    """Return plans by their arguments: JSON doesn't take them as they are."""
+    if not plans:
+        return {}
+    # Imported late: hardly any program has some.
+    from coarsen.variant.array_json import array_to_json
+
+    return {plan.argument: array_to_json(plan) for plan in plans}

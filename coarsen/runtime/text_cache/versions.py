@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+from collections.abc import Iterator
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from coarsen.frontend.clang import packaged_clang
 PACKAGE = Path(__file__).parents[2]
 # The folders whose code takes part in coarsening, besides the package's own modules.
 FOLDERS = ("analysis", "api", "backend", "cost", "frontend", "ir", "transform", "variant")
-_DISTRIBUTIONS = ("llvmlite", "networkx", "ziglang")
+_PACKAGES = ("llvmlite", "networkx", "ziglang")
 # Modules, and the headers that clang reads.
 _COARSENING_FILES = (".py", ".h")
 # Packages whose code, and whose models' numbers, take part in predicting.
@@ -91,32 +91,51 @@ def _named(path: Path, folder: Path) -> bytes:
 
 @lru_cache(maxsize=1)
 def _installed() -> dict[str, str] | None:
-    """Return the versions of what is installed; once for each process, which doesn't load code twice either."""
+    """Return what tells this code from all other; once for each process, which doesn't load code twice either."""
     clang = packaged_clang()
-    own = _hash_of_code()
+    own = _stamp_of_code()
     if clang is None or own is None:
         return None
     try:
-        installed = {name: version(name) for name in _DISTRIBUTIONS}
-        status = Path(clang.command[0]).stat()
-    except (PackageNotFoundError, OSError):
+        # What was exchanged by hand has another size or time.
+        others = {name: _stamp(_file_of(name)) for name in _PACKAGES}
+        return {**others, "clang": _stamp(Path(clang.command[0])), "coarsen": __version__, "code": own}
+    except OSError:  # one is not installed, or not as files
         return None
-    # A clang that was exchanged by hand has another size or time.
-    file = f"{clang.command[0]} {status.st_size} {status.st_mtime_ns}"
-    return {**installed, "clang": file, "coarsen": __version__, "code": own}
 
 
-def _hash_of_code() -> str | None:
-    """Return the SHA-256 of the modules and headers that take part; None where they are no files.
+def _file_of(package: str) -> Path:
+    """Return the first file of a package, which is not imported. Raises FileNotFoundError where there is none."""
+    found = find_spec(package)
+    if found is None or found.origin is None:
+        raise FileNotFoundError(package)
+    return Path(found.origin)
+
+
+def _stamp(path: Path) -> str:
+    """Return the name, size and time of a file, which are read faster than its content."""
+    status = path.stat()
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+
+def _stamp_of_code() -> str | None:
+    """Return the SHA-256 of the stamps of what takes part; None where modules and headers are no files.
 
     A version alone doesn't tell: in a clone the code changes and the version stays.
     """
-    paths = [*PACKAGE.glob("*.py")]
-    for folder in FOLDERS:
-        paths += (path for path in (PACKAGE / folder).rglob("*") if path.suffix in _COARSENING_FILES)
-    if len(paths) <= len(FOLDERS):
+    try:
+        own = [_stamp(path) for path in PACKAGE.iterdir() if path.suffix == ".py"]
+        stamps = [*own, *(stamp for name in FOLDERS for stamp in _stamps(str(PACKAGE / name)))]
+    except OSError:
         return None
-    total = hashlib.sha256()
-    for path in sorted(paths):
-        total.update(_named(path, PACKAGE))
-    return total.hexdigest()
+    return hashlib.sha256("\n".join(sorted(stamps)).encode()).hexdigest()
+
+
+def _stamps(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(_COARSENING_FILES):
+                status = entry.stat()
+                yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _stamps(entry.path)

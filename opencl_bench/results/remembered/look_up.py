@@ -14,11 +14,11 @@ from typing import Any
 from urllib.parse import quote
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import one_line
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.opencl_bench.results.remembered.choice_json import choice_in_row
 from coarsen.opencl_bench.results.store.json_column import json_value
 from coarsen.opencl_bench.results.store.place import can_be_written, chosen_store, sqlite_file
+from coarsen.printable import one_line
 
 PATIENCE = 5  # seconds to wait for another process that has locked an SQLite file
 JSON_COLUMNS = ("variant", "speedup", "speedup_over_uncoarsened", "global_size", "local_size", "versions")

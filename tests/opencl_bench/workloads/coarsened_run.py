@@ -23,7 +23,7 @@ from coarsen.opencl_bench.measure.run import (
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, Workload
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import coarsen_kernel
-from coarsen.runtime.program import Program
+from coarsen.drop_in.program import Program
 from coarsen.variant.coarsening import Coarsening
 from tests.fuzz import launches
 

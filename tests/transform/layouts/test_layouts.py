@@ -24,7 +24,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument
 from coarsen.opencl_bench.measure.run import GuardedBuffer
 from coarsen.pipeline import carry_out, laid_out
-from coarsen.runtime.layouts.layout import Layout
+from coarsen.runtime.layout import Layout
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.variant import Variant

@@ -78,7 +78,7 @@ def kernel_text(
 
 
 def _kernel(translator: Translator, lines: Iterable[Sequence[str]]) -> Iterator[str]:
-    for added in described_arguments(translator.kernel):
+    for added in described_arguments(translator.kernel.argument_names, translator.kernel.added_arguments):
         yield f"// {added.name}: {added.sentence}"
     yield _signature(translator)
     yield "{"

@@ -1,6 +1,6 @@
-"""Facts that a choice for a kernel depends on: its normal form's hash, and whether other local sizes suit it.
+"""The key of what is remembered for a launch, and the facts of its kernel that it depends on.
 
-source, options, device's macros, code ──▶ key ──▶ facts on disk, beside coarsened text
+source, options, device's macros, code ──▶ facts on disk, beside coarsened text ──▶ key of a launch
     └── where there are none: compiled, and stored
 """
 
@@ -10,16 +10,68 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.device_macros import DeviceMacros
-from coarsen.runtime.compiled_sources import CompiledSources
-from coarsen.runtime.text_cache.checked_file import entry_of, file_of
+from coarsen.opencl_bench.results.remembered.choice import RememberedKey, allowed_text
+from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
-from coarsen.runtime.text_cache.location import CacheFolder, text_folder
-from coarsen.runtime.text_cache.store import Store
+from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
 from coarsen.runtime.text_cache.versions import versions
+from coarsen.runtime.toolchain import CompiledSources
+from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant_json import transforms_to_json
 
+# What these say is in the kernel's normal form.
+_IN_THE_CODE = ("-D", "-I")
+# What tuning decides by itself, whatever the program allows where nothing is remembered.
+_TUNED = frozenset({"wide_accesses", "distinct"})
+# Without any, it is this one.
+_STANDARD = "-cl-std=CL1.2"
 # Of these facts: with another meaning of one of them, it is another number.
 _FORMAT = 1
+
+
+def key_of(
+    ir_hash: str,
+    kernel: str,
+    device: DeviceDescription,
+    options: Sequence[str],
+    transforms: Transforms,
+    size_class: SizeClass,
+) -> RememberedKey:
+    """Return the key of a launch.
+
+    Args:
+        ir_hash: of the kernel's normal form.
+        kernel: its name.
+        device: where it runs.
+        options: build options, one by one; those that change the code in the end, and not its normal form, count.
+        transforms: what the program allows; wide accesses and distinct arguments are the tuning's to decide.
+        size_class: of the launch.
+    """
+    allowed = {name: value for name, value in transforms_to_json(transforms).items() if name not in _TUNED}
+    allowed["options"] = list(_own_options(options))
+    return RememberedKey(
+        ir_hash,
+        kernel,
+        device.vendor,
+        device.name,
+        device.platform_name,
+        allowed_text({**allowed, "compute_units": device.compute_units}),
+        size_class,
+    )
+
+
+def _own_options(options: Sequence[str]) -> list[str]:
+    """The options that a kernel's normal form does not hold, in their order."""
+    kept: list[str] = []
+    words = iter(options)
+    for word in words:
+        if word in _IN_THE_CODE:
+            next(words, None)
+        elif not word.startswith(_IN_THE_CODE) and word != _STANDARD:
+            kept.append(word)
+    return kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyopencl
+from numpy.typing import NDArray
 
-from coarsen.errors import InvalidInputError
-from coarsen.ir.added_arguments import extent_of
-from coarsen.ir.kernel import AddedArgument
-from coarsen.runtime.layouts.device_array import LaidOutArray
-from coarsen.runtime.layouts.passed import passed_twice, shape_of_bytes
-from coarsen.variant.data_layout import Arrangement
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.added_arguments import AddedArgument, extent_of
+from coarsen.runtime.layout import Layout
+from coarsen.variant.data_layout import Arrangement, ArrayLayout, Kind, Order
+from coarsen.variant.records import RecordType
 
 
 @dataclass(frozen=True)
@@ -122,3 +122,83 @@ def _memory(value: object) -> int | None:
 def _words(arrangement: Arrangement) -> str:
     order = "" if arrangement.order is None else f" in the order {arrangement.order}"
     return f"{arrangement.layout}{order} of elements '{arrangement.record}'"
+
+
+class LaidOutArray:
+    """An array of the host's, packed in a buffer of its own on the device.
+
+    Args:
+        queue: by which it is copied.
+        layout: how it is to lie there.
+        host: its contents.
+
+    Attributes:
+        layout: how it lies.
+        shape: of the host's array.
+        data: the buffer, of `Layout.pack`'s bytes.
+
+    Raises:
+        InvalidInputError: the host's array is of another type, or its shape does not fit the order.
+    """
+
+    def __init__(self, queue: pyopencl.CommandQueue, layout: Layout, host: NDArray[Any]) -> None:
+        self.layout = layout
+        self.shape = host.shape
+        packed = layout.pack(host)
+        self.data = pyopencl.Buffer(queue.context, pyopencl.mem_flags.READ_WRITE, packed.nbytes)
+        pyopencl.enqueue_copy(queue, self.data, packed)
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """Return where each byte lies."""
+        return self.layout.arrangement(self.shape)
+
+    def get(self, queue: pyopencl.CommandQueue) -> NDArray[Any]:
+        """Read the array and unpack it, once all that the queue was given has finished; padding is zero."""
+        packed = np.empty(self.data.size, np.uint8)
+        pyopencl.enqueue_copy(queue, packed, self.data)
+        return self.layout.unpack(packed, self.shape)
+
+    def set(self, queue: pyopencl.CommandQueue, host: NDArray[Any]) -> None:
+        """Pack other contents into the buffer. Raises InvalidInputError if they have another type or shape."""
+        if host.shape != self.shape:
+            raise InvalidInputError(f"the array has the shape {self.shape}, the new contents {host.shape}")
+        pyopencl.enqueue_copy(queue, self.data, self.layout.pack(host))
+
+
+# What a launch passes for arrays that lie otherwise: how many elements a buffer has, and that it has one use.
+
+
+def passed_twice(buffer: str) -> RefusalError:
+    """Return the refusal of a buffer that is passed for an array that lies otherwise, and for something else too.
+
+    Args:
+        buffer: what it is called.
+    """
+    reason = f"{buffer} lies otherwise for one argument, and another argument or kernel is given it, too"
+    return RefusalError("layout-same-buffer", reason)
+
+
+def shape_of_bytes(
+    argument: str, record: RecordType, layout: ArrayLayout, order: Order | None, byte_count: int
+) -> tuple[int, ...]:
+    """Return the shape of an array that a packed buffer holds, of which nothing but the size is known.
+
+    Args:
+        argument: what it is passed for.
+        record: of its elements.
+        layout: of the packed array.
+        order: of its dimensions.
+        byte_count: of the buffer.
+
+    Raises:
+        RefusalError: `layout-shape-unknown`, of tiles and of several dimensions bytes do not say the shape.
+        InvalidInputError: the bytes are no whole number of elements.
+    """
+    if layout.kind is Kind.AOSOA or (order is not None and len(order.permutation) > 1):
+        reason = f"the bytes that are passed for {argument} do not say its shape: pass a coarsen.LaidOutArray"
+        raise RefusalError("layout-shape-unknown", reason)
+    size = record.size if layout.kind is Kind.AOS else record.content
+    if byte_count % size or not byte_count:
+        raise InvalidInputError(f"the {byte_count} bytes for {argument} are no whole number of elements of {size}")
+    return (byte_count // size,)

@@ -1,0 +1,133 @@
+"""The policy that searches now where nothing is remembered.
+
+request ─▶ remembered, and it still holds ─▶ its variant
+        ─▶ else captured, searched apart, remembered ─▶ its variant
+        ─▶ else the kernel as it is
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyopencl
+
+from coarsen.bug_report import bug_message
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
+from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.policy.remembered import Known, Remembered, without_result
+from coarsen.runtime.advice import AdviceRequest
+from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.drop_in.remembering import Kept
+
+# Of the seconds, what the search may take for other sizes of a kernel, since it begins with what was found.
+_OTHER_SIZES_SHARE = 0.5
+
+# Of the threads of a program one tunes, and the others wait until it has ended: each would have the device for
+# itself, and one that waits for that no longer than it would tune itself gives up.
+_TUNING = threading.Lock()
+
+
+class SearchNow(Remembered):
+    """Decides as is remembered, and searches at the first launch of which nothing is.
+
+    Args:
+        settings: of the search, and where things are remembered.
+        says_reasons: whether it is a warning that a launch can't be tuned; if not, the decision alone says it.
+    """
+
+    looks_at_arguments = True
+
+    def __init__(self, settings: Tune, says_reasons: bool = True) -> None:
+        super().__init__(settings)
+        self._says_reasons = says_reasons
+
+    def _needs_key(self, request: AdviceRequest) -> bool:
+        return True
+
+    def _what_then(self) -> str:
+        return "it is searched again"
+
+    def _give_up_reading(self, error: InvalidInputError) -> None:
+        self._is_readable = False
+        self._say(f"what is remembered can't be read, so nothing is tuned: {error}")
+
+    def _without_result(self, choice: RememberedChoice) -> Known | None:
+        is_longer = self._seconds(choice.key) > choice.seconds
+        return None if is_longer else self._not_tuned(choice.key.kernel, without_result(choice))
+
+    def _found(self, key: RememberedKey, device: DeviceDescription, request: AdviceRequest) -> Known | None:
+        if not self._is_readable or request.queue is None:
+            return None
+        with _TUNING:
+            return self._tuned(key, device, request)
+
+    def _tuned(self, key: RememberedKey, device: DeviceDescription, request: AdviceRequest) -> Known:
+        """Search now; the answer has no choice where that can't be done."""
+        # Imported late: a program that remembers measures nothing.
+        from coarsen.drop_in.live_line import say_ending, tuning_is_shown
+        from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
+        from coarsen.drop_in.remembering import choice_of, no_result, remember, remember_no_result
+        from coarsen.opencl_bench.tuning.captured_tuning import alone_on
+        from coarsen.opencl_bench.tuning.deadline import TimeOverError
+
+        settings = replace(self._settings, seconds=self._seconds(key))
+        try:
+            check_sizes_are_known(request.arguments)
+            with alone_on(device, settings.seconds), tuning_is_shown(key.kernel, settings) as shown:
+                # Another process may have tuned it while this one waited for the device.
+                found = self._looked_up(key, device)
+                if found is not None:
+                    return found
+                before = self._found_at_other_sizes(key)
+                tuned = tune_request(request, device, self._facts_of(request, device).groups_matter, shown, before)
+        except TimeOverError as error:
+            nothing = no_result(key, device, *request.launch[1:3], settings.seconds)
+            self._say_unless_kept(remember_no_result(nothing, settings.store))
+            return self._not_tuned(key.kernel, str(error))
+        except InternalError as error:
+            return self._failed(key.kernel, error)
+        except (CoarsenError, pyopencl.Error, OSError, MemoryError) as error:
+            return self._not_tuned(key.kernel, str(error))
+        except Exception as error:
+            # The program must not end of it.
+            return self._failed(key.kernel, error)
+        if tuned.doubt:
+            return self._not_tuned(key.kernel, tuned.doubt)
+        say_ending(str(tuned), settings)
+        choice = choice_of(tuned, key, device)
+        kept = remember(choice, settings.store)
+        self._say_unless_kept(kept)
+        return Known(choice, "tuned just now", tuned, not kept.reason)
+
+    def _say_unless_kept(self, kept: Kept) -> None:
+        if kept.reason:
+            self._say(f"what was found can't be remembered: {kept.reason}")
+
+    def _seconds(self, key: RememberedKey) -> float:
+        """Return what a search may take: less where it begins with what was found at other sizes."""
+        share = 1.0 if self._found_at_other_sizes(key) is None else _OTHER_SIZES_SHARE
+        return share * self._settings.seconds
+
+    def _found_at_other_sizes(self, key: RememberedKey) -> Variant | None:
+        """The latest variant that this program chose for the same kernel at other sizes; None if there is none."""
+        alike = [
+            known.choice.variant
+            for other, known in list(self._known.items())
+            if known.choice is not None and replace(other, size_class=key.size_class) == key
+        ]
+        return alike[-1] if alike else None
+
+    def _not_tuned(self, kernel: str, reason: str) -> Known:
+        if self._says_reasons:
+            self._say(f"kernel {kernel} is not tuned: {reason}")
+        return Known(None, f"not tuned: {reason}")
+
+    def _failed(self, kernel: str, error: Exception) -> Known:
+        self._say(f"kernel {kernel} is not tuned: {bug_message(error)}")
+        return Known(None, "not tuned: an internal error of coarsen")

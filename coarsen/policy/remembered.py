@@ -1,0 +1,257 @@
+"""The policy that takes what is remembered.
+
+request ─▶ key ─▶ remembered, and it still holds ─▶ its variant
+               ─▶ else the kernel as it is, or another policy's decision
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyopencl
+
+from coarsen.devices.discovery import DeviceDescription, describe_device
+from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
+from coarsen.opencl_bench.results.remembered.look_up import (
+    anything_remembered,
+    remembered_choice,
+    remembered_choices,
+)
+from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.policy.keys import KernelFacts, kernel_facts, key_of
+from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.toolchain import CompiledSources
+from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.tuning.tuned import Tuned
+
+_log = logging.getLogger("coarsen")
+
+# The decision on launches of which nothing is known.
+AS_IT_IS = Decision(Variant(), "nothing is remembered of such launches; tune=True searches")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The knowledge of a program about a class of launches.
+
+    Attributes:
+        choice: what is chosen; None if there is nothing to choose.
+        origin: where the choice comes from, or why there is none, in a few words.
+        tuned: what tuning found in this process.
+        is_remembered: whether later processes will find the choice.
+        tried_seconds: that a tuning had which came to no result; with no more than these, none is tried again.
+    """
+
+    choice: RememberedChoice | None
+    origin: str
+    tuned: Tuned | None = None
+    is_remembered: bool = True
+    tried_seconds: float = 0.0
+
+    @property
+    def reason(self) -> str:
+        """Return the origin of a choice, and what it gains."""
+        return self.origin if self.choice is None else _reason(self.choice, self.origin)
+
+
+class Remembered:
+    """Decides as is remembered; launches of which nothing is stay as they are.
+
+    Args:
+        settings: where things are remembered, and what of it may be used.
+        is_last: whether no other policy is asked after this one.
+    """
+
+    looks_at_arguments = False
+
+    def __init__(self, settings: Tune, is_last: bool = True) -> None:
+        self._settings = settings
+        self._is_last = is_last
+        self._known: dict[RememberedKey, Known] = {}
+        self._facts: dict[Hashable, KernelFacts] = {}
+        self._sources = CompiledSources()
+        self._locks: defaultdict[RememberedKey, threading.Lock] = defaultdict(threading.Lock)
+        self._locks_guard = threading.Lock()
+        self._said: set[str] = set()
+        self._is_readable = True
+
+    def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
+        """Return the variants of what is remembered of a kernel on a device."""
+        try:
+            return dict.fromkeys(choice.variant for choice in self.choices(request))
+        except (CoarsenError, pyopencl.Error):
+            # The first launch says so.
+            return ()
+
+    def choose(self, request: AdviceRequest) -> Decision | None:
+        """Return what is remembered, else the launch as it is; None where another policy is asked for that.
+
+        Raises:
+            CoarsenError: nothing can be said of the launch.
+        """
+        return self.decision_of(self.known(request))
+
+    def decision_of(self, known: Known | None) -> Decision | None:
+        """Return the decision that follows from what is known; None where another policy is asked."""
+        if known is not None and known.choice is not None:
+            return Decision(known.choice.variant, known.reason, is_exact=True)
+        if not self._is_last:
+            return None
+        return AS_IT_IS if known is None else Decision(Variant(), known.reason)
+
+    def known(self, request: AdviceRequest) -> Known | None:
+        """Return what is known of a launch; None where that is nothing.
+
+        Raises:
+            CoarsenError: nothing can be said of the launch.
+        """
+        if not self._needs_key(request):
+            return None
+        device = describe_device(request.launch.device)
+        launch = request.launch
+        key = self._key(request, device, SizeClass.of(launch.global_size, launch.local_size))
+        with self._lock_of(key):
+            known = self._known.get(key) or self._looked_up(key, device) or self._found(key, device, request)
+            if known is not None:
+                self._known[key] = known
+        return known
+
+    def choices(self, request: AdviceRequest) -> list[RememberedChoice]:
+        """Return what is remembered of a kernel on a device at all sizes, holds and is allowed; the latest first.
+
+        Raises:
+            InvalidInputError: the store can't be read; the source does not compile.
+            RefusalError: the kernel can't be read.
+        """
+        every = remembered_choices(self._settings.store, request.kernel) if self._is_readable else []
+        if not every:
+            return []
+        device = describe_device(request.launch.device)
+        key = self._key(request, device, SizeClass.of((1,), None))
+        found = [
+            choice
+            for choice in every
+            if replace(choice.key, size_class=key.size_class) == key
+            and problem_of(choice, device.driver_version, device.platform_version) is None
+            and choice.has_result
+            and is_allowed(choice.variant, self._settings)
+        ]
+        return sorted(found, key=lambda choice: (choice.found_at, choice.key.digest), reverse=True)
+
+    def _needs_key(self, request: AdviceRequest) -> bool:
+        """Return True if anything may be known; to compute a key may take a compilation."""
+        return self._may_remember(request.kernel)
+
+    def _found(self, key: RememberedKey, device: DeviceDescription, request: AdviceRequest) -> Known | None:
+        """Find a choice where none is remembered: here, none."""
+        return None
+
+    def _may_remember(self, kernel: str) -> bool:
+        """Return True if the store has any choice for a kernel of this name; False where it can't be read."""
+        if self._is_readable:
+            try:
+                return anything_remembered(self._settings.store, kernel)
+            except InvalidInputError as error:
+                self._give_up_reading(error)
+        return False
+
+    def _lock_of(self, key: RememberedKey) -> threading.Lock:
+        """The lock of a class of launches: of two threads that launch at once, one tunes."""
+        with self._locks_guard:
+            return self._locks[key]
+
+    def _key(self, request: AdviceRequest, device: DeviceDescription, size_class: SizeClass) -> RememberedKey:
+        ir_hash = self._facts_of(request, device).ir_hash
+        return key_of(ir_hash, request.kernel, device, request.options, request.transforms, size_class)
+
+    def _facts_of(self, request: AdviceRequest, device: DeviceDescription) -> KernelFacts:
+        key = request.source, request.options, request.kernel, device
+        if key not in self._facts:
+            self._facts[key] = kernel_facts(
+                request.source,
+                request.kernel,
+                request.options,
+                device.macros,
+                request.cache_dir,
+                self._sources,
+            )
+        return self._facts[key]
+
+    def _looked_up(self, key: RememberedKey, device: DeviceDescription) -> Known | None:
+        """Return what the store has, if it still holds."""
+        choice = self._read(key)
+        if choice is None:
+            return None
+        problem = problem_of(choice, device.driver_version, device.platform_version)
+        if problem is not None:
+            self._say(f"what is remembered of kernel {key.kernel} is not used: {problem}; {self._what_then()}")
+            return None
+        if not choice.has_result:
+            return self._without_result(choice)
+        if not is_allowed(choice.variant, self._settings):
+            return None
+        return Known(choice, f"remembered from {choice.found_at[:10]}")
+
+    def _what_then(self) -> str:
+        """Say what is done about a choice that no longer holds."""
+        return "tune=True searches again"
+
+    def _without_result(self, choice: RememberedChoice) -> Known | None:
+        """Return what follows from a tuning whose time was over; None where there is more time now."""
+        return Known(None, without_result(choice), tried_seconds=choice.seconds)
+
+    def _read(self, key: RememberedKey) -> RememberedChoice | None:
+        if not self._is_readable:
+            return None
+        try:
+            return remembered_choice(self._settings.store, key)
+        except InvalidInputError as error:
+            self._give_up_reading(error)
+            return None
+
+    def _give_up_reading(self, error: InvalidInputError) -> None:
+        """Read no more: each launch of another kernel would wait for a server that does not answer."""
+        self._is_readable = False
+        self._say(f"what is remembered can't be read: {error}")
+
+    def _say(self, message: str) -> None:
+        """Log a warning, once."""
+        if message not in self._said:
+            self._said.add(message)
+            _log.warning(message)
+
+
+def is_allowed(variant: Variant, settings: Tune) -> bool:
+    """Return True if settings allow a variant that was found with others."""
+    return (
+        all(coarsening.level in settings.levels for coarsening in variant.coarsenings)
+        and (settings.wide_accesses or not variant.transforms.wide_accesses)
+        and (settings.distinct or not variant.transforms.distinct)
+        and (settings.local_sizes or not variant.local_size)
+    )
+
+
+def without_result(choice: RememberedChoice) -> str:
+    """Say that a tuning had no result, and what to do about it."""
+    return (
+        f"its tuning had no result in {choice.seconds:.3g} s ({choice.found_at[:10]}); "
+        f"with more it is tried again: --seconds, or coarsen.Tune(seconds={2 * choice.seconds:.3g})"
+    )
+
+
+def _reason(choice: RememberedChoice, origin: str) -> str:
+    if choice.leaves_as_is:
+        return f"{origin}: nothing is faster than the launch as it is"
+    gain = choice.speedup
+    times = f"{gain.ratio:.2f} ({gain.low:.2f} to {gain.high:.2f}) times as fast as the launch as it is"
+    processes = "one new process" if choice.processes == 1 else f"{choice.processes} new processes"
+    return f"{origin}: {times}, in {processes}"

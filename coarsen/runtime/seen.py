@@ -1,0 +1,101 @@
+"""What policies and observers see of a kernel object's launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyopencl
+
+from coarsen.runtime.advice import IMPATIENCE, AtHand, PassedLaunch, PassingObserver, are_over, is_any_set_by_host
+from coarsen.runtime.arguments import SetArguments
+from coarsen.runtime.enqueue import AnySizes, LaunchOptions, Target, as_tuple
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
+from coarsen.runtime.launches import KernelLaunches
+
+# The reason for which the original runs though a variant was chosen.
+_NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLaunches:
+    """The launches of one kernel object, with the arguments that are set at present.
+
+    `is_exposed` says that others may have set some of them.
+    """
+
+    launches: KernelLaunches
+    arguments: SetArguments
+    is_exposed: bool
+
+    def at_hand(
+        self,
+        queue: pyopencl.CommandQueue,
+        local: AnySizes | None,
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event],
+    ) -> AtHand | None:
+        """Return what a policy may look at, once all that the launch waits for is over; None if nothing."""
+        if not self.launches.is_looked_at or not self.arguments.are_complete:
+            return None
+        # An iterator can be read only once.
+        options["wait_for"] = as_tuple(options["wait_for"])
+        events = (*(options["wait_for"] or ()), *waiting)
+        if is_any_set_by_host(events):
+            return None
+        plan = self.launches.plan
+        if not are_over(queue, events, plan.patience):
+            plan.patience = IMPATIENCE
+            self.launches.note_vain_look()
+            return None
+        return AtHand(queue, self.arguments.in_order(), _offset(local, options))
+
+    def let_capture(
+        self,
+        original: OriginalLaunch,
+        queue: pyopencl.CommandQueue,
+        local: AnySizes | None,
+        options: LaunchOptions,
+        waiting: Sequence[pyopencl.Event],
+    ) -> None:
+        """Let an observer read the buffers of a launch that is about to be made, if it wants to."""
+        observer = self.launches.observer
+        if isinstance(observer, PassingObserver):
+            passed = self._passed(original, local, options)
+            if observer.wants(passed) and self.at_hand(queue, local, options, waiting) is not None:
+                observer.capture(passed, queue)
+
+    def show(
+        self, queue: pyopencl.CommandQueue, sizes: tuple[Any, Any], options: LaunchOptions, target: Target | None
+    ) -> None:
+        """Show the observer a launch that was made; `target` is what it ran, None: the original kernel."""
+        observer = self.launches.observer
+        if observer is None:
+            return
+        whole, local = plain_sizes(*sizes, options["g_times_l"])
+        original = OriginalLaunch(queue.device, whole, local, self.arguments.local_bytes)
+        observer.launched(
+            self.launches.name, original, self._as_it_is(original) if target is None else target.launch
+        )
+        if isinstance(observer, PassingObserver):
+            observer.passed(self._passed(original, sizes[1], options))
+
+    def _passed(self, original: OriginalLaunch, local: AnySizes | None, options: LaunchOptions) -> PassedLaunch:
+        """Return a launch with what it passes."""
+        is_known = self.arguments.are_complete and not self.is_exposed
+        arguments = self.arguments.in_order() if is_known else None
+        plan_options = self.launches.plan.options
+        return PassedLaunch(plan_options, self.launches.name, original, arguments, _offset(local, options))
+
+    def _as_it_is(self, original: OriginalLaunch) -> DividedLaunch:
+        """Return how a launch was carried out that ran the original kernel with the caller's sizes."""
+        known = self.launches.known(original)
+        if known is None or not (known.coarsenings or known.regrouped):
+            return known or DividedLaunch(original.global_size, original.local_size, ())
+        return DividedLaunch(original.global_size, original.local_size, (), reason=_NO_VARIANT)
+
+
+def _offset(local: AnySizes | None, options: LaunchOptions) -> tuple[int, ...] | None:
+    offset: Any = plain_offset(options["global_offset"], local, options["g_times_l"])
+    return offset and tuple(map(int, offset))
