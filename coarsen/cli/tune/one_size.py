@@ -20,11 +20,11 @@ from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
-    from coarsen.policy.keys import KernelFacts
     from coarsen.drop_in.remembering import Kept
     from coarsen.opencl_bench.results.remembered.choice import RememberedKey
     from coarsen.opencl_bench.tuning.settings import Tune
     from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+    from coarsen.policy.keys import KernelFacts
     from coarsen.variant.space import ArrayChoices
     from coarsen.variant.transforms import Transforms
 
@@ -164,8 +164,8 @@ def _key(
     subject: Subject, facts: KernelFacts, global_size: tuple[int, ...], local_size: LocalSize | None
 ) -> RememberedKey:
     """The key of a choice for programs that launch the kernel at these sizes."""
-    from coarsen.policy.keys import key_of
     from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+    from coarsen.policy.keys import key_of
 
     size_class = SizeClass.of(global_size, local_size)
     name = subject.benchmark.kernel

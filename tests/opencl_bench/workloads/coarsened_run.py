@@ -10,6 +10,7 @@ import pyopencl as cl
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
+from coarsen.drop_in.program import Program
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.opencl_bench.measure.run import (
@@ -23,7 +24,6 @@ from coarsen.opencl_bench.measure.run import (
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, Workload
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import coarsen_kernel
-from coarsen.drop_in.program import Program
 from coarsen.variant.coarsening import Coarsening
 from tests.fuzz import launches
 
