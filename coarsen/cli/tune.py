@@ -22,7 +22,6 @@ from coarsen.cli.tune_inputs_options import (
     InputsRequest,
     InputsSearch,
     MostVersions,
-    SampledVersions,
     TunedOutput,
 )
 from coarsen.cli.tune_layouts import AllLayouts, LayoutRequest, Runs
@@ -58,7 +57,6 @@ def tune(
     no_distinct: NoDistinct = False,
     inputs: Inputs = None,
     inputs_from: InputsFrom = None,
-    versions: SampledVersions = None,
     most: MostVersions = None,
     search: InputsSearch = None,
     budget: InputsBudget = None,
@@ -81,8 +79,7 @@ def tune(
     its arguments. What is found is a tuned file, for coarsen.Program(..., tuned=FILE) and for `coarsen tune show`
     and `coarsen tune export`; `coarsen tune init` writes a description to begin with, and
     --inputs-from takes the launches of a recorded program for its inputs. --search and --budget say how versions
-    are searched, --cold-check looks at what is found with cold caches. adaptive-NAME, a kernel of the package, has
-    inputs and versions of its own, of which --inputs and --versions say how many are measured.
+    are searched, --cold-check looks at what is found with cold caches.
 
     With --layouts, --layout or --order, arrays may lie otherwise, too: the best of that is told beside the best
     without, with what converting the arrays took the host and after how many runs it pays. Both go into a tuned
@@ -92,7 +89,7 @@ def tune(
     """
     check_packages()
     # Imported late: they load the store's packages and the suite.
-    from coarsen.cli.tune_inputs import tune_adaptive_kernel, tune_inputs
+    from coarsen.cli.tune_inputs import tune_inputs
     from coarsen.cli.tune_one_size import tune_one_size
 
     kernel, distinct = _the_only(kernels), not no_distinct
@@ -109,19 +106,15 @@ def tune(
         budget=budget,
         is_cold=cold_cache,
         cold_check=cold_check,
-        versions=versions,
     )
     at_one_size = SizeRequest(preset, seconds, trials, levels, no_wide_accesses, seed, distinct, store)
-    subject = _subject_over_inputs(kernel, over_inputs, laid_out, preset != DEFAULT_PRESET)
+    subject = _subject_over_inputs(kernel, over_inputs, laid_out)
     device_to_use = partial(_device, device)
     if subject is None:
         tune_one_size(kernel, device_to_use, at_one_size, laid_out, output, output_format)
         return
     at_one_size.refuse_over_inputs()
-    if isinstance(subject, Path):
-        tune_inputs(subject, device_to_use, over_inputs, output_format)
-    else:
-        tune_adaptive_kernel(subject, device_to_use, over_inputs, output_format)
+    tune_inputs(subject, device_to_use, over_inputs, output_format)
 
 
 def _the_only(kernels: list[str]) -> str:
@@ -136,9 +129,7 @@ def _the_only(kernels: list[str]) -> str:
     return kernels[0]
 
 
-def _subject_over_inputs(
-    kernel: str, request: InputsRequest, layouts: LayoutRequest, is_of_preset: bool
-) -> Path | str | None:
+def _subject_over_inputs(kernel: str, request: InputsRequest, layouts: LayoutRequest) -> Path | None:
     """Return what to tune over its inputs, as `subject_over_inputs`; None where it is tuned at one size.
 
     Raises:
@@ -148,11 +139,11 @@ def _subject_over_inputs(
     from coarsen.cli.tune_inputs import check_output, subject_over_inputs
 
     if not layouts.is_asked_for:
-        return subject_over_inputs(kernel, request, is_of_preset)
+        return subject_over_inputs(kernel, request)
     if replace(request, output=None).is_asked_for:
         raise InvalidInputError(
-            "layouts are tuned at one size: leave out --inputs, --inputs-from, --versions and --most, "
-            "--search and --budget, --cold-cache and --cold-check"
+            "layouts are tuned at one size: leave out --inputs, --inputs-from and --most, --search and --budget, "
+            "--cold-cache and --cold-check"
         )
     check_output(request.output)
     return None

@@ -1,4 +1,4 @@
-"""`coarsen tune` over the inputs that a description declares, or those of a kernel of the package that adapts."""
+"""`coarsen tune` over the inputs that a description declares."""
 
 from __future__ import annotations
 
@@ -19,38 +19,28 @@ TUNED_SUFFIX = ".tuned.json"
 _PACKAGES = (*STORE_PACKAGES, "scipy", "sklearn")
 
 
-def subject_over_inputs(kernel: str, request: InputsRequest, is_of_preset: bool) -> Path | str | None:
-    """Return what to tune over its inputs: a description, or the name of a kernel of the package that adapts.
+def subject_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
+    """Return the description that is to be tuned over its inputs; None where the kernel is tuned at a preset.
 
     Args:
         kernel: as a person names it.
         request: what is asked for.
-        is_of_preset: whether a preset is named.
-
-    Returns:
-        None where the kernel is to be tuned at a preset.
 
     Raises:
-        InvalidInputError: inputs are asked for, and there are none; an option is for another kind of kernel.
+        InvalidInputError: inputs are asked for, and there are none.
     """
     # Imported late: they load NumPy.
     from coarsen.cli.bench_inputs import described_name
-    from coarsen.opencl_bench.workloads.adaptive_driver import ADAPTIVE_PREFIX
     from coarsen.opencl_bench.workloads.described.inputs import KEY
     from coarsen.opencl_bench.workloads.described.read import read_table
     from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
 
     name = described_name(kernel)
     if isinstance(name, Path):
-        request.refuse_for_description()
         table = read_table(name)
         return name if request.is_asked_for or table.has(KEY) or table.has(RECORDED) else None
-    if name.startswith(ADAPTIVE_PREFIX):
-        return name if request.is_asked_for or not is_of_preset else None
     if request.is_asked_for:
-        raise InvalidInputError(
-            f"{kernel} has no inputs to tune over: name a description, KERNEL.toml, or adaptive-NAME"
-        )
+        raise InvalidInputError(f"{kernel} has no inputs to tune over: name a description, KERNEL.toml")
     return None
 
 
@@ -98,55 +88,12 @@ def tune_inputs(
     keep_and_tell(tuned, output, str(listed.path), listed.covered, output_format)
 
 
-def tune_adaptive_kernel(
-    name: str, find_device: Callable[[], DeviceDescription], request: InputsRequest, output_format: Format
-) -> None:
-    """Tune a kernel of the package that adapts over its inputs, and write its tuned file.
-
-    Args:
-        name: the kernel's, `adaptive-NAME`.
-        find_device: returns where, asked once the kernel is known.
-        request: what is asked for.
-        output_format: of what is printed.
-
-    Raises:
-        InvalidInputError: no such kernel, an option that only descriptions have, or a package is missing.
-        VerificationError: the default version has wrong results at an input.
-        DeviceError: the device can't be opened (any more).
-    """
-    output = request.output or Path(f"{name}{TUNED_SUFFIX}")
-    check_output(output)
-    check_packages(_PACKAGES)
-    # Imported late: they load the store's packages, SciPy and scikit-learn.
-    from coarsen.cli.coverage_text import covered_inputs
-    from coarsen.cli.tuned_inputs_end import keep_and_tell, measured_rows
-    from coarsen.opencl_bench.inputs.adaptive_tuning import sampled_inputs, sampled_versions, tune_adaptive
-    from coarsen.opencl_bench.workloads.lookup import adaptive_kernel
-
-    kernel, sample = adaptive_kernel(name), request.sample(name)
-    inputs, versions = (
-        sampled_inputs(kernel, sample.inputs),
-        sampled_versions(kernel, sample.versions, sample.seed),
-    )
-    if request.output is None:
-        _check_no_loss(output, kernel.name, len(inputs))
-    device = find_device()
-    covered = covered_inputs([kernel.listed[each] for each in inputs], kernel.inputs)
-    if output_format is Format.TABLE:
-        covered.show()
-    note(f"measuring {counted(len(versions), 'version')} at {counted(len(inputs), 'input')}")
-    tuned = measured_rows(
-        request.store, lambda store, progress: tune_adaptive(kernel, device, store, sample, progress)
-    )
-    keep_and_tell(tuned, output, None, covered, output_format)
-
-
 def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
     """Check that a tuned file that nobody named takes the place of none that is worth more.
 
     Args:
         path: where it goes.
-        origin: what lists its inputs: the name of the description, or of a kernel of the package.
+        origin: the name of the description that lists its inputs.
         inputs: how many there are.
 
     Raises:

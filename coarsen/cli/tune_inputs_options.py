@@ -13,7 +13,6 @@ from coarsen.cli.search_options import parsed_budget
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.inputs.adaptive_tuning import AdaptiveSample
     from coarsen.opencl_bench.inputs.over_inputs import OverInputs
     from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 
@@ -23,7 +22,7 @@ Inputs = Annotated[
         "--inputs",
         metavar="NUMBER",
         min=1,
-        help="Use only the first NUMBER inputs of the file, or of adaptive-NAME.  [default: all]",
+        help="Use only the first NUMBER inputs of the file.  [default: all]",
     ),
 ]
 InputsFrom = Annotated[
@@ -43,16 +42,6 @@ MostVersions = Annotated[
         metavar="NUMBER",
         min=1,
         help="The most versions of a tuned file, with the default.  [default: 8]",
-    ),
-]
-SampledVersions = Annotated[
-    int | None,
-    typer.Option(
-        "--versions",
-        metavar="NUMBER",
-        min=1,
-        help="Of adaptive-NAME: measure so many of its versions, drawn by --seed, with the default.  "
-        "[default: all]",
     ),
 ]
 InputsSearch = Annotated[
@@ -112,7 +101,6 @@ class InputsRequest:
         budget: what it may try, in words.
         is_cold: whether the caches are flushed before every timed run.
         cold_check: whether what is found is timed with flushed caches too.
-        versions: how many versions of a kernel of the package that adapts.
 
     Raises:
         InvalidInputError: a check of what is done anyway.
@@ -129,7 +117,6 @@ class InputsRequest:
     budget: str | None = None
     is_cold: bool = False
     cold_check: bool = False
-    versions: int | None = None
 
     def __post_init__(self) -> None:
         if self.is_cold and self.cold_check:
@@ -140,37 +127,8 @@ class InputsRequest:
     @property
     def is_asked_for(self) -> bool:
         """Return True if an option is given that only tuning over inputs has."""
-        given = self.inputs, self.most, self.output, self.recording, self.search, self.budget, self.versions
+        given = self.inputs, self.most, self.output, self.recording, self.search, self.budget
         return any(value is not None for value in given) or self.is_cold or self.cold_check
-
-    def refuse_for_description(self) -> None:
-        """Raise InvalidInputError if an option is given that only kernels of the package that adapt have."""
-        if self.versions is not None:
-            raise InvalidInputError(
-                "--versions is for adaptive-NAME; those of a description are searched: leave it out"
-            )
-
-    def sample(self, name: str) -> AdaptiveSample:
-        """Return what is measured of a kernel of the package that adapts.
-
-        Args:
-            name: the kernel's.
-
-        Raises:
-            InvalidInputError: an option is given that only descriptions have.
-        """
-        from coarsen.opencl_bench.inputs.adaptive_tuning import AdaptiveSample
-        from coarsen.opencl_bench.records.measurement import Method
-
-        given = any(value is not None for value in (self.recording, self.search, self.budget))
-        if given or self.cold_check or not self.distinct:
-            raise InvalidInputError(
-                f"--inputs-from, --search, --budget, --cold-check and --no-distinct are for a description, "
-                f"KERNEL.toml: the inputs and versions of {name} are listed, not searched"
-            )
-        usual = AdaptiveSample()
-        method = Method(cold_cache=self.is_cold)
-        return AdaptiveSample(self.inputs, self.versions, method, self.seed, self.most or usual.most)
 
     def stage_one(self) -> StageOneSettings:
         """Return how versions are searched.

@@ -24,7 +24,7 @@ KernelToTune = Annotated[
     typer.Argument(
         metavar="KERNEL",
         help="KERNEL.toml, or KERNEL.cl beside it: described (`coarsen bench init`) or captured; or a name of the "
-        "suite, or adaptive-NAME.",
+        "suite.",
         show_default=False,
     ),
 ]

@@ -1,11 +1,7 @@
-"""What a list of inputs covers: ranges of sizes, how many are thin, square or wide, how many have other contents.
-
-python -m coarsen.opencl_bench.inputs.coverage [NAME …]
-"""
+"""What a list of inputs covers: ranges of sizes, how many are thin, square or wide, have other contents."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -90,30 +86,3 @@ def _range(values: Sequence[int]) -> tuple[int, int]:
 
 def _settings(one: Size) -> str:
     return " ".join(f"{name}={value}" for name, value in one.items()) or "uniform"
-
-
-def table_of(covered: Mapping[str, Coverage]) -> str:
-    """Write what lists of inputs cover as a table in Markdown, a line for each kernel."""
-    head = "| kernel | inputs | different sizes | ranges | thin, square, wide | other contents |"
-    return "\n".join((head, "|" + " --- |" * 6, *(_line(name, entry) for name, entry in covered.items())))
-
-
-def _line(name: str, entry: Coverage) -> str:
-    ranges = ", ".join(f"{size} {low}–{high}" for size, (low, high) in entry.ranges.items())
-    shares = ", ".join(f"{share:.0%}" for share in (entry.thin, entry.square, entry.wide))
-    aspect = shares if len(entry.ranges) > 1 else "one size"
-    skewed = f"{entry.skewed:.0%}" if len(entry.contents) > 1 else "one kind"
-    return f"| {name} | {entry.inputs} | {entry.groups} | {ranges} | {aspect} | {skewed} |"
-
-
-def main(words: Sequence[str]) -> None:
-    """Print the table of the kernels of these names, of all where there are none."""
-    from coarsen.opencl_bench.workloads.lookup import adaptive, adaptive_kernel
-
-    names = words or [*adaptive()]
-    kernels = {name: adaptive_kernel(name) for name in names}
-    print(table_of({name: coverage_of(k.inputs, [*k.listed.values()]) for name, k in kernels.items()}))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

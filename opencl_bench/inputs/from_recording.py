@@ -20,7 +20,6 @@ from coarsen.opencl_bench.inputs.recorded_sizes import sizes_of
 from coarsen.opencl_bench.inputs.recorded_text import recorded_text
 from coarsen.opencl_bench.inputs.space_filling import space_filling
 from coarsen.opencl_bench.workloads.described.description import BufferDescription, Description, ScalarDescription
-from coarsen.opencl_bench.workloads.described.file_values import FileValues
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedKernel,
@@ -33,6 +32,7 @@ from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScal
 from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
 from coarsen.opencl_bench.workloads.described.recorded_inputs import scalar_numbers, with_recorded
+from coarsen.opencl_bench.workloads.described.values import FileValues
 from coarsen.opencl_bench.workloads.described.workload import check_preset
 
 SUFFIX = ".recorded"

@@ -7,23 +7,19 @@ from pathlib import Path
 
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.adaptive_tuning import AdaptiveSample, tune_adaptive
 from coarsen.opencl_bench.inputs.described_check import check_described
 from coarsen.opencl_bench.inputs.described_listing import list_inputs
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.workloads.lookup import adaptive_kernel
 
 
 def tune_inputs(
-    kernel: str | Path,
+    description: str | Path,
     device: str | None = None,
     *,
     inputs: int | None = None,
-    versions: int | None = None,
     space: Space | None = None,
     method: Method | None = None,
     store: str | Path | None = None,
@@ -31,21 +27,17 @@ def tune_inputs(
     """Tune a kernel over inputs: measure versions, and find which of them is to run for which input.
 
     Args:
-        kernel: the path of a TOML file that declares inputs (`coarsen tune init` writes one), whose versions are
-            searched; or a kernel of the package that adapts, `adaptive-NAME`, for which a sample is measured.
+        description: the path of a TOML file that declares inputs (`coarsen tune init` writes one).
         device: its index or a part of its name; the first that works if None.
         inputs: the first so many of those that are listed; all if None.
-        versions: of `adaptive-NAME`, so many, drawn from seed 0, with the default; all if None.
-        space: of a TOML file, coarsenings and local sizes beside the kernel's own parameters; those of `coarsen
-            tune` if None.
+        space: coarsenings and local sizes beside the kernel's own parameters; those of `coarsen tune` if None.
         method: how to time; as `coarsen tune` does if None.
         store: an SQLite file or URL that keeps the rows: what it has already is not measured again. None: they are
             kept nowhere.
 
     Returns:
         The versions and how one is chosen, with the times as evidence. `write` writes it for
-        `coarsen.Program(..., tuned=FILE)`; for `adaptive-NAME`, whose launches are more than a program's, it is
-        to be looked at alone.
+        `coarsen.Program(..., tuned=FILE)`.
 
     Raises:
         DeviceError: no such device, or it can't be opened.
@@ -54,18 +46,10 @@ def tune_inputs(
         VerificationError: the default version has wrong results at an input.
     """
     place = find_working_device() if device is None else find_device(device)
-    is_described = str(kernel).endswith(".toml")
-    if is_described and versions is not None:
-        raise InvalidInputError("versions is for adaptive-NAME; those of a TOML file are searched: leave it out")
-    if not is_described and space is not None:
-        raise InvalidInputError(f"space is for a TOML file; {kernel} has its own versions: leave it out")
     with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
         url = str(Path(folder) / "store.sqlite") if store is None else str(store)
         with open_store(url) as opened:
-            if not is_described:
-                sample = AdaptiveSample(inputs, versions, method or Method())
-                return tune_adaptive(adaptive_kernel(str(kernel)), place, opened, sample).file
-            path = Path(kernel).resolve()
+            path = Path(description).resolve()
             list_inputs(path)
             check_described(path)
             usual = OverInputs()

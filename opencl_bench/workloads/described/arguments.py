@@ -15,17 +15,18 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
     SharedDescription,
 )
+from coarsen.opencl_bench.workloads.described.distributions import OF_ALL, Filling, alike, read_record_values
 from coarsen.opencl_bench.workloads.described.element_types import (
     OPAQUE,
     ElementType,
     element_type,
     opaque_type,
 )
-from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values, parse_values
 from coarsen.opencl_bench.workloads.described.image_arguments import read_image, read_sampler
-from coarsen.opencl_bench.workloads.described.record_values import OF_ALL, alike, read_record_values
+from coarsen.opencl_bench.workloads.described.loops import Quotient, parse_quotient
 from coarsen.opencl_bench.workloads.described.structure_types import LARGEST_STRUCTURE
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
+from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.padding import Pad, PadKind
 from coarsen.variant.placement import parse_place
@@ -145,7 +146,7 @@ def _shape(table: Table) -> tuple[Expression, ...]:
     return tuple(table.parse_text("shape", parse_expression, str(extent)) for extent in extents)
 
 
-def _values(table: Table, kind: ElementType, default: str | None) -> Values:
+def _values(table: Table, kind: ElementType, default: str | None) -> Filling:
     """Return what is in a buffer: of a structure, a table of its fields, what they have alike, or a file."""
     parser = partial(parse_values, folder=table.path.parent)
     if kind.structure is None:
@@ -212,7 +213,9 @@ def _scalar(table: Table, structures: Types) -> ArgumentDescription:
     components = given if isinstance(given, list) else [given]
     if len(components) != kind.components:
         raise table.error("value", f"{kind.name} has {kind.components} components, not {len(components)}")
-    return ScalarDescription(table.text("name"), kind, tuple(_component(table, entry) for entry in components))
+    return ScalarDescription(
+        table.text("name"), kind, tuple(_component(table, kind, entry) for entry in components)
+    )
 
 
 def _bytes(table: Table) -> bytes:
@@ -227,9 +230,9 @@ def _bytes(table: Table) -> bytes:
     return content
 
 
-def _component(table: Table, value: object) -> Expression | float:
+def _component(table: Table, kind: ElementType, value: object) -> Expression | Quotient | float:
     if isinstance(value, str):
-        return table.parse_text("value", parse_expression, value)
+        return table.parse_text("value", parse_expression if kind.is_integer else parse_quotient, value)
     if not is_number(value):
         raise table.error("value", f"it must be a number or an expression, not {value!r}")
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from coarsen.dispatch.expressions import Expression
@@ -16,7 +17,11 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
 )
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
-from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues
+from coarsen.opencl_bench.workloads.described.loops import Quotient
+from coarsen.opencl_bench.workloads.described.values import SharedValues
+
+# Of launches and their arguments, which may depend on the loops around them.
+_IN_LOOPS = re.compile(r"launches\[\d+\]\..*|arguments\[\d+\]\.(value|bytes)")
 
 
 def check_names(description: Description) -> None:
@@ -28,12 +33,28 @@ def check_names(description: Description) -> None:
     known = sizes | _whole_macros(description)
     # Left open, it has no extents.
     known |= {f"local_size_{dimension}" for dimension in range(len(description.local_size))}
+    loops = _loop_names(description, known)
     for key, names in _names_by_key(description):
-        for name in sorted(names - known):
+        for name in sorted(names - (known | loops if _IN_LOOPS.fullmatch(key) else known)):
             raise InvalidInputError(
                 f"{description.path}: {key}: there is no '{name}'{did_you_mean(name, known)}; "
                 f"there are {', '.join(sorted(known))}"
             )
+
+
+def _loop_names(description: Description, known: set[str]) -> set[str]:
+    """The names of all loops. Raises InvalidInputError for one that is taken, or for a bound."""
+    for number, launch in enumerate(description.launches):
+        place, inside = f"{description.path}: launches[{number}].repeat", set[str]()
+        for loop in launch.loops:
+            if loop.name in known:
+                raise InvalidInputError(
+                    f"{place}: there is a size or a macro '{loop.name}' too; rename the loop's"
+                )
+            for name in sorted(frozenset().union(*(bound.names for bound in loop.bounds)) - known - inside):
+                raise InvalidInputError(f"{place}: there is no '{name}'{did_you_mean(name, known | inside)}")
+            inside.add(loop.name)
+    return {loop.name for launch in description.launches for loop in launch.loops}
 
 
 def _check_shared_contents(description: Description) -> None:
@@ -103,5 +124,5 @@ def _names_of(argument: ArgumentDescription) -> Iterator[tuple[str, frozenset[st
         yield "bytes" if argument.in_bytes else "elements", argument.count.names
     elif isinstance(argument, ScalarDescription):
         for component in argument.value:
-            if isinstance(component, Expression):
+            if isinstance(component, Expression | Quotient):
                 yield "value", component.names

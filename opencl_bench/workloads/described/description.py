@@ -12,13 +12,14 @@ from coarsen.dispatch.conditions import Condition
 from coarsen.dispatch.expressions import Expression
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
+from coarsen.opencl_bench.workloads.described.loops import Loop, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
 from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
-from coarsen.opencl_bench.workloads.described.shared_contents import SharedContents
 from coarsen.opencl_bench.workloads.described.supplied_features import LaunchFeature
+from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
 from coarsen.opencl_bench.workloads.input_space import InputSpace
 from coarsen.variant.space import ArrayChoices
 
@@ -35,7 +36,7 @@ class BufferDescription:
     name: str
     type: ElementType
     elements: Expression
-    values: Values
+    values: Filling
     is_scratch: bool = False
     shape: tuple[Expression, ...] = ()
     arrays: ArrayChoices | None = None
@@ -69,7 +70,7 @@ class ScalarDescription:
 
     name: str
     type: ElementType
-    value: tuple[Expression | float, ...]
+    value: tuple[Expression | Quotient | float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +96,17 @@ ArgumentDescription = (
 
 @dataclass(frozen=True, slots=True)
 class LaunchDescription:
-    """One launch of several, made where its conditions hold; `local_size` is None for that of the version."""
+    """One launch of several, made where its conditions hold; `local_size` is None for that of the version.
+
+    `loops` are run around it, the outermost first.
+    """
 
     kernel: str
     arguments: tuple[str, ...]
     global_size: tuple[Expression, ...]
     local_size: tuple[Expression, ...] | None
     conditions: tuple[Condition, ...]
+    loops: tuple[Loop, ...] = ()
 
     @property
     def expressions(self) -> tuple[tuple[str, tuple[Expression | Condition, ...]], ...]:
@@ -114,14 +119,16 @@ class LaunchDescription:
         """Return what tells it from other launches, as JSON takes it."""
         local_size = [each.text for each in self.local_size] if self.local_size is not None else None
         sizes = [[each.text for each in self.global_size], local_size]
-        return [self.kernel, list(self.arguments), *sizes, [each.text for each in self.conditions]]
+        loops = [[each.text for each in self.loops]] if self.loops else []
+        return [self.kernel, list(self.arguments), *sizes, [each.text for each in self.conditions], *loops]
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
     """A user's kernel, its launch and its sizes; `path` is the TOML file.
 
-    `local_size` is empty where it is left open. `sizes` holds each preset's sizes by name; `tunables` the values
+    `local_size` is empty where it is left open. `sizes` holds each preset's sizes by name,
+    `preset_local_sizes` the local sizes of those that have one of their own; `tunables` the values
     of each `-D` macro, the default first. The tolerances of floating-point numbers are None where the file gives
     none: they follow from `roundings`, how many rounded operations lead to an element of the outputs, or without
     these from the extents of the buffers.
@@ -145,6 +152,7 @@ class Description:
     conditions: tuple[Condition, ...]
     tunables: Mapping[str, tuple[str, ...]]
     sizes: Mapping[str, Mapping[str, int]]
+    preset_local_sizes: Mapping[str, LocalSize]
     relative_tolerance: float | None
     absolute_tolerance: float | None
     integer_tolerance: int
@@ -166,6 +174,10 @@ class Description:
     def name(self) -> str:
         """The name of the benchmark: the file's name without its ending."""
         return self.path.stem
+
+    def local_size_at(self, preset: str) -> LocalSize:
+        """Return the local size that launches have at a preset, unless another is asked for."""
+        return self.preset_local_sizes.get(preset, self.local_size)
 
     @property
     def defaults(self) -> tuple[tuple[str, str], ...]:
@@ -276,4 +288,4 @@ def _content(argument: ArgumentDescription) -> list[object]:
         return said
     if isinstance(argument, LocalDescription):
         return [*said, argument.count.text, argument.in_bytes]
-    return [*said, *(value.text if isinstance(value, Expression) else value for value in argument.value)]
+    return [*said, *(value if isinstance(value, int | float) else value.text for value in argument.value)]

@@ -15,9 +15,10 @@ from functools import partial
 
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.near_names import did_you_mean
+from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.file_values import Values, parse_values
 from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.opencl_bench.workloads.described.values import parse_values
 from coarsen.opencl_bench.workloads.image_format import (
     CHANNEL_TYPES,
     CHANNELS,
@@ -36,7 +37,7 @@ class ImageDescription:
     name: str
     format: ImageFormat
     extents: tuple[Expression, ...]
-    values: Values
+    values: Filling
 
     @property
     def type(self) -> ElementType:

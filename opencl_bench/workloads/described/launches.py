@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, islice
 
 from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
@@ -22,6 +23,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     Description,
+    LaunchDescription,
     LocalDescription,
     NullDescription,
     ScalarDescription,
@@ -29,6 +31,7 @@ from coarsen.opencl_bench.workloads.described.description import (
 )
 from coarsen.opencl_bench.workloads.described.evaluation import at, at_least, positive, values_of
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
+from coarsen.opencl_bench.workloads.described.loops import MOST_LAUNCHES
 from coarsen.opencl_bench.workloads.described.recorded_inputs import at_input
 
 
@@ -64,10 +67,14 @@ def launches_at(description: Description, size: Size, local_size: LocalSize) -> 
     if not description.launches:
         return (own_launch(description, size, local_size),)
     values = values_of(description, size, local_size)
+    with at(description, "launches"):
+        in_order = tuple(islice(_unrolled(description.launches, values), MOST_LAUNCHES + 1))
+        if len(in_order) > MOST_LAUNCHES:
+            raise InvalidInputError(f"repeat makes more than {MOST_LAUNCHES} launches")
     made = tuple(
-        _launch(description, index, values, local_size)
-        for index, launch in enumerate(description.launches)
-        if all(condition.holds(values) for condition in launch.conditions)
+        _launch(description, launch, inside, local_size)
+        for launch, inside in in_order
+        if all(condition.holds(inside) for condition in launch.conditions)
     )
     if not made:
         with at(description, "launches"):
@@ -78,9 +85,28 @@ def launches_at(description: Description, size: Size, local_size: LocalSize) -> 
     return made
 
 
-def _launch(description: Description, index: int, values: Mapping[str, int], local_size: LocalSize) -> Launch:
+def _unrolled(
+    launches: Sequence[LaunchDescription], values: Mapping[str, int], depth: int = 0
+) -> Iterator[tuple[LaunchDescription, Mapping[str, int]]]:
+    """Yield launches as often and in the order that their loops say, with the values of all names.
+
+    Neighbours that begin with the same loop take turns in it; `depth` loops around the launches are run already.
+    """
+    for text, group in groupby(launches, lambda one: one.loops[depth].text if depth < len(one.loops) else ""):
+        inside = tuple(group)
+        if not text:
+            yield from ((launch, values) for launch in inside)
+            continue
+        loop = inside[0].loops[depth]
+        for value in loop.values(values):
+            yield from _unrolled(inside, {**values, loop.name: value}, depth + 1)
+
+
+def _launch(
+    description: Description, launch: LaunchDescription, values: Mapping[str, int], local_size: LocalSize
+) -> Launch:
     """One launch of several."""
-    launch, key = description.launches[index], f"launches[{index}]"
+    key = f"launches[{description.launches.index(launch)}]"
     with at(description, f"{key}.local_size"):
         own = local_size if launch.local_size is None else tuple(positive(e, values) for e in launch.local_size)
     with at(description, f"{key}.global_size"):
@@ -138,7 +164,7 @@ def _argument(
 
 
 def _scalar(argument: ScalarDescription, values: Mapping[str, int]) -> ScalarArgument:
-    numbers = [entry.evaluate(values) if isinstance(entry, Expression) else entry for entry in argument.value]
+    numbers = [entry if isinstance(entry, int | float) else entry.evaluate(values) for entry in argument.value]
     for number in numbers:
         if not argument.type.can_hold(number):
             raise InvalidInputError(f"{number} is nothing that {argument.type.name} holds")

@@ -46,13 +46,13 @@ def read_ndrange(top: Table) -> NdRange:
     global_size = extents_of(ndrange, "global_size")
     given = ndrange.required("local_size")
     expressions = _local_size_expressions(ndrange, given, len(global_size))
-    local_size = () if given == OPEN or expressions else _local_size(ndrange, "local_size", given)
+    own = () if given == OPEN or expressions else local_size(ndrange, "local_size", given, len(global_size))
     return NdRange(
         global_size,
         _global_offset(ndrange, len(global_size)),
-        local_size,
+        own,
         expressions,
-        () if expressions else _local_sizes(ndrange) or (local_size,),
+        () if expressions else _local_sizes(ndrange, len(global_size)) or (own,),
         tuple(ndrange.parse_text("conditions", parse_condition, text) for text in ndrange.texts("conditions")),
     )
 
@@ -93,14 +93,16 @@ def _local_size_expressions(ndrange: Table, given: object, dimensions: int) -> t
     return expressions
 
 
-def _local_size(ndrange: Table, name: str, value: object) -> tuple[int, ...]:
-    dimensions = len(ndrange.array("global_size"))
+def local_size(table: Table, name: str, value: object, dimensions: int) -> LocalSize:
+    """Return a local size, a number for each dimension. Raises InvalidInputError."""
     numbers = tuple(number for number in value if type(number) is int) if isinstance(value, list) else ()
     if not isinstance(value, list) or len(numbers) != len(value) or len(value) != dimensions or min(value) < 1:
-        raise ndrange.error(name, f"a local size is {dimensions} positive whole numbers, not {value!r}")
+        raise table.error(name, f"a local size is {dimensions} positive whole numbers, not {value!r}")
     return numbers
 
 
-def _local_sizes(ndrange: Table) -> tuple[tuple[int, ...], ...]:
+def _local_sizes(ndrange: Table, dimensions: int) -> tuple[LocalSize, ...]:
     entries = ndrange.array("local_sizes", [])
-    return tuple(_local_size(ndrange, f"local_sizes[{index}]", entry) for index, entry in enumerate(entries))
+    return tuple(
+        local_size(ndrange, f"local_sizes[{index}]", entry, dimensions) for index, entry in enumerate(entries)
+    )

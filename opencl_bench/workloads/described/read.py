@@ -37,11 +37,11 @@ from coarsen.opencl_bench.workloads.described.parameters import read_parameters
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
 from coarsen.opencl_bench.workloads.described.recorded_inputs import recorded_description
 from coarsen.opencl_bench.workloads.described.sequence import read_launches
-from coarsen.opencl_bench.workloads.described.shared_contents import read_shared_contents
-from coarsen.opencl_bench.workloads.described.sizes import LOCAL_SIZE_PREFIX, read_sizes
+from coarsen.opencl_bench.workloads.described.sizes import LOCAL_SIZE_PREFIX, preset_local_sizes, read_sizes
 from coarsen.opencl_bench.workloads.described.structure_types import KEY as STRUCTURES
 from coarsen.opencl_bench.workloads.described.structure_types import read_structures
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
+from coarsen.opencl_bench.workloads.described.values import read_shared_contents
 from coarsen.opencl_bench.workloads.described.workload import check_preset, make_workload
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
 
@@ -63,7 +63,9 @@ def read_benchmark(path: Path) -> Benchmark:
     return Benchmark(
         name=description.name,
         dimensions=dimensions,
-        presets={name: Preset(sizes, description.local_size) for name, sizes in description.sizes.items()},
+        presets={
+            name: Preset(sizes, description.local_size_at(name)) for name, sizes in description.sizes.items()
+        },
         divisible_local_sizes=dict.fromkeys(dimensions, description.local_size),
         make_workload=partial(make_workload, description),
         build_options=(*description.build_options, *_folder_options(description)),
@@ -156,6 +158,7 @@ def _described(top: Table) -> Description:
         conditions=ndrange.conditions,
         tunables=tunables,
         sizes=read_sizes(top, space),
+        preset_local_sizes=preset_local_sizes(top, ndrange.local_size),
         relative_tolerance=top.tolerance("relative_tolerance"),
         absolute_tolerance=top.tolerance("absolute_tolerance"),
         integer_tolerance=int(top.tolerance("integer_tolerance") or 0),

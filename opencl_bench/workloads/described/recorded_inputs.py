@@ -31,15 +31,18 @@ from coarsen.opencl_bench.workloads.described.description import (
     Description,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
+from coarsen.opencl_bench.workloads.described.distributions import (
+    Distribution,
+    RecordValues,
+    alike,
+    parse_distribution,
+)
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.file_values import FileValues
 from coarsen.opencl_bench.workloads.described.launch_list import PassedBuffer, read_argument
 from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
-from coarsen.opencl_bench.workloads.described.record_values import RecordValues, alike
 from coarsen.opencl_bench.workloads.described.recorded_input import GLOBAL_SIZE, LAUNCH, RecordedInput
-from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues
 from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.opencl_bench.workloads.described.values import FileValues, SharedValues
 from coarsen.opencl_bench.workloads.input_space import input_name
 
 KEY = "description"
@@ -70,6 +73,7 @@ def with_recorded(own: Description, inputs: tuple[RecordedInput, ...]) -> Descri
     return replace(
         own,
         global_size=extents if is_constant else own.global_size,
+        preset_local_sizes={},
         sizes={input_name(i): each.size(is_constant) for i, each in enumerate(inputs)},
         inputs=None,
         input_list=None,

@@ -8,7 +8,8 @@
                                                 local_size = ["BLKSZ"]
 
 What an entry leaves out is as the file has it for its kernel: the kernel, all arguments that are not scratch, the
-sizes of `ndrange`. The launches whose conditions hold are made in the order of the file.
+sizes of `ndrange`. The launches whose conditions hold are made in the order of the file, each as often
+as its loops say (`repeat`); launches that follow each other and begin with the same loop take turns in it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     BufferDescription,
     LaunchDescription,
 )
+from coarsen.opencl_bench.workloads.described.loops import parse_loop
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, extents_of
 from coarsen.opencl_bench.workloads.described.parameters import condition
 from coarsen.opencl_bench.workloads.described.table import Table
@@ -60,7 +62,7 @@ def _launch(
     ndrange: NdRange,
     selects: Sequence[Parameter],
 ) -> LaunchDescription:
-    table.check_names("kernel", "when", "arguments", "global_size", "local_size")
+    table.check_names("kernel", "when", "arguments", "global_size", "local_size", "repeat")
     name = table.text("kernel") if table.has("kernel") else kernel
     if not name.isidentifier():
         raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
@@ -72,7 +74,9 @@ def _launch(
         raise table.error("local_size", f"it is missing: the launch has {len(global_size)} dimensions")
     if name == kernel and local_size is not None:
         raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
-    return LaunchDescription(name, _names(table, arguments), global_size, local_size, _conditions(table, selects))
+    loops = tuple(table.parse_text("repeat", parse_loop, text) for text in table.texts("repeat"))
+    conditions = _conditions(table, selects)
+    return LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops)
 
 
 def _names(table: Table, arguments: Sequence[ArgumentDescription]) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from coarsen.dispatch.features import Feature
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads import measured
 from coarsen.opencl_bench.workloads.benchmark import Array
-from coarsen.opencl_bench.workloads.contents import measured
 
 KEY = "features"
 FUNCTIONS: Mapping[str, Callable[..., float]] = MappingProxyType(

@@ -22,7 +22,7 @@ from coarsen.opencl_bench.workloads.described.evaluation import at, positive, va
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
 from coarsen.opencl_bench.workloads.described.launches import launches_at, make_launches
 from coarsen.opencl_bench.workloads.described.recorded_inputs import at_input
-from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues
+from coarsen.opencl_bench.workloads.described.values import SharedValues
 
 
 def make_workload(
@@ -89,10 +89,10 @@ def _shape(
 
 def check_preset(description: Description, preset: str) -> None:
     """Compute all extents and values of a preset. Raises InvalidInputError as `make_workload` does."""
-    size = description.sizes[preset]
+    size, local_size = description.sizes[preset], description.local_size_at(preset)
     description = at_input(description, size)
-    make_launches(description, size, description.local_size)
-    values = values_of(description, size, description.local_size)
+    make_launches(description, size, local_size)
+    values = values_of(description, size, local_size)
     if description.is_rounding_bounded:
         _rounding_steps(description, values)
     for index, argument in enumerate(description.arguments):

@@ -39,6 +39,13 @@ def coarsened(name: str, chosen: Coarsening, any_size: bool) -> CoarsenedKernel:
     return CoarsenedKernel(coarsen_kernel(lowered(name), (chosen,), any_size=any_size), (chosen,), ())
 
 
+def run_original(queue: cl.CommandQueue, name: str, workload: Workload) -> RunResult:
+    """Run the kernel as it is written; its outputs are what coarsened ones are compared with."""
+    result = run_workload(queue, workload, kernels_of(build_program(queue.context, find_benchmark(name))))
+    assert result.guards_intact
+    return result
+
+
 def run_coarsened(queue: cl.CommandQueue, name: str, chosen: Coarsening, workload: Workload) -> RunResult:
     """Run the coarsened kernel with the workload's launches, for any size where one of them doesn't divide.
 

@@ -8,11 +8,22 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.contents import measured
-from coarsen.opencl_bench.workloads.contents.indices import make_indices
-from coarsen.opencl_bench.workloads.contents.keys import Keys, make_keys, partly_sorted
-from coarsen.opencl_bench.workloads.contents.lengths import Lengths, apportioned, capped, make_lengths, starts_of
-from coarsen.opencl_bench.workloads.contents.sparse import Columns, CompressedRows, SparseShape, make_sparse
+from coarsen.opencl_bench.workloads import measured
+from coarsen.opencl_bench.workloads.contents import (
+    Columns,
+    CompressedRows,
+    Keys,
+    Lengths,
+    SparseShape,
+    apportioned,
+    capped,
+    make_indices,
+    make_keys,
+    make_lengths,
+    make_sparse,
+    partly_sorted,
+    starts_of,
+)
 
 
 def generator(seed: int = 0) -> np.random.Generator:
