@@ -66,7 +66,9 @@ def tune_request(
         global_offset=request.offset,
         most_bytes=settings.most_bytes or _most_bytes(request.queue),
     )
-    return tune_captured(captured, device, request.transforms, groups_matter, settings, deadline, first)
+    return tune_captured(
+        captured, device, request.transforms, groups_matter, settings, deadline, first, request.cache_dir
+    )
 
 
 def _most_bytes(queue: pyopencl.CommandQueue) -> int:

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.tuning.captured_tuning import alone_on, check_python, local_sizes_beside
+from coarsen.opencl_bench.tuning.captured_tuning import alone_on, check_python
 from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.launch_space import launch_space, may_need_guard
+from coarsen.opencl_bench.tuning.launch_space import launch_space, local_sizes_beside, may_need_guard
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import tune_launch
@@ -16,6 +16,7 @@ from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import Variant
 
 
 def tune_described(
@@ -42,21 +43,47 @@ def tune_described(
 
     Raises:
         InvalidInputError: no such preset; the local size is left open, which matters to the kernel.
-        CoarsenError: as `tune_captured` does.
+        CoarsenError: as `tune_launch` does.
     """
     check_python()
+    launch = LaunchToTune(benchmark, str(name), str(name), preset, device, transforms)
+    with alone_on(device, settings.seconds):
+        return tune_benchmark(launch, groups_matter, settings, Deadline(settings.seconds), arrays)
+
+
+def tune_benchmark(
+    launch: LaunchToTune,
+    groups_matter: bool,
+    settings: Tune,
+    deadline: Deadline,
+    arrays: tuple[ArrayChoices, ...] = (),
+    first: Variant | None = None,
+) -> Tuned:
+    """Find the fastest variant of a launch; its macros have their first values.
+
+    Args:
+        launch: what is launched, and where.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: how to tune.
+        deadline: when it has to be over.
+        arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
+        first: a variant to begin with, where the space has it; an empty local size is the launch's own.
+
+    Raises:
+        InvalidInputError: no such preset; the local size is left open, which matters to the kernel.
+        CoarsenError: as `tune_launch` does.
+    """
+    benchmark, preset = launch.benchmark, launch.preset
     own = benchmark.preset(preset).local_size
-    others = local_sizes_to_try(benchmark, preset, own, device, groups_matter, settings)
-    sizes = (launch.global_size for launch in benchmark.real_launches(preset, own))
+    others = local_sizes_to_try(benchmark, preset, own, launch.device, groups_matter, settings)
+    sizes = (each.global_size for each in benchmark.real_launches(preset, own))
     has_guarded = not groups_matter and may_need_guard(sizes)
     space = replace(
-        launch_space(own, others, transforms, settings, has_guarded=has_guarded),
+        launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded),
         definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
         arrays=arrays,
     )
-    launch = LaunchToTune(str(name), preset, device, transforms)
-    with alone_on(device, settings.seconds):
-        return tune_launch(launch, space, settings, Deadline(settings.seconds))
+    return tune_launch(launch, space, settings, deadline, first)
 
 
 def launches_alike(benchmark: Benchmark, preset: str) -> bool:

@@ -9,54 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.measure.speedup import Conversion, Speedup
 from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.sweep.conversion import Conversion, conversion_of
-from coarsen.opencl_bench.tuning.finalists import Decision, decide
+from coarsen.opencl_bench.sweep.conversion import conversion_of
+from coarsen.opencl_bench.tuning.finalists import decide
+from coarsen.opencl_bench.tuning.tuned import Decision, LaidOutChoice
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 
 Confirmed = Mapping[Variant, Sequence[Measurement]]
-
-
-@dataclass(frozen=True, slots=True)
-class LaidOutChoice:
-    """The best variant whose arrays lie otherwise.
-
-    Attributes:
-        variant: with the arrays' plans.
-        speedup: over the launch as it was, without the conversion.
-        own_seconds: a run of the launch as it was.
-        without: the speed-up of the best variant whose arrays lie as written; 1 where the launch as it was is.
-        conversion: what packing and unpacking took the host, and after how many runs it pays beside that variant.
-    """
-
-    variant: Variant
-    speedup: Speedup
-    own_seconds: float
-    without: float
-    conversion: Conversion
-
-    def gain_over(self, runs: int) -> float:
-        """Return how many times as fast so many runs on the same data are, conversion included, as without.
-
-        Args:
-            runs: at least one.
-        """
-        seconds = self.conversion.seconds + runs * self.own_seconds / self.speedup.ratio
-        return runs * self.own_seconds / self.without / seconds
-
-
-def decision_without(confirmed: Confirmed, own: Variant) -> Decision:
-    """Return what is chosen of the variants whose arrays lie as written.
-
-    Args:
-        confirmed: the rows of each variant that was timed again.
-        own: the launch as it was.
-    """
-    return decide({variant: rows for variant, rows in confirmed.items() if not variant.arrays}, own)
 
 
 def laid_out_choice(

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from coarsen.errors import CoarsenError, RefusalError
-from coarsen.frontend.lower import lower
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits
+from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import TransformChoices
@@ -83,16 +83,12 @@ def may_need_guard(global_sizes: Iterable[tuple[int, ...]]) -> bool:
     return any(extent % MOST_MERGED for sizes in global_sizes for extent in sizes if extent > 1)
 
 
-def without_refused(space: Space, benchmark: Benchmark) -> Space:
+def without_refused(space: Space, kernel: Kernel, dimensions: tuple[int, ...]) -> Space:
     """Return a space without the levels at which no dimension of a kernel can be coarsened.
 
-    Where nothing can be, only local sizes are left. A kernel that can't be read is for others to complain of.
+    Where nothing can be, only local sizes are left.
     """
-    try:
-        kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
-    except CoarsenError:
-        return space
-    levels = tuple(level for level in space.levels if _is_mergeable(kernel, level, benchmark.dimensions))
+    levels = tuple(level for level in space.levels if _is_mergeable(kernel, level, dimensions))
     return replace(space, levels=levels)
 
 
@@ -102,6 +98,35 @@ def _is_mergeable(kernel: Kernel, level: Level, dimensions: tuple[int, ...]) -> 
             analyse(kernel, dimension, level)
             return True
     return False
+
+
+def local_sizes_beside(
+    global_size: tuple[int, ...],
+    own: LocalSize,
+    device: DeviceDescription,
+    groups_matter: bool,
+    settings: Tune,
+) -> tuple[LocalSize, ...]:
+    """Return the local sizes that a launch is tried at beside its own.
+
+    Args:
+        global_size: in work-items.
+        own: its local size; empty where it is left open.
+        device: where it runs.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: whether other local sizes are allowed.
+
+    Raises:
+        InvalidInputError: it is left open, which matters to the kernel.
+    """
+    is_free = settings.local_sizes and not groups_matter
+    others = other_local_sizes(global_size, own, limits_of(device)) if is_free else ()
+    if groups_matter and not own:
+        raise InvalidInputError(
+            "its local size is left to the driver, and its work-items must be grouped as they are: give a local "
+            "size to have it tuned"
+        )
+    return others
 
 
 def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits) -> tuple[LocalSize, ...]:

@@ -17,20 +17,20 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.measure.variant_launch import needs_guard, undivided
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
 from coarsen.opencl_bench.sweep.confirmation import PROCESSES
-from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
+from coarsen.opencl_bench.sweep.distinct_choice import lowered_own, with_distinct
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.tuning.deadline import Deadline, TimeOverError
-from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, finalists
-from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_out_choice
+from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, decide, finalists
 from coarsen.opencl_bench.tuning.launch_model import LaunchModel
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
 from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, LaunchSearch
@@ -45,10 +45,9 @@ from coarsen.opencl_bench.tuning.methods import (
 from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
 from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
 from coarsen.opencl_bench.tuning.starting_points import laid_out_starts, starting_points
-from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.opencl_bench.tuning.tuned import Decision, LaidOutChoice, Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Definitions, Variant
 
 # A larger space is not counted: that takes longer than it is worth.
@@ -79,19 +78,20 @@ def tune_launch(
         InvalidInputError: the kernel doesn't compile, the description can't be used.
         RefusalError: the kernel can't be coarsened at all.
     """
-    benchmark = find_benchmark(launch.description)
-    space = without_refused(space, benchmark)
+    benchmark = launch.benchmark
     rows = MemoryRows()
     with tuning_processes(launch, deadline) as processes:
-        if settings.distinct:
-            space = with_distinct(space, benchmark, launch.preset, launch.device.macros)
-        context = processes.context(rows, benchmark)
+        kernel = lowered_own(benchmark, launch.device.macros)
+        if kernel is not None:
+            space = without_refused(space, kernel, benchmark.dimensions)
+            space = with_distinct(space, benchmark, launch.preset, kernel) if settings.distinct else space
+        context = processes.context(rows)
         with _in_time(deadline, "before the search had ended"):
-            searched = _search(processes, benchmark, space, context, settings, deadline, first)
+            searched = _search(processes, kernel, space, context, settings, deadline, first)
         _tell(settings, benchmark.kernel, searched.trials, None, searched.gains, deadline, is_confirming=True)
         with _in_time(deadline, "before the best variants were timed again"):
             confirmed = _confirmed(processes, context, searched, deadline)
-    decision = decision_without(confirmed, searched.own)
+    decision = decide({variant: each for variant, each in confirmed.items() if not variant.arrays}, searched.own)
     own = searched.own.local_size
     return Tuned(
         kernel=benchmark.kernel,
@@ -109,9 +109,21 @@ def tune_launch(
             for row in rows.rows
             if row.invalidity is Invalidity.CORRECTNESS and row.role is Role.COMPARISON
         ),
-        laid_out=laid_out_choice(confirmed, searched.own, decision, benchmark),
+        laid_out=_laid_out(confirmed, searched.own, decision, benchmark),
         laid_out_trials=searched.laid_out_trials,
     )
+
+
+def _laid_out(
+    confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant, plain: Decision, benchmark: Benchmark
+) -> LaidOutChoice | None:
+    """The best of the variants whose arrays lie otherwise; None where none was timed again, or is faster."""
+    if not any(variant.arrays for variant in confirmed):
+        return None
+    # Imported late: it converts arrays, for which it loads the whole compiler.
+    from coarsen.opencl_bench.tuning.laid_out_choice import laid_out_choice
+
+    return laid_out_choice(confirmed, own, plain, benchmark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +141,14 @@ class _Searched:
 
 def _search(
     processes: TuningProcesses,
-    benchmark: Benchmark,
+    kernel: Kernel | None,
     space: Space,
     context: SweepContext,
     settings: Tune,
     deadline: Deadline,
     first: Variant | None,
 ) -> _Searched:
-    launch = processes.launch
+    launch, benchmark = processes.launch, processes.launch.benchmark
     # That of the program, whose context may have devices of other kinds, too: what is measured is what runs there.
     kind = launch.transforms.device_kind
     variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
@@ -147,7 +159,7 @@ def _search(
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
-    expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size)
+    expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size, kernel)
     with _in_time(deadline, _BEFORE_MEASURED):
         own_row, opening_seconds = _measured_own(processes, context, own, deadline)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)

@@ -12,8 +12,7 @@ from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
 from coarsen.opencl_bench.sweep.confirmation import PROCESSES
-from coarsen.opencl_bench.sweep.engine import machine_to_json
-from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
+from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess, machine_to_json
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.tuning.deadline import Deadline
@@ -26,10 +25,12 @@ from coarsen.variant.transforms import Transforms
 
 @dataclass(frozen=True, slots=True)
 class LaunchToTune:
-    """A launch that a description stands for.
+    """A launch and what is told of it.
 
     Attributes:
-        description: a name of the suite, or the path of a TOML file.
+        benchmark: makes it.
+        reference: stands for the benchmark in other processes (`measure_service.benchmark_of`).
+        called: the benchmark in messages.
         preset: names the sizes.
         device: where it runs.
         transforms: of its coarsened variants, wide accesses and the kind of device apart.
@@ -38,7 +39,9 @@ class LaunchToTune:
             at; None where that isn't known.
     """
 
-    description: str
+    benchmark: Benchmark
+    reference: str
+    called: str
     preset: str
     device: DeviceDescription
     transforms: Transforms
@@ -64,30 +67,36 @@ class TuningProcesses:
         self.threads = ThreadPoolExecutor(PROCESSES + 2, thread_name_prefix="tune")
         self._pool = pool
         self.compiler = Compiler(
-            launch.description, "opencl_c", self._machine, self._method, pool, time_left=lambda: deadline.left
+            launch.reference,
+            "opencl_c",
+            self._machine,
+            self._method,
+            pool,
+            time_left=lambda: deadline.left,
+            called=launch.called,
         )
 
-    def context(self, rows: MemoryRows, benchmark: Benchmark) -> SweepContext:
+    def context(self, rows: MemoryRows) -> SweepContext:
         """Return what the search measures with."""
         launch = self.launch
         return SweepContext(
             device=str(launch.device),
             environment=environment_of(launch.device, "opencl_c"),
             method=self._method,
-            subjects=CompiledSubjects(benchmark, launch.preset, 0, self.compiler.ir_hash),
+            subjects=CompiledSubjects(launch.benchmark, launch.preset, 0, self.compiler.ir_hash),
             codes=self.compiler,
             process=self.process(self._method),
             rows=rows,
             lock=nullcontext,
             compile_first="cpu" in launch.device.device_types,
-            clock=benchmark.clock,
+            clock=launch.benchmark.clock,
         )
 
     def process(self, method: Method) -> MeasuringProcess:
         """Return a process of its own that measures."""
         launch = self.launch
         made = MeasuringProcess(
-            launch.description,
+            launch.reference,
             launch.preset,
             0,
             self._machine,
@@ -95,6 +104,7 @@ class TuningProcesses:
             time_left=lambda: self._deadline.left,
             variables=self._variables,
             shared_local_size=launch.shared_local_size,
+            called=launch.called,
         )
         self._processes.append(made)
         return made

@@ -68,7 +68,7 @@ def test_variants_are_made_for_the_kind_of_device_that_the_program_has(
     settings = Tune(distinct=False)
     transforms = Transforms(device_kind=kind)
     own = benchmark.preset("test").local_size
-    launch = LaunchToTune("nbody", "test", device, transforms)
+    launch = LaunchToTune(benchmark, "nbody", "nbody", "test", device, transforms)
     with pytest.raises(_StoppedError):
         tune_launch(launch, launch_space(own, (), transforms, settings), settings, Deadline(60))
     assert kinds == [kind]
