@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import importlib
 import sys
 import warnings
 from collections.abc import Mapping
@@ -30,6 +31,10 @@ from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.captured_benchmark import SUFFIX, read_launch
 from coarsen.variant.variant_json import variant_from_json
+
+# Finds what is no captured launch. By name and late: tuning a launch needs neither the suite nor the language of
+# descriptions.
+_FINDER = "coarsen.opencl_bench.workloads.lookup"
 
 
 class MeasureService:
@@ -141,10 +146,8 @@ def benchmark_of(reference: str) -> Benchmark:
     """
     if reference.endswith(SUFFIX):
         return read_launch(Path(reference))
-    # Imported late: a captured launch needs neither the suite nor the language of descriptions.
-    from coarsen.opencl_bench.workloads.lookup import find_benchmark
-
-    return find_benchmark(reference)
+    found: Benchmark = importlib.import_module(_FINDER).find_benchmark(reference)
+    return found
 
 
 def open_machine(description: Mapping[str, Any]) -> BuildingMachine:
