@@ -10,11 +10,9 @@ import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.tuning.captured_limit import most_captured_bytes
 from coarsen.opencl_bench.tuning.captured_tuning import check_python, tune_captured
-from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch, most_captured_bytes
+from coarsen.opencl_bench.tuning.settings import Deadline, Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.arguments import Argument

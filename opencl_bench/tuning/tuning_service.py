@@ -18,10 +18,9 @@ from coarsen.codec import decoded, encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InternalError, RefusalError
 from coarsen.opencl_bench.sweep.serving import Message, serve
-from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.described_tuning import tune_benchmark
-from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
+from coarsen.opencl_bench.tuning.settings import Deadline, Tune, TuningProgress
 from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.opencl_bench.tuning.tuner import tune_benchmark
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.captured_benchmark import PRESET, read_launch
 from coarsen.runtime.code import Codes

@@ -16,10 +16,9 @@ from coarsen.opencl_bench.search.spaces import Choice
 from coarsen.opencl_bench.sweep.distinct_choice import gains_by_distinct, with_distinct
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.tuning import tuner
-from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.described_tuning import tune_benchmark
-from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.launch_search import RacingEvaluator
+from coarsen.opencl_bench.tuning.settings import Deadline, Tune
+from coarsen.opencl_bench.tuning.tuner import tune_benchmark
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.captured_benchmark import PRESET, read_launch, write_launch

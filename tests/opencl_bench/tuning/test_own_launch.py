@@ -12,9 +12,8 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.tuning.deadline import Deadline, TimeOverError
 from coarsen.opencl_bench.tuning.launch_space import launch_space
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.settings import Deadline, TimeOverError, Tune
 from coarsen.opencl_bench.tuning.tuner import _measured_own, tune_launch
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
