@@ -1,7 +1,7 @@
 """Models that stand for measuring: log times of choices, learned from those that were tried.
 
-    prior, before anything is measured ─┐
-    choices ─▶ rows of numbers          ├─▶ a model fitted to trials ─▶ log times of fresh choices
+prior, before anything is measured ─┐
+choices ─▶ rows of numbers          ├─▶ a model fitted to trials ─▶ log times of fresh choices
 """
 
 from __future__ import annotations
