@@ -211,3 +211,4 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def certain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any interval is narrow enough: what is tuned for real is kept, however busy this machine is."""
     monkeypatch.setattr("coarsen.opencl_bench.measure.speedup.WIDEST", float("inf"))
+    monkeypatch.setattr("coarsen.opencl_bench.tuning.captured_tuning.SERVICE", "tests.tuning_services.certain")

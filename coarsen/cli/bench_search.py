@@ -12,7 +12,7 @@ from coarsen.cli.search_options import parsed_budget
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.search.budget import Budget
+    from coarsen.opencl_bench.search.evaluator import Budget
     from coarsen.opencl_bench.search.searcher import Searcher
     from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.opencl_bench.sweep.points import DeviceLimits

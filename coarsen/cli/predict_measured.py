@@ -12,9 +12,9 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariants
 from coarsen.opencl_bench.tuning.promising_variants import (
     DescribedLaunch,
+    MeasuredVariants,
     measure_promising,
     plan_of_launch,
     planned_rows,

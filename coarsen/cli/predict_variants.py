@@ -15,7 +15,7 @@ from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.sweep.model_prior import HALF_OF_80_PERCENT
-from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
+from coarsen.opencl_bench.tuning.promising_variants import MeasuredVariant, MeasuredVariants
 from coarsen.prediction import KernelPrediction
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, Transforms

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.search.budget import Budget
+    from coarsen.opencl_bench.search.evaluator import Budget
 
 
 def parsed_budget(text: str, *, in_seconds: bool = False) -> Budget:
@@ -20,7 +20,7 @@ def parsed_budget(text: str, *, in_seconds: bool = False) -> Budget:
     Raises:
         InvalidInputError: the text is none, or out of range.
     """
-    from coarsen.opencl_bench.search.budget import Budget
+    from coarsen.opencl_bench.search.evaluator import Budget
 
     words = text.strip()
     try:

@@ -138,7 +138,7 @@ class InputsRequest:
         """
         # Imported late: they load NumPy and SciPy.
         from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
-        from coarsen.opencl_bench.search.budget import Budget
+        from coarsen.opencl_bench.search.evaluator import Budget
         from coarsen.opencl_bench.search.guided import GuidedSearcher
 
         limit = None if self.budget is None else parsed_budget(self.budget)

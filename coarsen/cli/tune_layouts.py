@@ -108,7 +108,7 @@ def tuned_path(name: str | Path, output: Path | None) -> Path | None:
     # Imported late: they load NumPy.
     from coarsen.cli.tune_inputs import beside
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+    from coarsen.opencl_bench.tuning.layout_choices import is_of_one_size
 
     path = beside(name)
     if path.exists() and not is_of_one_size(TunedFile.read(path)):

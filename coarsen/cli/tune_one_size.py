@@ -83,8 +83,8 @@ def tune_one_size(
     from coarsen.cli.bench_inputs import benchmarks_of
     from coarsen.cli.tune_report import print_tuned, tuned_as_data
     from coarsen.drop_in.live_line import tuning_is_shown
-    from coarsen.opencl_bench.tuning.deadline import TimeOverError
-    from coarsen.opencl_bench.tuning.described_tuning import tune_described
+    from coarsen.opencl_bench.tuning.settings import TimeOverError
+    from coarsen.opencl_bench.tuning.tuner import tune_described
 
     settings = request.settings()
     ((benchmark, name),) = benchmarks_of([kernel])
@@ -120,8 +120,8 @@ def _file(benchmark: Benchmark) -> Path:
 
 def _tuned_file(tuned: Tuned, subject: Subject, path: Path | None) -> Path | None:
     """Write the tuned file of layouts, and return where; None where its launches differ, which is said."""
-    from coarsen.opencl_bench.tuning.described_tuning import launches_alike
-    from coarsen.opencl_bench.tuning.layouts_file import layouts_file
+    from coarsen.opencl_bench.tuning.layout_choices import layouts_file
+    from coarsen.opencl_bench.tuning.tuner import launches_alike
 
     if path is None:
         note(f"no tuned file is written: {subject.name} is described by no file, so say where by -o")
@@ -147,7 +147,7 @@ def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune
 def _remember_no_result(subject: Subject, facts: KernelFacts, settings: Tune) -> None:
     """Remember that the time was over before anything was found out."""
     from coarsen.drop_in.remembering import no_result, remember_no_result
-    from coarsen.opencl_bench.tuning.described_tuning import launches_alike
+    from coarsen.opencl_bench.tuning.tuner import launches_alike
 
     if launches_alike(subject.benchmark, subject.preset):
         own = subject.benchmark.preset(subject.preset).local_size
@@ -170,7 +170,7 @@ def _key(
 
 def _reason_against(tuned: Tuned, subject: Subject, facts: KernelFacts) -> str:
     """Say why a choice can't be remembered for a program; empty where it can."""
-    from coarsen.opencl_bench.tuning.described_tuning import launches_alike
+    from coarsen.opencl_bench.tuning.tuner import launches_alike
 
     if tuned.doubt:
         return tuned.doubt

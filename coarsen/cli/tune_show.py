@@ -37,7 +37,7 @@ def show(file: TunedPath, output_format: OutputFormat = Format.TABLE) -> None:
     from coarsen.cli.tuned_text import print_tuned_file
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.found_over_inputs import found_over_inputs
-    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+    from coarsen.opencl_bench.tuning.layout_choices import is_of_one_size
     from coarsen.variant.variant_json import variant_to_json
 
     tuned = TunedFile.read(file)

@@ -21,8 +21,7 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedKey
 from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.captured_tuning import alone_on
-from coarsen.opencl_bench.tuning.deadline import TimeOverError
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.settings import TimeOverError, Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.arguments import Argument

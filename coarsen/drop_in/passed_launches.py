@@ -17,7 +17,7 @@ import pyopencl
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.files import replace_file
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.opencl_bench.tuning.memory_regions import region_of, same_as
+from coarsen.opencl_bench.tuning.recording import region_of, same_as
 from coarsen.opencl_bench.workloads.described.launch_list import (
     LIST_FILE,
     ListedKernel,

@@ -19,8 +19,7 @@ from coarsen.opencl_bench.inputs.stage_one import StageOne, StageOneSettings, st
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator
-from coarsen.opencl_bench.search.spaces import Choice
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
+from coarsen.opencl_bench.search.spaces import Choice, VariantSearchSpace, listed
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import name_of
 from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator

@@ -21,12 +21,10 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.nearest import coordinates, scales_of
 from coarsen.models.inputs.times import InputPoint
 from coarsen.models.trees.arrays import Array
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
-from coarsen.opencl_bench.search.evaluator import Evaluator
-from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, BudgetSpentError, Evaluator
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.parameters import Parameters
-from coarsen.opencl_bench.search.searcher import Searcher
+from coarsen.opencl_bench.search.searcher import Found, Searcher
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, count_valid
 
 SEARCHED_INPUTS = 8

@@ -26,8 +26,9 @@ from coarsen.models.launch.usual_sizes import usual_global_sizes
 from coarsen.opencl_bench.results.launch_rows import MeasuredLaunches, measured_launches
 from coarsen.opencl_bench.results.learnable import check_learnable
 from coarsen.opencl_bench.results.measured_rows import read_rows
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, ScalarArgument
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured, measured_family
+from coarsen.opencl_bench.workloads.launch_sizes import sizes_of_launch
 from coarsen.opencl_bench.workloads.mechanisms import mechanisms_of
 from coarsen.processes import mapped
 from coarsen.variant.variant import Variant
@@ -173,21 +174,3 @@ def _at_usual_sizes(
             original = LaunchSizes(padded(global_size), padded(variant.local_size))
             planned[variant] = planner.planned(variant, original, {})
         yield launch_inputs(planned, device)
-
-
-def sizes_of_launch(
-    benchmark: Benchmark, kernel: Kernel, preset: str, local_size: LocalSize
-) -> tuple[LaunchSizes, Mapping[str, int]]:
-    """Return the sizes of a benchmark's largest launch, and its whole scalar arguments by name.
-
-    Raises:
-        InvalidInputError: the local size is one that the algorithm can't use.
-    """
-    launch = max(benchmark.real_launches(preset, local_size), key=lambda each: np.prod(each.global_size))
-    names = [argument.name for argument in kernel.arguments]
-    scalars = {
-        name: int(argument.value)
-        for name, argument in zip(names, launch.arguments, strict=False)
-        if isinstance(argument, ScalarArgument) and isinstance(argument.value, np.integer)
-    }
-    return LaunchSizes(padded(launch.global_size), padded(local_size)), scalars

@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coarsen.opencl_bench.search.additive_design import (
+    AdditiveModel,
     Design,
+    base_count,
+    combinations,
+    few_combinations,
     measure_design,
     origin_of,
     planned_choices,
     predictable_share,
+    ranked,
 )
-from coarsen.opencl_bench.search.additive_model import AdditiveModel, ranked
-from coarsen.opencl_bench.search.additive_plan import base_count, combinations, few_combinations
-from coarsen.opencl_bench.search.additivity import Additivity, judged
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
-from coarsen.opencl_bench.search.evaluator import Evaluator
+from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, BudgetSpentError, Evaluator
 from coarsen.opencl_bench.search.exhaustive import SPENT, try_all
-from coarsen.opencl_bench.search.found import Found, fastest
-from coarsen.opencl_bench.search.sampling import random_order
-from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, has_at_most
+from coarsen.opencl_bench.search.searcher import Additivity, Found, fastest, judged
+from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, has_at_most, random_order
 
 # Ranked choices looked at, valid or not, before the search for the next best one is given up.
 _MOST_RANKED = 300_000

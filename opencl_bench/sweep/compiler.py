@@ -122,12 +122,13 @@ class Compiler:
     """Compiles the candidates of one benchmark; those that differ in the local size alone share their code.
 
     Args:
-        benchmark: what `find_benchmark` takes.
+        benchmark: what `benchmark_of` takes.
         form: what the device takes.
         machine: where the device's own compiler is tried; None where the device isn't here.
         method: says how long a compilation may take.
         pool: the processes that compile; a compilation not begun when the context ends is dropped.
         time_left: the seconds that are left for everything; None where there is no such limit.
+        called: the benchmark in messages; `benchmark` if None.
     """
 
     def __init__(
@@ -138,9 +139,11 @@ class Compiler:
         method: Method,
         pool: CompilePool,
         time_left: Callable[[], float] | None = None,
+        called: str | None = None,
     ) -> None:
         self._time_left = time_left
         self._benchmark = benchmark
+        self._called = called or benchmark
         self._form = form
         self._machine = machine
         self._method = method
@@ -173,9 +176,9 @@ class Compiler:
         try:
             answer = self._shared.submit(lambda: self._ask(request)).result()
         except (ChildDiedError, ChildTimedOutError) as error:
-            raise InvalidInputError(f"{self._benchmark} can't be compiled: {error}") from None
+            raise InvalidInputError(f"{self._called} can't be compiled: {error}") from None
         if "failed" in answer:
-            raise InvalidInputError(f"{self._benchmark}: {answer['failed']}")
+            raise InvalidInputError(f"{self._called}: {answer['failed']}")
         self._ir_hashes[definitions] = str(answer["ir_hash"])
         return self._ir_hashes[definitions]
 
@@ -211,7 +214,7 @@ class Compiler:
         except ChildDiedError as error:
             return Compiled(None, invalidity=Invalidity.COMPILE, failure=f"while compiling, {error}")
         if "changed" in answer:
-            raise InvalidInputError(f"{self._benchmark} has changed since the sweep began; begin again")
+            raise InvalidInputError(f"{self._called} has changed since the sweep began; begin again")
         if "failed" in answer:
             return Compiled(None, invalidity=Invalidity.COMPILE, failure=answer["failed"])
         return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])

@@ -13,7 +13,7 @@ import functools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
@@ -22,7 +22,7 @@ from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
 from coarsen.opencl_bench.sweep.device_lock import device_lock
-from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess
+from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess, machine_to_json
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
@@ -161,11 +161,6 @@ def compiler_of(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -
     """Return the compiler of a plan's benchmark, for all presets; it is closed as a context manager."""
     machine = None if plan.form == "ptx" else machine_to_json(device)
     return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
-
-
-def machine_to_json(device: DeviceDescription) -> dict[str, object]:
-    """Return a device as the child processes take it."""
-    return {"kind": "opencl", "device": asdict(device)}
 
 
 def name_of(plan: SweepPlan) -> str:

@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.search.evaluator import RememberingEvaluator, Trial
-from coarsen.opencl_bench.search.spaces import Choice
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
+from coarsen.opencl_bench.search.spaces import Choice, VariantSearchSpace
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.variant.variant import Variant
 

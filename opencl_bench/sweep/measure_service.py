@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import importlib
 import sys
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from coarsen.errors import CoarsenError, InternalError
@@ -26,8 +28,13 @@ from coarsen.opencl_bench.measure.session import KEPT_BYTES, Session, Slot
 from coarsen.opencl_bench.records.code import code_from_json
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.serving import Message, serve
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.captured_benchmark import SUFFIX, read_launch
 from coarsen.variant.variant_json import variant_from_json
+
+# Finds what is no captured launch. By name and late: tuning a launch needs neither the suite nor the language of
+# descriptions.
+_FINDER = "coarsen.opencl_bench.workloads.lookup"
 
 
 class MeasureService:
@@ -47,7 +54,7 @@ class MeasureService:
         self._opened = None
         try:
             machine = self._opened_machine(request["machine"])
-            benchmark = find_benchmark(request["benchmark"])
+            benchmark = benchmark_of(request["benchmark"])
             if request["content_hash"] not in (None, benchmark.content_hash(request["preset"])):
                 return {"changed": True}
         except CoarsenError as error:
@@ -129,6 +136,18 @@ class MeasureService:
 
 def _failed(error: Exception) -> Message:
     return {"failed": str(error) or "the memory does not suffice"}
+
+
+def benchmark_of(reference: str) -> Benchmark:
+    """Return what is compiled or measured. Raises InvalidInputError where there is no such benchmark.
+
+    Args:
+        reference: the file of a captured launch, or what `find_benchmark` takes.
+    """
+    if reference.endswith(SUFFIX):
+        return read_launch(Path(reference))
+    found: Benchmark = importlib.import_module(_FINDER).find_benchmark(reference)
+    return found
 
 
 def open_machine(description: Mapping[str, Any]) -> BuildingMachine:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.session import Slot
 from coarsen.opencl_bench.measure.timing import NOTHING_BESIDE, Beside
@@ -94,7 +95,7 @@ class MeasuringProcess:
     """Measures candidates of one benchmark on one machine.
 
     Args:
-        benchmark: a name of the suite, or the path of a TOML file.
+        benchmark: what `measure_service.benchmark_of` takes.
         preset: names the sizes.
         seed: of the inputs.
         machine: as `measure_service.open_machine` takes it.
@@ -105,6 +106,7 @@ class MeasuringProcess:
         shared_local_size: as `Session` takes it.
         default: likewise.
         child: the process, which others use before and after and close; one of its own if None.
+        called: the benchmark in messages; `benchmark` if None.
     """
 
     def __init__(
@@ -120,7 +122,9 @@ class MeasuringProcess:
         shared_local_size: LocalSize | None = None,
         default: Variant | None = None,
         child: ChildProcess | None = None,
+        called: str | None = None,
     ) -> None:
+        self._called = called or benchmark
         self._time_left = time_left
         self._opening: Mapping[str, Any] = {
             "benchmark": benchmark,
@@ -189,9 +193,7 @@ class MeasuringProcess:
                 problem = f"the device can't be opened: {error}"
                 continue
             if "changed" in answer:
-                raise InvalidInputError(
-                    f"{self._opening['benchmark']} has changed since the sweep began; begin again"
-                )
+                raise InvalidInputError(f"{self._called} has changed since the sweep began; begin again")
             if "failed" not in answer:
                 self._is_open = True
                 return
@@ -332,6 +334,11 @@ class MeasuringProcess:
             # After a failed launch a context may be of no use any more.
             self._child.close()
         raise _FailedError(Invalidity.COMPILE if refused else Invalidity.RUNTIME, answer["failed"])
+
+
+def machine_to_json(device: DeviceDescription) -> dict[str, object]:
+    """Return a device as the child processes take it."""
+    return {"kind": "opencl", "device": asdict(device)}
 
 
 def _beside(answer: Mapping[str, Any]) -> Beside:

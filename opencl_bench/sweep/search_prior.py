@@ -7,9 +7,9 @@ import math
 from dataclasses import replace
 
 from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.prior import Prior
 from coarsen.opencl_bench.search.searcher import Searcher
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
+from coarsen.opencl_bench.search.spaces import VariantSearchSpace
+from coarsen.opencl_bench.search.surrogate import Prior
 from coarsen.opencl_bench.sweep.live_evaluator import relative_time
 from coarsen.opencl_bench.sweep.search_request import VariantPrior
 from coarsen.opencl_bench.sweep.selection import Selected

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.found import Found
-from coarsen.opencl_bench.search.searcher import Searcher
+from coarsen.opencl_bench.search.evaluator import Budget
+from coarsen.opencl_bench.search.searcher import Found, Searcher
 from coarsen.variant.variant import Variant
 
 # Expects the logarithm of a variant's time over that of its own launch uncoarsened.

@@ -17,9 +17,8 @@ from pathlib import Path
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.spaces import ListedSpace, count_valid
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
+from coarsen.opencl_bench.search.evaluator import Budget
+from coarsen.opencl_bench.search.spaces import ListedSpace, VariantSearchSpace, count_valid, listed
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.confirmation import CANDIDATES, confirm, most_rows, to_confirm
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context

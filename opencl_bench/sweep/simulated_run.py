@@ -16,8 +16,7 @@ import pyopencl as cl
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import open_device
 from coarsen.devices.selection import SIMULATOR, find_device
-from coarsen.opencl_bench.measure.device_image import PlacedImage
-from coarsen.opencl_bench.measure.run import LaunchableKernel, enqueue_launch
+from coarsen.opencl_bench.measure.run import LaunchableKernel, PlacedImage, enqueue_launch
 from coarsen.opencl_bench.sweep.compile_service import original_code
 from coarsen.opencl_bench.workloads.benchmark import Workload
 from coarsen.opencl_bench.workloads.lookup import find_benchmark

@@ -15,7 +15,7 @@ from coarsen.cli.apply_request import macros_of
 from coarsen.devices.discovery import DeviceDescription, common_macros_of
 from coarsen.frontend.device_macros import PORTABLE, common_macros, device_macros
 from coarsen.opencl_bench.sweep.compile_service import macros_for
-from coarsen.opencl_bench.sweep.engine import machine_to_json
+from coarsen.opencl_bench.sweep.measuring_process import machine_to_json
 from coarsen.runtime.program import Program
 
 EXTENSIONS = (

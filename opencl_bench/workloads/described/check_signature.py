@@ -5,18 +5,14 @@ Needs the front end, and so clang.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coarsen.backend.opencl_c.decide.arguments import by_value_type
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.layout import size_of
-from coarsen.ir.types import AddressSpace, PointerType, TargetType
 from coarsen.opencl_bench.workloads.described.check_structures import structure_difference
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
@@ -24,14 +20,10 @@ from coarsen.opencl_bench.workloads.described.description import (
     LocalDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type, opaque_type
 from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
-from coarsen.opencl_bench.workloads.described.image_use import image_kind, image_use, is_sampler, is_writable
+from coarsen.opencl_bench.workloads.described.image_use import image_kind, image_use, is_writable
+from coarsen.opencl_bench.workloads.described.parameter_types import declared_type, kind_of, parameter_type
 from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.opencl_bench.workloads.described.structures import structure_of
-
-# What clang records of a type: `float*`, `float __attribute__((ext_vector_type(4)))*`.
-_TYPE_NAME = re.compile(r"(\w+)(?: __attribute__\(\(ext_vector_type\((\d+)\)\)\))?\*?")
 
 
 def check_kernel_of(path: Path) -> None:
@@ -110,40 +102,6 @@ def check_signature(description: Description, kernel: Kernel) -> None:
         problem = _difference(kernel, argument, parameter, argument.name in description.outputs, is_own)
         if problem is not None:
             raise InvalidInputError(f"{description.path}: arguments[{places[argument.name]}]: {problem}")
-
-
-def kind_of(parameter: Argument) -> str | None:
-    """`buffer`, `scalar`, `local`, `image` or `sampler`; None for what a file can't describe, such as an event."""
-    if isinstance(parameter.type, TargetType):
-        return "sampler" if is_sampler(parameter) else "image" if image_kind(parameter) else None
-    if not isinstance(parameter.type, PointerType):
-        return "scalar"
-    if parameter.type.address_space == AddressSpace.PRIVATE:
-        return "scalar"  # a structure by value
-    return "local" if parameter.type.address_space == AddressSpace.LOCAL else "buffer"
-
-
-def declared_type(parameter: Argument) -> ElementType | None:
-    """The type of a parameter, of a pointer's elements; None where it is a structure's or not recorded."""
-    match = _TYPE_NAME.fullmatch(parameter.base_type_name)
-    if match is None:
-        return None
-    try:
-        return element_type(match[1] + (match[2] or ""))
-    except InvalidInputError:
-        return None
-
-
-def parameter_type(kernel: Kernel, parameter: Argument) -> ElementType:
-    """The type of a parameter, of a pointer's elements; bytes where it is a structure's or isn't known."""
-    declared = declared_type(parameter)
-    if declared is not None:
-        return declared
-    structure = structure_of(kernel, parameter)
-    if structure is not None:
-        return opaque_type(size_of(structure))
-    passed = by_value_type(parameter, kernel.structures) or parameter.type
-    return opaque_type(1 if isinstance(passed, PointerType) else size_of(passed))
 
 
 def _difference(

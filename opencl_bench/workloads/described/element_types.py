@@ -17,6 +17,7 @@ import numpy as np
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Array
+from coarsen.opencl_bench.workloads.image_format import ImageFormat
 
 _SCALARS: Mapping[str, type[np.generic]] = MappingProxyType(
     {
@@ -173,6 +174,12 @@ def structure_type(structure: Structure) -> ElementType:
 def opaque_type(byte_count: int) -> ElementType:
     """The type of a structure of so many bytes."""
     return ElementType(OPAQUE, np.uint8, byte_count)
+
+
+def pixel_type(image_format: ImageFormat) -> ElementType:
+    """Return the type of an image's pixels, whose name is that of the format."""
+    name = f"{image_format.channels} {image_format.channel_type}"
+    return ElementType(name, image_format.scalar, image_format.component_count)
 
 
 def element_type(name: str) -> ElementType:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.queries import Query, queried_dimension, query_of
-from coarsen.ir.types import AddressSpace
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.image_use import image_kind, is_writable
@@ -81,17 +80,6 @@ def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, Po
 
 def _is_open_to_writing(parameter: Argument) -> bool:
     return is_writable(parameter) if image_kind(parameter) else "const" not in parameter.qualifiers
-
-
-def possible_outputs(buffers: Sequence[Argument], uses: Mapping[str, PointerUse]) -> list[str]:
-    """The buffers and images that the kernel may write, also through an address that is not understood."""
-    return [entry.name for entry in buffers if _may_be_written(entry, uses[entry.name])]
-
-
-def _may_be_written(parameter: Argument, use: PointerUse) -> bool:
-    if image_kind(parameter):
-        return is_writable(parameter)
-    return parameter.address_space != AddressSpace.CONSTANT and use.may_be_written
 
 
 def guess_values(kind: ElementType, use: PointerUse, indices: IndexUse) -> str:

@@ -16,7 +16,7 @@ from functools import partial
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.distributions import Filling
-from coarsen.opencl_bench.workloads.described.element_types import ElementType
+from coarsen.opencl_bench.workloads.described.element_types import ElementType, pixel_type
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.opencl_bench.workloads.described.values import parse_values
 from coarsen.opencl_bench.workloads.image_format import (
@@ -71,12 +71,6 @@ class SamplerDescription:
     def content(self) -> list[object]:
         """Return what tells it from other samplers, as JSON takes it."""
         return [self.sampler.addressing, self.sampler.filter, self.sampler.normalized]
-
-
-def pixel_type(image_format: ImageFormat) -> ElementType:
-    """Return the type of an image's pixels, whose name is that of the format."""
-    name = f"{image_format.channels} {image_format.channel_type}"
-    return ElementType(name, image_format.scalar, image_format.component_count)
 
 
 def read_image(table: Table, outputs: Collection[str]) -> ImageDescription:

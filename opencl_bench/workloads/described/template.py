@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace
-from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of, parameter_type
 from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
 from coarsen.opencl_bench.workloads.described.guess import (
     LaunchGuess,
@@ -20,6 +19,7 @@ from coarsen.opencl_bench.workloads.described.guess import (
 )
 from coarsen.opencl_bench.workloads.described.image_use import image_kind, image_use, is_readable
 from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
+from coarsen.opencl_bench.workloads.described.parameter_types import declared_type, kind_of, parameter_type
 from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
 from coarsen.opencl_bench.workloads.described.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
 from coarsen.opencl_bench.workloads.described.toml_text import array, quoted

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from coarsen.frontend.annotations import Annotations
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of
 from coarsen.opencl_bench.workloads.described.guess import guess_launch
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
+from coarsen.opencl_bench.workloads.described.parameter_types import declared_type, kind_of
 from coarsen.opencl_bench.workloads.described.toml_text import quoted
 
 _INPUTS = """

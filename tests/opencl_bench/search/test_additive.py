@@ -10,14 +10,17 @@ import statistics
 import pytest
 
 from coarsen.opencl_bench.search.additive import PAPER, AdditiveSearcher
-from coarsen.opencl_bench.search.additive_design import measure_design
-from coarsen.opencl_bench.search.additive_model import fitted, ranked
-from coarsen.opencl_bench.search.additive_plan import base_count, combinations, support_count, supports_of
-from coarsen.opencl_bench.search.additivity import NOT_ADDITIVE
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
-from coarsen.opencl_bench.search.found import Found
-from coarsen.opencl_bench.search.searcher import Searcher
+from coarsen.opencl_bench.search.additive_design import (
+    base_count,
+    combinations,
+    fitted,
+    measure_design,
+    ranked,
+    support_count,
+    supports_of,
+)
+from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
+from coarsen.opencl_bench.search.searcher import NOT_ADDITIVE, Found, Searcher
 from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, size
 from tests.opencl_bench.search.tables import GuardedTimes, additive_times, space_of
 

@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from coarsen.opencl_bench.search.best_sums import ascending_sums, least_sums
+from coarsen.opencl_bench.search.additive_design import ascending_sums, least_sums
 from coarsen.opencl_bench.search.spaces import Choice
 
 

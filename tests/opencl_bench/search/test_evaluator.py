@@ -7,8 +7,15 @@ from collections.abc import Callable
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator, KillingEvaluator, RememberingEvaluator, Trial
+from coarsen.opencl_bench.search.evaluator import (
+    Budget,
+    BudgetedEvaluator,
+    BudgetSpentError,
+    FunctionEvaluator,
+    KillingEvaluator,
+    RememberingEvaluator,
+    Trial,
+)
 from coarsen.opencl_bench.search.spaces import Choice
 from tests.opencl_bench.search.tables import space_of
 

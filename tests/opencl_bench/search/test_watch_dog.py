@@ -7,13 +7,16 @@ from dataclasses import replace
 import pytest
 
 from coarsen.opencl_bench.search.additive import PAPER
-from coarsen.opencl_bench.search.additive_design import measure_design
-from coarsen.opencl_bench.search.additive_model import ranked
-from coarsen.opencl_bench.search.additive_plan import combinations, supports_of
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator
-from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator, Trial
+from coarsen.opencl_bench.search.additive_design import combinations, measure_design, ranked, supports_of
+from coarsen.opencl_bench.search.evaluator import (
+    Budget,
+    BudgetedEvaluator,
+    Evaluator,
+    FunctionEvaluator,
+    Trial,
+    WatchDog,
+)
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
-from coarsen.opencl_bench.search.watch_dog import WatchDog
 from tests.opencl_bench.search.tables import additive_times, every_choice, space_of
 
 SPACE = space_of((3,), (3, 2, 4, 3))

@@ -16,7 +16,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.evaluator import Budget
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.searchers import SEARCHERS
 from coarsen.opencl_bench.sweep.compiler import CompilePool

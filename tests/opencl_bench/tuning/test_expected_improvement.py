@@ -7,11 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.devices.selection import find_device
-from coarsen.models.default import load_default
 from coarsen.models.launch.expected_improvement import Belief, expected_improvements
-from coarsen.opencl_bench.tuning.launch_prior import LaunchPrior, launch_prior
-from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.opencl_bench.tuning.launch_prior import UnknownPrior
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
@@ -26,11 +23,11 @@ OTHER = Variant((256,))
 VALUES = {OWN: (0.0, 0.0), PAIR: (-0.2, 0.1), FOUR: (-0.3, 0.3), GROUPS: (0.0, 0.4), OTHER: (0.0, 0.05)}
 
 
-class MadeUp(LaunchPrior):
+class MadeUp(UnknownPrior):
     """An expectation of four variants: logarithm of the time, and its deviation."""
 
     def __init__(self) -> None:
-        super().__init__(None, (64,))
+        super().__init__((64,))
 
     def __call__(self, variant: Variant) -> float:
         return VALUES[variant][0]
@@ -69,21 +66,9 @@ def test_what_is_measured_is_known_and_tells_of_what_is_like_it(belief: Belief) 
     assert belief.most_promising(slow, {OWN, FOUR}) == GROUPS
 
 
-def test_what_the_model_expects_and_how_sure_it_is() -> None:
-    benchmark = SUITE["mt"]
-    prior = launch_prior(benchmark, "cpu", find_device("intel"), (32, 32), load_default())
-    near, far, groups = (
-        Variant((32, 32), (coarsening,))
-        for coarsening in (Coarsening(8), Coarsening(8, stride=32), Coarsening(8, level=Level.GROUP))
-    )
-    assert prior(near) < prior(far) < prior(groups) < 0 or prior(near) > prior(far) > prior(groups) > 0
-    assert 0 < prior.deviation(near) < prior.deviation(far) < prior.deviation(groups)
-    moved = Variant((64, 16), near.coarsenings)
-    assert prior(moved) == prior(near) and prior.deviation(moved) > prior.deviation(near)
-    assert prior.deviation(Variant((32, 32))) == 0 < prior.deviation(Variant((64, 16)))
-
-
 def test_where_the_model_knows_nothing_everything_is_as_likely() -> None:
-    prior = LaunchPrior(None, (64,))
+    prior = UnknownPrior((64,))
     assert prior(PAIR) == prior(OWN) == 0
     assert prior.deviation(OWN) == 0 < prior.deviation(PAIR) == prior.deviation(GROUPS)
+    moved = Variant((256,), PAIR.coarsenings)
+    assert 0 < prior.deviation(OTHER) < prior.deviation(moved) > prior.deviation(PAIR)

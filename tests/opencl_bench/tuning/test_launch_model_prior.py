@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.selection import find_device
-from coarsen.models.default import load_default
-from coarsen.opencl_bench.tuning.launch_model_prior import LaunchModelPrior, launch_model_prior
-from coarsen.opencl_bench.tuning.launch_prior import LaunchPrior, launch_prior
+from coarsen.frontend.device_macros import PORTABLE
+from coarsen.opencl_bench.sweep.distinct_choice import lowered_own
+from coarsen.opencl_bench.tuning.launch_prior import LaunchModelPrior, UnknownPrior, launch_prior
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.user_models import answers_by_launch_model, user_models
+from coarsen.user_models import user_models
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.cli.small_launch_model import small_launch_model, store_small_launch_model
@@ -23,8 +23,9 @@ OWN = Variant(SIZES[0])
 
 
 def prior() -> LaunchModelPrior:
-    found = launch_model_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, small_launch_model())
-    assert found is not None
+    kernel = lowered_own(KERNEL, PORTABLE)
+    found = launch_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, kernel, small_launch_model())
+    assert isinstance(found, LaunchModelPrior)
     return found
 
 
@@ -52,19 +53,25 @@ def test_what_can_not_be_planned_is_as_likely_faster_as_slower() -> None:
 
 
 def test_nothing_is_told_of_a_local_size_that_is_left_open() -> None:
-    assert launch_model_prior(KERNEL, "caches", find_device("intel"), (), small_launch_model()) is None
+    kernel = lowered_own(KERNEL, PORTABLE)
+    known = launch_prior(KERNEL, "caches", find_device("intel"), (), kernel, small_launch_model())
+    assert isinstance(known, UnknownPrior)
 
 
-def test_the_tuner_asks_the_launch_model_unless_the_user_trained_a_default_one(
+def test_nothing_is_told_of_a_kernel_that_can_not_be_read() -> None:
+    assert isinstance(launch_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, None), UnknownPrior)
+
+
+def test_the_tuner_asks_the_users_launch_model_before_the_one_of_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    asked = (KERNEL, "caches", find_device("intel"), OWN.local_size)
-    assert isinstance(launch_prior(*asked), LaunchModelPrior)
+    asked = (KERNEL, "caches", find_device("intel"), OWN.local_size, lowered_own(KERNEL, PORTABLE))
+    merged = Variant(SIZES[0], (Coarsening(2),))
+    shipped = launch_prior(*asked)
+    assert isinstance(shipped, LaunchModelPrior)
     user_models().mkdir(parents=True)
-    (user_models() / "default.safetensors").touch()
-    assert isinstance(launch_prior(*asked, load_default()), LaunchPrior)
-    assert not answers_by_launch_model("intel")
     store_small_launch_model(user_models())
-    assert answers_by_launch_model("intel")
-    assert isinstance(launch_prior(*asked), LaunchModelPrior)
+    own = launch_prior(*asked)
+    assert isinstance(own, LaunchModelPrior)
+    assert own(merged) != shipped(merged)

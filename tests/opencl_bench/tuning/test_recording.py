@@ -27,8 +27,8 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
 )
 from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.described.captured_arguments import UNREAD_BYTE
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch, CapturedUnread
-from coarsen.opencl_bench.workloads.described.captured_text import UNREAD_BYTE
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.passed_arguments import (
     PassedLocal,

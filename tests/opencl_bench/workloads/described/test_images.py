@@ -12,8 +12,7 @@ import pytest
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.device_image import PlacedImage
-from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
+from coarsen.opencl_bench.measure.run import PlacedImage, build_program, kernels_of, run_workload
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep.engine import sweep

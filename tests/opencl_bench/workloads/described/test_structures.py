@@ -12,7 +12,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.benchmark import ScalarArgument
-from coarsen.opencl_bench.workloads.described.check_signature import parameter_type
+from coarsen.opencl_bench.workloads.described.parameter_types import parameter_type
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.described.structures import fields_of, structure_of
 
