@@ -24,15 +24,13 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedLaunch,
     PassedArgument,
     PassedBuffer,
-    PassedOther,
-    read_launch_list,
-    write_launch_list,
-)
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
     PassedLocal,
     PassedNull,
+    PassedOther,
     PassedScalar,
     PassedShared,
+    read_launch_list,
+    write_launch_list,
 )
 from coarsen.runtime.advice import PassedLaunch
 from coarsen.runtime.tuned_checks import without_own_folder

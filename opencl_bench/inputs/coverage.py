@@ -1,4 +1,4 @@
-"""What a list of inputs covers: ranges of sizes, how many are thin, square or wide, have other contents."""
+"""What a list of inputs covers: ranges of sizes, how many are thin, square or wide, with other contents."""
 
 from __future__ import annotations
 
@@ -86,3 +86,17 @@ def _range(values: Sequence[int]) -> tuple[int, int]:
 
 def _settings(one: Size) -> str:
     return " ".join(f"{name}={value}" for name, value in one.items()) or "uniform"
+
+
+def table_of(covered: Mapping[str, Coverage]) -> str:
+    """Write what lists of inputs cover as a table in Markdown, a line for each kernel."""
+    head = "| kernel | inputs | different sizes | ranges | thin, square, wide | other contents |"
+    return "\n".join((head, "|" + " --- |" * 6, *(_line(name, entry) for name, entry in covered.items())))
+
+
+def _line(name: str, entry: Coverage) -> str:
+    ranges = ", ".join(f"{size} {low}–{high}" for size, (low, high) in entry.ranges.items())
+    shares = ", ".join(f"{share:.0%}" for share in (entry.thin, entry.square, entry.wide))
+    aspect = shares if len(entry.ranges) > 1 else "one size"
+    skewed = f"{entry.skewed:.0%}" if len(entry.contents) > 1 else "one kind"
+    return f"| {name} | {entry.inputs} | {entry.groups} | {ranges} | {aspect} | {skewed} |"

@@ -12,7 +12,7 @@ from coarsen.opencl_bench.inputs.launch_numbers import buffer_bytes, launch_numb
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
-from coarsen.opencl_bench.workloads.described.recorded_input import LAUNCH
+from coarsen.opencl_bench.workloads.described.launch_list import LAUNCH
 
 
 def described_points(

@@ -20,7 +20,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     LocalDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.sequence import is_scratch
+from coarsen.opencl_bench.workloads.described.read import is_scratch
 from coarsen.variant.variant import Variant
 
 

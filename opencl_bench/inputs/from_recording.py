@@ -25,15 +25,14 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedBuffer,
+    PassedScalar,
+    RecordedInput,
     read_launch_list,
 )
-from coarsen.opencl_bench.workloads.described.launches import own_launch
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
 from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
 from coarsen.opencl_bench.workloads.described.recorded_inputs import scalar_numbers, with_recorded
 from coarsen.opencl_bench.workloads.described.values import FileValues
-from coarsen.opencl_bench.workloads.described.workload import check_preset
+from coarsen.opencl_bench.workloads.described.workload import check_preset, own_launch
 
 SUFFIX = ".recorded"
 

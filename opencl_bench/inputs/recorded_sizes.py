@@ -30,11 +30,9 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedLaunch,
     PassedArgument,
     PassedBuffer,
-    PassedOther,
-)
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
     PassedLocal,
     PassedNull,
+    PassedOther,
     PassedScalar,
     PassedShared,
 )

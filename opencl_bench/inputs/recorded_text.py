@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coarsen.opencl_bench.workloads.described.launch_list import argument_as_data
-from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
+from coarsen.opencl_bench.workloads.described.launch_list import RecordedInput, argument_as_data
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY
-from coarsen.opencl_bench.workloads.described.toml_text import quoted
+from coarsen.opencl_bench.workloads.described.table import quoted
 
 
 def recorded_text(

@@ -27,7 +27,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.sweep.child_process import DIED
 from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
-from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
+from coarsen.opencl_bench.workloads.described.argument_use import IndexUse, index_uses
 from coarsen.variant.variant import Definitions
 
 SERVICE = "coarsen.opencl_bench.sweep.simulated_run"

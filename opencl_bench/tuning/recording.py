@@ -22,6 +22,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.described.argument_use import is_readable, pointer_uses
 from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
@@ -30,14 +31,12 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedSampler,
     CapturedUnread,
 )
-from coarsen.opencl_bench.workloads.described.image_use import is_readable
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
     PassedShared,
 )
-from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
 from coarsen.opencl_bench.workloads.image_format import (
     CHANNEL_TYPES,
     CHANNELS,

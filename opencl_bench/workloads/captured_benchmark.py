@@ -53,7 +53,7 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedSampler,
     CapturedUnread,
 )
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedLocal, PassedNull, PassedShared
+from coarsen.opencl_bench.workloads.described.launch_list import PassedLocal, PassedNull, PassedShared
 from coarsen.opencl_bench.workloads.image_format import ImageFormat, SamplerArgument
 
 SUFFIX = ".npz"

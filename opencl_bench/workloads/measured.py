@@ -6,12 +6,19 @@ proportion to the array, far more than a launch's choice: whoever supplies them 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coarsen.dispatch.features import Feature
+from coarsen.errors import InvalidInputError
+
 Whole = NDArray[Any]
+KEY = "features"
 
 
 def variation_of_lengths(starts: Whole) -> float:
@@ -62,3 +69,48 @@ def share_repeated(values: NDArray[Any]) -> float:
     if values.shape[-1] < 2:
         return 0.0
     return float((values[..., 1:] == values[..., :-1]).mean())
+
+
+FUNCTIONS: Mapping[str, Callable[..., float]] = MappingProxyType(
+    {
+        each.__name__: each
+        for each in (
+            variation_of_lengths,
+            longest_over_mean,
+            mean_jump,
+            column_spread,
+            share_of_most_frequent,
+            share_in_order,
+            share_repeated,
+        )
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFeature:
+    """A feature, and where the caller supplies it, how it is computed of a workload's buffers.
+
+    Args:
+        feature: as a tuned file has it.
+        function: the name of one of `FUNCTIONS`; empty where nothing says it.
+        buffers: what that is given.
+    """
+
+    feature: Feature
+    function: str = ""
+    buffers: tuple[str, ...] = ()
+
+    def supplied(self, buffers: Mapping[str, Whole]) -> float:
+        """Return the number that a caller would supply with these buffers, by name.
+
+        Raises:
+            InvalidInputError: nothing says how it is computed.
+        """
+        if not self.function:
+            name = self.feature.name
+            raise InvalidInputError(
+                f"the feature {name} is supplied by the caller, and nothing says how to compute it here: "
+                f'{KEY}.{name} = {{ supplied = "FUNCTION(BUFFER)" }}; there are {", ".join(FUNCTIONS)}'
+            )
+        return FUNCTIONS[self.function](*(buffers[name] for name in self.buffers))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from coarsen.dispatch.expressions import Expression, parse_expression
@@ -10,23 +10,33 @@ from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
+    ImageDescription,
     LocalDescription,
     NullDescription,
+    SamplerDescription,
     ScalarDescription,
     SharedDescription,
 )
 from coarsen.opencl_bench.workloads.described.distributions import OF_ALL, Filling, alike, read_record_values
 from coarsen.opencl_bench.workloads.described.element_types import (
+    LARGEST_STRUCTURE,
     OPAQUE,
     ElementType,
     element_type,
     opaque_type,
 )
-from coarsen.opencl_bench.workloads.described.image_arguments import read_image, read_sampler
-from coarsen.opencl_bench.workloads.described.loops import Quotient, parse_quotient
-from coarsen.opencl_bench.workloads.described.structure_types import LARGEST_STRUCTURE
+from coarsen.opencl_bench.workloads.described.ndrange import Quotient, parse_quotient
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
+from coarsen.opencl_bench.workloads.image_format import (
+    CHANNEL_TYPES,
+    CHANNELS,
+    Addressing,
+    Filter,
+    ImageFormat,
+    SamplerArgument,
+)
+from coarsen.opencl_bench.workloads.image_format import KINDS as IMAGE_KINDS
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.padding import Pad, PadKind
 from coarsen.variant.placement import parse_place
@@ -59,8 +69,8 @@ def read_argument(table: Table, outputs: tuple[str, ...], structures: Types) -> 
         case "local":
             return _local(table, structures)
         case "image":
-            return read_image(table, outputs)
-    return read_sampler(table, outputs)
+            return _image(table, outputs)
+    return _sampler(table)
 
 
 def _buffer(table: Table, outputs: tuple[str, ...], structures: Types) -> ArgumentDescription:
@@ -245,3 +255,39 @@ def _local(table: Table, structures: Types) -> ArgumentDescription:
     in_bytes = table.has("bytes")
     count = table.parse("bytes" if in_bytes else "elements", parse_expression)
     return LocalDescription(table.text("name"), _type(table, "local", structures), count, in_bytes)
+
+
+def _image(table: Table, outputs: Collection[str]) -> ImageDescription:
+    """Read an image. Raises InvalidInputError for a mistake in it."""
+    table.check_names("name", "image", "extent", "channels", "format", "values")
+    name = table.text("name")
+    kind = _one_of(table, "image", IMAGE_KINDS)
+    image_format = ImageFormat(kind, _one_of(table, "channels", CHANNELS), _one_of(table, "format", CHANNEL_TYPES))
+    entries = table.array("extent")
+    if len(entries) != IMAGE_KINDS[kind]:
+        raise table.error("extent", f"{kind} has {IMAGE_KINDS[kind]} extents, not {len(entries)}")
+    if any(isinstance(entry, bool) or not isinstance(entry, str | int) for entry in entries):
+        raise table.error("extent", f"it must hold whole numbers or expressions, not {entries!r}")
+    extents = tuple(table.parse_text("extent", parse_expression, str(entry)) for entry in entries)
+    default = "unwritten" if name in outputs else None
+    values = table.parse("values", partial(parse_values, folder=table.path.parent), default)
+    return ImageDescription(name, image_format, extents, values)
+
+
+def _sampler(table: Table) -> SamplerDescription:
+    """Read a sampler. Raises InvalidInputError for a mistake in it."""
+    table.check_names("name", "sampler", "filter", "normalized")
+    addressing = _one_of(table, "sampler", dict.fromkeys(Addressing))
+    chosen = _one_of(table, "filter", dict.fromkeys(Filter)) if table.has("filter") else Filter.NEAREST
+    normalized = table.values.get("normalized", False)
+    if not isinstance(normalized, bool):
+        raise table.error("normalized", f"it must be true or false, not {normalized!r}")
+    sampler = SamplerArgument(Addressing(addressing), Filter(chosen), normalized)
+    return SamplerDescription(table.text("name"), sampler)
+
+
+def _one_of(table: Table, key: str, known: Mapping[str, object]) -> str:
+    value = table.text(key)
+    if value not in known:
+        raise table.error(key, f"there is no '{value}'{did_you_mean(value, known)}; there are {', '.join(known)}")
+    return value

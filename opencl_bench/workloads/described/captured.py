@@ -21,6 +21,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file, replace_file_by
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.benchmark import Array
+from coarsen.opencl_bench.workloads.described.argument_use import kind_of
 from coarsen.opencl_bench.workloads.described.captured_arguments import (
     UNREAD_BYTE,
     CapturedEntry,
@@ -37,14 +38,13 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedSampler,
     CapturedUnread,
 )
-from coarsen.opencl_bench.workloads.described.parameter_types import kind_of
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
     PassedShared,
 )
-from coarsen.opencl_bench.workloads.described.toml_text import array, quoted
+from coarsen.opencl_bench.workloads.described.table import array, quoted
 
 _FORMAT = """\
 # A launch of the kernel {kernel}, captured from a program: its sizes, scalars and the contents of its buffers.

@@ -14,6 +14,17 @@ from coarsen.ir.kernel import Argument as Parameter
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
 from coarsen.opencl_bench.workloads.benchmark import Array
+from coarsen.opencl_bench.workloads.described.argument_use import (
+    PointerUse,
+    declared_type,
+    fields_of,
+    image_kind,
+    is_writable,
+    kind_of,
+    parameter_type,
+    pointer_uses,
+    structure_of,
+)
 from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
@@ -23,17 +34,13 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedUnread,
 )
 from coarsen.opencl_bench.workloads.described.element_types import ElementType, opaque_type, pixel_type
-from coarsen.opencl_bench.workloads.described.image_use import image_kind, is_writable
-from coarsen.opencl_bench.workloads.described.parameter_types import declared_type, kind_of, parameter_type
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
     PassedShared,
 )
-from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
 from coarsen.opencl_bench.workloads.described.roundings import rounding_steps
-from coarsen.opencl_bench.workloads.described.structures import fields_of, structure_of
 
 # The bytes of the pattern: a finite number in any floating-point type, and none that programs often write.
 UNREAD_BYTE = 0x40

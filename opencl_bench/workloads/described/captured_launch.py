@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.opencl_bench.workloads.benchmark import Array, LocalSize
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,

@@ -13,11 +13,11 @@ from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     Description,
+    ImageDescription,
     LocalDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
-from coarsen.opencl_bench.workloads.described.loops import Quotient
+from coarsen.opencl_bench.workloads.described.ndrange import Quotient
 from coarsen.opencl_bench.workloads.described.values import SharedValues
 
 # Of launches and their arguments, which may depend on the loops around them.
@@ -126,3 +126,28 @@ def _names_of(argument: ArgumentDescription) -> Iterator[tuple[str, frozenset[st
         for component in argument.value:
             if isinstance(component, Expression | Quotient):
                 yield "value", component.names
+
+
+def check_parameter_use(description: Description) -> None:
+    """Check that outputs are alike for all values of parameters.
+
+    Raises:
+        InvalidInputError: the extent of an output names a parameter or the local size.
+    """
+    if not description.parameters.parameters:
+        return
+    varying = {*description.tunables, *(f"local_size_{dimension}" for dimension in range(3))}
+    for index, argument in enumerate(description.arguments):
+        names = sorted(_extent_names(argument) & varying) if argument.name in description.outputs else []
+        if names:
+            raise InvalidInputError(
+                f"{description.place_of(index)}: the extent of an output depends on {names[0]}, so that the "
+                "results of two versions could not be compared; make it scratch = true, and let another of "
+                "[[launches]] finish it"
+            )
+
+
+def _extent_names(argument: ArgumentDescription) -> frozenset[str]:
+    if isinstance(argument, BufferDescription):
+        return argument.elements.names
+    return argument.names if isinstance(argument, ImageDescription) else frozenset()

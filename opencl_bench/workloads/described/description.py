@@ -1,27 +1,109 @@
-"""Contents of a benchmark's TOML file, read and checked for form."""
+"""Contents of a benchmark's TOML file, checked for form, and the values of its expressions at some sizes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.dispatch.conditions import Condition
 from coarsen.dispatch.expressions import Expression
+from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.benchmark import LocalSize, Size, whole_numbers
 from coarsen.opencl_bench.workloads.described.distributions import Filling
-from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
-from coarsen.opencl_bench.workloads.described.loops import Loop, Quotient
+from coarsen.opencl_bench.workloads.described.element_types import ElementType, pixel_type
+from coarsen.opencl_bench.workloads.described.launch_list import RecordedInput
+from coarsen.opencl_bench.workloads.described.ndrange import Loop, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
-from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
-from coarsen.opencl_bench.workloads.described.supplied_features import LaunchFeature
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
+from coarsen.opencl_bench.workloads.image_format import (
+    ImageFormat,
+    SamplerArgument,
+)
 from coarsen.opencl_bench.workloads.input_space import InputSpace
+from coarsen.opencl_bench.workloads.measured import LaunchFeature
 from coarsen.variant.space import ArrayChoices
+
+
+@dataclass(frozen=True, slots=True)
+class ImageDescription:
+    """An image: its format, its extents (width, height, depth or the number of layers), and what is in it."""
+
+    name: str
+    format: ImageFormat
+    extents: tuple[Expression, ...]
+    values: Filling
+
+    @property
+    def type(self) -> ElementType:
+        """The type of a pixel."""
+        return pixel_type(self.format)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that its extents need."""
+        return frozenset[str]().union(*(extent.names for extent in self.extents))
+
+    @property
+    def content(self) -> list[object]:
+        """Return what tells it from other images, as JSON takes it."""
+        return [str(self.format), [extent.text for extent in self.extents], self.values.content]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerDescription:
+    """A sampler."""
+
+    name: str
+    sampler: SamplerArgument
+
+    @property
+    def type(self) -> ElementType:
+        """A type, as all arguments have one; nothing of a sampler is in memory."""
+        return pixel_type(ImageFormat("image2d", "R", "float"))
+
+    @property
+    def content(self) -> list[object]:
+        """Return what tells it from other samplers, as JSON takes it."""
+        return [self.sampler.addressing, self.sampler.filter, self.sampler.normalized]
+
+
+def values_of(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
+    """Return the values of the names in expressions; macros have their first value unless another is given."""
+    extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
+    return {**whole_numbers(description.defaults), **size, **extents}
+
+
+def positive(expression: Expression, values: Mapping[str, int]) -> int:
+    """Return the value of an expression. Raises InvalidInputError where it is below 1."""
+    return at_least(expression, values, 1)
+
+
+def at_least(expression: Expression, values: Mapping[str, int], least: int) -> int:
+    """Return the value of an expression. Raises InvalidInputError, with the values, where it is below another."""
+    value = expression.evaluate(values)
+    if value < least:
+        raise InvalidInputError(
+            f"'{expression.text}' must be at least {least}; it is {value} for {_shown(expression, values)}"
+        )
+    return value
+
+
+def _shown(expression: Expression, values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
+
+
+@contextmanager
+def at(description: Description, key: str) -> Iterator[None]:
+    """Put file and key before the message of a mistake."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{description.path}: {key}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ Launches with the same sizes and arguments are one entry. Buffers are told by th
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +18,34 @@ from typing import Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file, replace_file
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
-    PassedLocal,
-    PassedNull,
-    PassedScalar,
-    PassedShared,
-)
+from coarsen.opencl_bench.workloads.benchmark import Size
+
+
+@dataclass(frozen=True, slots=True)
+class PassedShared:
+    """The buffer that an argument before this one was given, too, by that argument's index."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassedNull:
+    """A pointer that leads nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedScalar:
+    """A value in the bytes that the device was given."""
+
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PassedLocal:
+    """Local memory of a work-group, in bytes."""
+
+    byte_count: int
+
 
 LIST_FILE = "launches.json"
 FORMAT = 1
@@ -229,3 +252,54 @@ def _file_name(value: object) -> str:
     if not name or Path(name).name != name:
         raise ValueError("no name of a file")
     return name
+
+
+# Tells the launch among an input's sizes; a whole number that a double holds exactly.
+LAUNCH = "recorded_launch"
+GLOBAL_SIZE = "recorded_global_size_"
+_DIGITS = 13
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedInput:
+    """A launch as an input.
+
+    Args:
+        launched: how often the program made it.
+        sizes: those that the kernel's description names.
+        global_size: in work-items, with the description's local size.
+        arguments: by their names.
+        files: the contents of buffers, by the names of their arguments: in the description's folder or below.
+    """
+
+    launched: int
+    sizes: Size
+    global_size: tuple[int, ...]
+    arguments: Mapping[str, PassedArgument]
+    files: Mapping[str, str]
+
+    @property
+    def number(self) -> int:
+        """A number that tells it from others, whatever they are called."""
+        passed = {name: argument_as_data(each) for name, each in sorted(self.arguments.items())}
+        content = json.dumps([dict(sorted(self.sizes.items())), self.global_size, passed, dict(self.files)])
+        return int(hashlib.sha256(content.encode()).hexdigest()[:_DIGITS], 16)
+
+    @property
+    def group(self) -> str:
+        """Return what inputs with the same sizes have in common.
+
+        A global size tells inputs apart only where the description names no sizes: a program rounds it up to its
+        local size, and one size with two local sizes is still one size.
+        """
+        named = [f"{name}={value}" for name, value in sorted(self.sizes.items())]
+        named = named or [f"global={'x'.join(map(str, self.global_size))}"]
+        buffers = [
+            f"{name}={each.byte_count}" for name, each in self.arguments.items() if isinstance(each, PassedBuffer)
+        ]
+        return " ".join((*named, *buffers))
+
+    def size(self, takes_global_size: bool) -> dict[str, int]:
+        """Return the sizes of the input's preset; with the global size where the description doesn't say it."""
+        extents = {f"{GLOBAL_SIZE}{i}": extent for i, extent in enumerate(self.global_size)}
+        return {**self.sizes, **(extents if takes_global_size else {}), LAUNCH: self.number}

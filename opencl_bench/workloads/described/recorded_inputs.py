@@ -38,9 +38,14 @@ from coarsen.opencl_bench.workloads.described.distributions import (
     parse_distribution,
 )
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.launch_list import PassedBuffer, read_argument
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
-from coarsen.opencl_bench.workloads.described.recorded_input import GLOBAL_SIZE, LAUNCH, RecordedInput
+from coarsen.opencl_bench.workloads.described.launch_list import (
+    GLOBAL_SIZE,
+    LAUNCH,
+    PassedBuffer,
+    PassedScalar,
+    RecordedInput,
+    read_argument,
+)
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedValues
 from coarsen.opencl_bench.workloads.input_space import input_name

@@ -1,8 +1,9 @@
-"""Reading one table of a TOML file: every mistake names the file and the key."""
+"""Tables of TOML files: every mistake in one that is read names the file and the key. Texts that are written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard, TypeVar
@@ -110,3 +111,14 @@ class Table:
 def is_number(value: object) -> TypeGuard[int | float]:
     """Return True if a TOML value is a number; a truth value is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def quoted(text: str) -> str:
+    """Return a text as a TOML string."""
+    # JSON's strings are TOML's, as long as no character is written as two halves.
+    return json.dumps(text, ensure_ascii=False)
+
+
+def array(texts: Sequence[str]) -> str:
+    """Return texts as a TOML array of strings."""
+    return json.dumps(list(texts), ensure_ascii=False)

@@ -13,8 +13,7 @@ from coarsen.opencl_bench.inputs.described_points import described_points
 from coarsen.opencl_bench.inputs.from_recording import inputs_from
 from coarsen.opencl_bench.inputs.space_filling import space_filling
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument, Workload
-from coarsen.opencl_bench.workloads.described.launch_list import LIST_FILE
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedNull
+from coarsen.opencl_bench.workloads.described.launch_list import LIST_FILE, PassedNull
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from tests.opencl_bench.inputs.recordings import DESCRIPTION, SOURCE, described, launch, recorded
 

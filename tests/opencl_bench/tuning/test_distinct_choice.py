@@ -23,7 +23,7 @@ from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.captured_benchmark import PRESET, read_launch, write_launch
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedShared
+from coarsen.opencl_bench.workloads.described.launch_list import PassedShared
 from coarsen.variant.transforms import DEFAULT, Transforms
 
 COUNT = 256

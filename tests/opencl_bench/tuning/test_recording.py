@@ -30,7 +30,7 @@ from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.described.captured_arguments import UNREAD_BYTE
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch, CapturedUnread
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,

@@ -19,7 +19,7 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedSampler,
     CapturedUnread,
 )
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
