@@ -22,13 +22,16 @@ RECORDS_PREFIX = "records-"
 
 def _drivers(package: ModuleType) -> Iterator[Benchmark]:
     for module in pkgutil.iter_modules(package.__path__):
-        found = getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "BENCHMARK", None)
-        if not isinstance(found, Benchmark):
-            raise InternalError(f"the driver {module.name} defines no BENCHMARK")
-        yield found
+        members = vars(importlib.import_module(f"{package.__name__}.{module.name}"))
+        found = [member for member in members.values() if isinstance(member, Benchmark)]
+        if not found:
+            raise InternalError(f"the module {module.name} defines no Benchmark")
+        yield from found
 
 
-SUITE: Mapping[str, Benchmark] = MappingProxyType({driver.name: driver for driver in _drivers(suite)})
+SUITE: Mapping[str, Benchmark] = MappingProxyType(
+    {driver.name: driver for driver in sorted(_drivers(suite), key=lambda each: each.name.lower())}
+)
 """The seventeen benchmarks, by name."""
 
 
@@ -104,3 +107,39 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
     from coarsen.opencl_bench.workloads.described.read import read_benchmark
 
     return read_benchmark(Path(name_or_path))
+
+
+# Ten further kernels, beside the suite: described by TOML files, for studies of what a program's author gains.
+
+FURTHER: Mapping[str, Path] = MappingProxyType(
+    {path.stem: path for path in sorted((KERNEL_FOLDER / "further").glob("*.toml"))}
+)
+"""The descriptions of the further kernels, by name. No sweep of "the whole suite" and no training has them."""
+
+
+def further_benchmark(name: str) -> Benchmark:
+    """Return the suite's benchmark or the further kernel of this name. Raises InvalidInputError as they do."""
+    if name in SUITE or name not in FURTHER:
+        return find_benchmark(name)
+    return find_benchmark(FURTHER[name])
+
+
+def names_of(words: str) -> tuple[str, ...]:
+    """Return the names of the kernels that are asked for.
+
+    Args:
+        words: `seventeen`, `ten` or `all`, or names separated by commas.
+
+    Raises:
+        InvalidInputError: there is no such kernel.
+    """
+    groups = {"seventeen": (*SUITE,), "ten": (*FURTHER,), "all": (*SUITE, *FURTHER)}
+    if words in groups:
+        return groups[words]
+    names = tuple(dict.fromkeys(words.split(",")))
+    for name in names:
+        if name not in groups["all"]:
+            raise InvalidInputError(
+                f"no kernel {name!r}; there are {', '.join(groups['all'])}, and {', '.join(groups)}"
+            )
+    return names

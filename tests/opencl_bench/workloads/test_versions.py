@@ -30,7 +30,8 @@ def test_it_is_not_where_local_memory_is_passed() -> None:
 
 
 def test_an_argument_that_is_of_the_contents_is_of_those_of_the_seed() -> None:
-    search = SUITE["binarySearch"]
+    sizes = {name: Preset({"ranges": ranges}, (64,)) for name, ranges in (("test", 960), ("more", 4096))}
+    search = replace(SUITE["binarySearch"], presets=sizes)
     assert search.make_launches is None
     preset, other = list(search.presets)[:2]
     made = [search.workload(preset, seed).launches for seed in range(4)]
