@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import Preset
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.planted import FILE, written
