@@ -44,7 +44,7 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedBuffer,
     PassedScalar,
     RecordedInput,
-    read_argument,
+    read_passed,
 )
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedValues
@@ -142,7 +142,7 @@ def _input(entry: Table, own: Description) -> RecordedInput:
         value = dict(passed.table(name).values)
         file = value.pop("file", None)
         try:
-            arguments[name] = read_argument(value)
+            arguments[name] = read_passed(value)
             if isinstance(kinds[name], ScalarDescription) and isinstance(arguments[name], PassedScalar):
                 _as_passed(kinds[name], RecordedInput(1, {}, (), arguments, {}), entry.path.parent)
         except (ValueError, TypeError, InvalidInputError) as error:
