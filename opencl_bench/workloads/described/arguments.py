@@ -108,16 +108,16 @@ def _arrays(table: Table, kind: ElementType, shape: Sequence[Expression]) -> Arr
     if not any(map(table.has, ("layouts", "orders", "places"))):
         return None
     dimensions = max(len(shape), 1)
-    places = [table.parse_text("places", parse_place, text) for text in table.texts("places")]
-    layouts = [table.parse_text("layouts", ArrayLayout.parse, text) for text in table.texts("layouts")]
-    orders = [table.parse_text("orders", Order.parse, text) for text in table.texts("orders")]
+    places = table.parse_texts("places", parse_place)
+    layouts = table.parse_texts("layouts", ArrayLayout.parse)
+    orders = table.parse_texts("orders", Order.parse)
     if layouts and kind.structure is None:
         raise table.error(
             "layouts", f"{kind.name} has no fields to lie apart: describe a structure ([structures])"
         )
     if any(len(order.permutation) != dimensions for order in orders):
         raise table.error("orders", f"an order names each of the {dimensions} extents of shape once")
-    return ArrayChoices(table.text("name"), tuple(layouts), tuple(orders), (), tuple(places), _known(table, shape))
+    return ArrayChoices(table.text("name"), layouts, orders, (), places, _known(table, shape))
 
 
 def _known(table: Table, shape: Sequence[Expression]) -> tuple[int, ...] | None:
@@ -137,7 +137,7 @@ def read_pads(top: Table) -> tuple[ArrayChoices, ...]:
     table = top.table("pads")
     found = []
     for name in table.values:
-        pads = tuple(table.parse_text(name, Pad.parse, text) for text in table.texts(name))
+        pads = table.parse_texts(name, Pad.parse)
         if any(pad.kind is PadKind.AUTO for pad in pads):
             raise table.error(name, "auto is for `coarsen apply`: name the pads to try")
         found.append(ArrayChoices(name, pads=pads))
@@ -261,8 +261,8 @@ def _image(table: Table, outputs: Collection[str]) -> ImageDescription:
     """Read an image. Raises InvalidInputError for a mistake in it."""
     table.check_names("name", "image", "extent", "channels", "format", "values")
     name = table.text("name")
-    kind = _one_of(table, "image", IMAGE_KINDS)
-    image_format = ImageFormat(kind, _one_of(table, "channels", CHANNELS), _one_of(table, "format", CHANNEL_TYPES))
+    kind = table.choice("image", IMAGE_KINDS)
+    image_format = ImageFormat(kind, table.choice("channels", CHANNELS), table.choice("format", CHANNEL_TYPES))
     entries = table.array("extent")
     if len(entries) != IMAGE_KINDS[kind]:
         raise table.error("extent", f"{kind} has {IMAGE_KINDS[kind]} extents, not {len(entries)}")
@@ -277,17 +277,10 @@ def _image(table: Table, outputs: Collection[str]) -> ImageDescription:
 def _sampler(table: Table) -> SamplerDescription:
     """Read a sampler. Raises InvalidInputError for a mistake in it."""
     table.check_names("name", "sampler", "filter", "normalized")
-    addressing = _one_of(table, "sampler", dict.fromkeys(Addressing))
-    chosen = _one_of(table, "filter", dict.fromkeys(Filter)) if table.has("filter") else Filter.NEAREST
+    addressing = table.choice("sampler", dict.fromkeys(Addressing))
+    chosen = table.choice("filter", dict.fromkeys(Filter)) if table.has("filter") else Filter.NEAREST
     normalized = table.values.get("normalized", False)
     if not isinstance(normalized, bool):
         raise table.error("normalized", f"it must be true or false, not {normalized!r}")
     sampler = SamplerArgument(Addressing(addressing), Filter(chosen), normalized)
     return SamplerDescription(table.text("name"), sampler)
-
-
-def _one_of(table: Table, key: str, known: Mapping[str, object]) -> str:
-    value = table.text(key)
-    if value not in known:
-        raise table.error(key, f"there is no '{value}'{did_you_mean(value, known)}; there are {', '.join(known)}")
-    return value

@@ -47,15 +47,15 @@ def read_input_space(top: Table) -> InputSpace | None:
     for index, entry in enumerate(contents):
         if entry.keys() != contents[0].keys():
             raise table.error(f"contents[{index}]", f"it must have {', '.join(contents[0])}, as the first has")
-    each = _whole(table, "contents_each", len(contents))
+    each = table.whole("contents_each", len(contents))
     if not 1 <= each <= len(contents):
         raise table.error("contents_each", f"it is from 1 to {len(contents)}, the number of contents, not {each}")
-    count = _whole(table, "count", DEFAULT_COUNT)
+    count = table.whole("count", DEFAULT_COUNT)
     if not 1 <= count <= MOST_INPUTS:
         raise table.error("count", f"it is from 1 to {MOST_INPUTS}, not {count}")
     space = InputSpace(
         ranges={name: _range(ranges, name) for name in ranges.values},
-        limits=_limits(table),
+        limits=tuple(each.text for each in table.parse_texts("limit", parse_condition)),
         contents=contents,
         contents_each=each,
         groups=-(-count // each),
@@ -109,22 +109,8 @@ def _range(table: Table, name: str) -> tuple[int, int]:
     raise table.error(name, f"it must be the least and the largest value, above 0, not {table.values[name]!r}")
 
 
-def _limits(table: Table) -> tuple[str, ...]:
-    if not table.has("limit"):
-        return ()
-    texts = [table.text("limit")] if isinstance(table.values["limit"], str) else table.texts("limit")
-    return tuple(table.parse_text("limit", parse_condition, text).text for text in texts)
-
-
 def _numbers(table: Table) -> dict[str, int]:
-    return {name: _whole(table, name, 0) for name in table.values}
-
-
-def _whole(table: Table, name: str, default: int) -> int:
-    value = table.values.get(name, default)
-    if type(value) is not int or value < 0:
-        raise table.error(name, f"it must be a whole number of at least 0, not {value!r}")
-    return value
+    return {name: table.whole(name, 0) for name in table.values}
 
 
 def _check_names(table: Table, space: InputSpace) -> None:

@@ -60,45 +60,36 @@ def read_ndrange(top: Table) -> NdRange:
     own = () if given == OPEN or expressions else local_size(ndrange, "local_size", given, len(global_size))
     return NdRange(
         global_size,
-        _global_offset(ndrange, len(global_size)),
+        extents_of(ndrange, "global_offset", len(global_size)) if ndrange.has("global_offset") else (),
         own,
         expressions,
         () if expressions else _local_sizes(ndrange, len(global_size)) or (own,),
-        tuple(ndrange.parse_text("conditions", parse_condition, text) for text in ndrange.texts("conditions")),
+        ndrange.parse_texts("conditions", parse_condition),
     )
 
 
-def extents_of(table: Table, name: str) -> tuple[Expression, ...]:
-    """Return an expression for each dimension of an NDRange. Raises InvalidInputError."""
-    return _parsed(table, name, parse_expression)
+def extents_of(table: Table, name: str, dimensions: int | None = None) -> tuple[Expression, ...]:
+    """Return an expression for each dimension of an NDRange, for so many where that is known.
 
-
-def _parsed(table: Table, name: str, parser: Callable[[str], T]) -> tuple[T, ...]:
+    Raises:
+        InvalidInputError: there are others, or a mistake in one.
+    """
     entries = table.array(name)
-    if not 1 <= len(entries) <= DIMENSIONS:
+    if dimensions is None and not 1 <= len(entries) <= DIMENSIONS:
         raise table.error(name, f"it must have an entry for each of 1 to {DIMENSIONS} dimensions")
+    if dimensions is not None and len(entries) != dimensions:
+        raise table.error(name, f"it must have an entry for each of the {dimensions} dimensions")
     for entry in entries:
         if isinstance(entry, bool) or not isinstance(entry, str | int):
             raise table.error(name, f"it must hold texts or whole numbers, not {entry!r}")
-    return tuple(table.parse_text(name, parser, str(entry)) for entry in entries)
-
-
-def _global_offset(ndrange: Table, dimensions: int) -> tuple[Expression, ...]:
-    if not ndrange.has("global_offset"):
-        return ()
-    offset = extents_of(ndrange, "global_offset")
-    if len(offset) != dimensions:
-        raise ndrange.error("global_offset", f"it must have an entry for each of the {dimensions} dimensions")
-    return offset
+    return tuple(table.parse_text(name, parse_expression, str(entry)) for entry in entries)
 
 
 def _local_size_expressions(ndrange: Table, given: object, dimensions: int) -> tuple[Expression, ...]:
     """The expressions of a local size that has any text in it; none where it has numbers alone."""
     if not isinstance(given, list) or not any(isinstance(entry, str) for entry in given):
         return ()
-    expressions = extents_of(ndrange, "local_size")
-    if len(expressions) != dimensions:
-        raise ndrange.error("local_size", f"it must have an entry for each of the {dimensions} dimensions")
+    expressions = extents_of(ndrange, "local_size", dimensions)
     if ndrange.has("local_sizes"):
         raise ndrange.error("local_sizes", "the local size follows from parameters: their values are tried")
     return expressions

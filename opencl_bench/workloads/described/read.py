@@ -22,7 +22,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from coarsen.dispatch.conditions import Condition
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
@@ -403,15 +402,13 @@ def _launch(
     if not name.isidentifier():
         raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
     global_size = extents_of(table, "global_size") if table.has("global_size") else ndrange.global_size
-    local_size = extents_of(table, "local_size") if table.has("local_size") else None
-    if local_size is not None and len(local_size) != len(global_size):
-        raise table.error("local_size", f"it must have an entry for each of the {len(global_size)} dimensions")
+    local_size = extents_of(table, "local_size", len(global_size)) if table.has("local_size") else None
     if local_size is None and len(global_size) != len(ndrange.global_size):
         raise table.error("local_size", f"it is missing: the launch has {len(global_size)} dimensions")
     if name == kernel and local_size is not None:
         raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
-    loops = tuple(table.parse_text("repeat", parse_loop, text) for text in table.texts("repeat"))
-    conditions = _conditions(table, selects)
+    loops = table.parse_texts("repeat", parse_loop)
+    conditions = table.parse_texts("when", lambda text: condition(text, selects))
     return LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops)
 
 
@@ -429,10 +426,3 @@ def _names(table: Table, arguments: Sequence[ArgumentDescription]) -> tuple[str,
 def is_scratch(argument: ArgumentDescription) -> bool:
     """Return True for a buffer that only the launches share."""
     return isinstance(argument, BufferDescription) and argument.is_scratch
-
-
-def _conditions(table: Table, selects: Sequence[Parameter]) -> tuple[Condition, ...]:
-    if not table.has("when"):
-        return ()
-    texts = [table.text("when")] if isinstance(table.values["when"], str) else table.texts("when")
-    return tuple(table.parse_text("when", lambda text: condition(text, selects), text) for text in texts)
