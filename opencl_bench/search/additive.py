@@ -93,12 +93,6 @@ class AdditiveSearcher:
         notes = (*self._bases_note(space, places), *design.notes(), *_verdict_notes(space, design, additivity))
         return Found(fastest(evaluator.trace), evaluator.trace, ending, notes, additivity)
 
-    def planned_runs(self, space: SearchSpace, seed: int) -> int:
-        """Return how many choices a search measures where nothing fails and the budget does not end it."""
-        draw = random.Random(seed)
-        origin = self.origin(space, draw)
-        return 0 if origin is None else self._runs(space, self.combinations(space, origin, draw))
-
     def origin(self, space: SearchSpace, draw: random.Random) -> Choice | None:
         """Return the valid choice whose independent values the bases have; None where nothing is valid."""
         if self.start == "random":

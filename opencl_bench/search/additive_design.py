@@ -7,7 +7,7 @@ import heapq
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.search.evaluator import BudgetedEvaluator, BudgetSpentError, WatchDog
@@ -167,14 +167,6 @@ def ascending_sums(terms: Sequence[Terms]) -> Iterator[tuple[float, Choice]]:
                 heapq.heappush(heap, (_sum(values, after), after, place))
 
 
-def least_sums(
-    terms: Sequence[Terms], count: int, is_wanted: Callable[[Choice], bool]
-) -> list[tuple[float, Choice]]:
-    """Return the `count` least sums, in order, of the choices that are wanted; fewer where there are no more."""
-    wanted = (entry for entry in ascending_sums(terms) if is_wanted(entry[1]))
-    return list(itertools.islice(wanted, count))
-
-
 def _sum(values: Sequence[Sequence[float]], ranks: Sequence[int]) -> float:
     # Added up anew in one order: a larger term never makes a smaller sum, which adding differences would not keep.
     return sum(column[rank] for column, rank in zip(values, ranks, strict=True))
@@ -288,11 +280,6 @@ class Support:
 def base_count(space: SearchSpace) -> int:
     """Return |C_B|, the number of bases (equation 8)."""
     return math.prod(len(space.axes[place].values) for place in shared_places(space))
-
-
-def support_count(space: SearchSpace) -> int:
-    """Return |C_S|, the number of supports of all bases (equation 9)."""
-    return base_count(space) * sum(len(space.axes[place].values) - 1 for place in independent_places(space))
 
 
 def combinations(space: SearchSpace, origin: Choice) -> Iterator[Choice]:

@@ -13,7 +13,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.opencl_bench.search.spaces import ENUMERABLE, Choice, SearchSpace, count_valid, is_choice
@@ -46,61 +45,8 @@ class Trial:
             raise ValueError(f"a time is above 0 and finite, not {self.time}; one that failed has None")
 
 
-class Evaluator(Protocol):
-    """Tries choices of one space: one kernel on one device, at one size."""
-
-    @property
-    def space(self) -> SearchSpace:
-        """The choices that may be tried."""
-        ...
-
-    @property
-    def tried(self) -> int:
-        """The number of distinct choices tried so far, failed ones too."""
-        ...
-
-    @property
-    def trace(self) -> tuple[Trial, ...]:
-        """The trials in their order, each distinct choice once."""
-        ...
-
-    def evaluate(self, choice: Choice) -> Trial:
-        """Try a choice; one that was tried before gives the same trial again and counts once.
-
-        Raises:
-            InvalidInputError: the choice is not a valid one of the space.
-            DeviceError: nothing can be measured any more.
-        """
-        ...
-
-
-@runtime_checkable
-class KillingEvaluator(Evaluator, Protocol):
-    """An evaluator that can end a run that takes too long."""
-
-    def evaluate_within(self, choice: Choice, most_time: float) -> Trial:
-        """Try a choice as `evaluate` does, but end it once it has run for longer than `most_time`.
-
-        A choice that was tried before gives its trial again, killed or not.
-        """
-        ...
-
-
-@runtime_checkable
-class PreparingEvaluator(Evaluator, Protocol):
-    """An evaluator that has something to do before a choice can be measured, for several of them at once."""
-
-    def prepare(self, choices: Sequence[Choice]) -> None:
-        """Begin to make ready what is tried next; it changes no trial and counts for nothing.
-
-        Args:
-            choices: valid ones; one that is never tried afterwards does no harm.
-        """
-        ...
-
-
-class RememberingEvaluator(abc.ABC):
-    """The counting and remembering of an evaluator; what it adds is how one choice is measured.
+class Evaluator(abc.ABC):
+    """Tries choices of one space (one kernel on one device, at one size), counts and remembers them.
 
     Args:
         space: the choices that may be tried.
@@ -130,12 +76,23 @@ class RememberingEvaluator(abc.ABC):
 
         Raises:
             InvalidInputError: the choice is not a valid one of the space.
+            DeviceError: nothing can be measured any more.
         """
         return self._remembered(choice, None)
 
     def evaluate_within(self, choice: Choice, most_time: float) -> Trial:
-        """Try a choice, but end it once it has run for longer than `most_time`."""
+        """Try a choice as `evaluate` does, but end it once it has run for longer than `most_time`.
+
+        A choice that was tried before gives its trial again, killed or not.
+        """
         return self._remembered(choice, most_time)
+
+    def prepare(self, choices: Sequence[Choice]) -> None:  # noqa: B027 (hardly any has something to prepare)
+        """Begin to make ready what is tried next; it changes no trial and counts for nothing.
+
+        Args:
+            choices: valid ones; one that is never tried afterwards does no harm.
+        """
 
     @abc.abstractmethod
     def _measure(self, choice: Choice) -> Trial:
@@ -161,7 +118,7 @@ def killed_if_slower(trial: Trial, most_time: float) -> Trial:
     return replace(trial, time=None, reason="ended by the watch-dog", killed_after=most_time)
 
 
-class FunctionEvaluator(RememberingEvaluator):
+class FunctionEvaluator(Evaluator):
     """An evaluator of a function of the choice.
 
     Args:
@@ -281,8 +238,8 @@ class BudgetedEvaluator:
         return choice in self._trials
 
     def prepare(self, choices: Sequence[Choice]) -> None:
-        """Begin to make ready what is tried next, as far as the budget goes, where the evaluator can do that."""
-        if self._is_out_of_time or not isinstance(self._evaluator, PreparingEvaluator):
+        """Begin to make ready what is tried next, as far as the budget goes."""
+        if self._is_out_of_time:
             return
         fresh = [choice for choice in dict.fromkeys(choices) if not self.has_tried(choice)]
         if allowed := fresh[: self.left]:
@@ -298,7 +255,7 @@ class BudgetedEvaluator:
         return self._charged(choice, None)
 
     def evaluate_within(self, choice: Choice, most_time: float) -> Trial:
-        """Try a choice, ended once it has run for longer than `most_time` where the evaluator can do that.
+        """Try a choice, ended once it has run for longer than `most_time`.
 
         Raises:
             BudgetSpentError: it is a new one, and the budget is spent.
@@ -314,15 +271,13 @@ class BudgetedEvaluator:
         if choice not in self._trials:
             if self.left == 0 or self._is_out_of_time:
                 raise BudgetSpentError("the budget is spent")
-            trial = self._tried(choice, most_time)
+            evaluator = self._evaluator
+            trial = (
+                evaluator.evaluate(choice) if most_time is None else evaluator.evaluate_within(choice, most_time)
+            )
             self._trials[choice] = trial
             self._seconds += trial.seconds
         return self._trials[choice]
-
-    def _tried(self, choice: Choice, most_time: float | None) -> Trial:
-        if most_time is not None and isinstance(self._evaluator, KillingEvaluator):
-            return self._evaluator.evaluate_within(choice, most_time)
-        return self._evaluator.evaluate(choice)
 
 
 # Large enough for all processors to compile, small enough to see results soon.

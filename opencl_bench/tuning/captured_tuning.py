@@ -12,6 +12,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -105,7 +106,8 @@ def tune_captured(
 
 def _asked(child: ChildProcess, deadline: Deadline, settings: Tune, request: Mapping[str, Any]) -> Tuned:
     """Return what the process finds. Raises as `tune_captured` does."""
-    message: Mapping[str, Any] = {"do": "tune", **request, "spent": deadline.spent}
+    # By the clock of all processes: it takes a while until the other one runs.
+    message: Mapping[str, Any] = {"do": "tune", **request, "begun": time.time() - deadline.spent}
     while True:
         try:
             answer = child.ask(message, deadline.left + _GRACE_SECONDS)

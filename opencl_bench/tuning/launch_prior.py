@@ -1,9 +1,9 @@
-"""What the launch model expects of a launch's variants, at other local sizes too; measurements correct it."""
+"""Order a launch's variants by what the launch model expects of them; measurements correct it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
@@ -11,10 +11,12 @@ from coarsen.cost.work_counts import LaunchSizes
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.targets import target_of_installed
 from coarsen.errors import CoarsenError
+from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.launch_prediction import device_of, launch_model
 from coarsen.models.launch.case import launch_inputs
 from coarsen.models.launch.device import LaunchDevice
+from coarsen.models.launch.expected_improvement import Prior
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
@@ -105,22 +107,18 @@ class LaunchModelPrior:
             return None
 
 
-class UnknownPrior:
-    """Expects the same of all variants: of a launch or a device that the model knows nothing of.
-
-    Args:
-        own: the launch's local size.
-    """
+class EvenPrior:
+    """The expectation where there is no model: all variants are as fast as the launch as it is, more or less."""
 
     def __init__(self, own: LocalSize) -> None:
         self._own = own
 
-    def __call__(self, _variant: Variant) -> float:
-        """Return 0: no gain is expected."""
+    def __call__(self, variant: Variant) -> float:
+        """Return the expected logarithm of the time, which is 0."""
         return 0.0
 
     def deviation(self, variant: Variant) -> float:
-        """Return the standard deviation of the logarithm of the time; 0 of the launch as it is."""
+        """Return the standard deviation of that logarithm; 0 of the launch as it is."""
         moved = _OF_LOCAL_SIZE if variant.local_size != self._own else 0.0
         return math.hypot(moved, _UNKNOWN if variant.coarsenings else 0.0)
 
@@ -130,30 +128,56 @@ def launch_prior(
     preset: str,
     device: DeviceDescription,
     own: LocalSize,
-    kernel: Kernel | None,
     model: LaunchModel | None = None,
-) -> LaunchModelPrior | UnknownPrior:
-    """Return what the launch model expects of a launch's variants.
+    kernel: Kernel | None = None,
+) -> Prior:
+    """Return what is expected of a launch's variants.
 
     Args:
-        benchmark: what is launched.
+        benchmark: the kernel.
         preset: names its sizes.
         device: where it runs.
-        own: the launch's local size; nothing can be told of one that is left open.
-        kernel: what is coarsened; None where it can't be read.
-        model: the user's if None, else the package's.
+        own: the launch's local size; empty where it is left open.
+        model: the user's own if None, or that of the package.
+        kernel: the benchmark's, where it was lowered already.
+    """
+    return launch_model_prior(benchmark, preset, device, own, model, kernel) or EvenPrior(own)
+
+
+def coarsening_prior(
+    benchmark: Benchmark, preset: str, device: DeviceDescription
+) -> Callable[[Variant], float] | None:
+    """Return what is expected of coarsenings: the log time of a variant over that of its launch uncoarsened.
+
+    Arguments as for `launch_prior`. None where nothing is known.
+    """
+    expected = launch_model_prior(benchmark, preset, device, benchmark.preset(preset).local_size)
+    return None if expected is None else lambda variant: expected(variant) - expected(variant.uncoarsened())
+
+
+def launch_model_prior(
+    benchmark: Benchmark,
+    preset: str,
+    device: DeviceDescription,
+    own: LocalSize,
+    model: LaunchModel | None = None,
+    kernel: Kernel | None = None,
+) -> LaunchModelPrior | None:
+    """Return what the launch model expects of a launch's variants; None where it can't tell anything.
+
+    Arguments as for `launch_prior`. Nothing is told of a local size that is left open.
     """
     variant = Variant(own, definitions=benchmark.own_definitions)
-    if not own or kernel is None:
-        return UnknownPrior(own)
+    if not own:
+        return None
+    model = model or launch_model(launch_model_folder())
     try:
-        target = device_of(target_of_installed(device))
-        planned = PlannedKernel(kernel)
-        known = model or launch_model(launch_model_folder())
+        target = target_of_installed(device)
+        lowered = kernel or lower(benchmark.code, benchmark.kernel, benchmark.own_options, device.macros)
+        planned = PlannedKernel(lowered)
+        sizes = PlannedSizes(benchmark, preset, planned)
+        prior = LaunchModelPrior(model, KernelPlanner(planned), sizes, device_of(target), variant)
     except CoarsenError:
-        return UnknownPrior(own)
-    prior = LaunchModelPrior(
-        known, KernelPlanner(planned), PlannedSizes(benchmark, preset, planned), target, variant
-    )
+        return None
     prior.prepare([variant])
     return prior

@@ -26,7 +26,6 @@ from coarsen.opencl_bench.search.evaluator import (
     BudgetedEvaluator,
     BudgetSpentError,
     Evaluator,
-    RememberingEvaluator,
     Trial,
 )
 from coarsen.opencl_bench.search.exhaustive import SPENT
@@ -321,7 +320,7 @@ def _covariance(
 _MUCH_FASTER = 0.7
 
 
-class RacingEvaluator(RememberingEvaluator):
+class RacingEvaluator(Evaluator):
     """Measures variants of a launch; trials' times are relative to the launch as it is, whose time is 1.
 
     Args:

@@ -168,7 +168,7 @@ def _search(
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
-    expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size, kernel)
+    expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size, kernel=kernel)
     with _in_time(deadline, _BEFORE_MEASURED):
         own_row, opening_seconds = _measured_own(processes, context, own, deadline)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)

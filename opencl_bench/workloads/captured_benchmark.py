@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -131,7 +131,7 @@ def write_launch(launch: CapturedLaunch, path: Path) -> None:
             arrays[f"scalar {passed.name}"] = np.asarray(entry.type.value(entry.numbers))
     try:
         with path.open("wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, **cast("Any", arrays))
     except OSError as error:
         raise InvalidInputError(f"what its buffers hold can't be copied to a file: {error.strerror}") from None
 

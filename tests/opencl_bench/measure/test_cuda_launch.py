@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InternalError
-from coarsen.opencl_bench.measure.cuda_machine import CudaLaunch, cuda_launch
+from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch, cuda_launch
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
 from coarsen.opencl_bench.workloads.benchmark import Launch, LocalArgument, ScalarArgument
 from coarsen.opencl_bench.workloads.driver_tools import buffers, int32

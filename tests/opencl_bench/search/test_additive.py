@@ -16,12 +16,18 @@ from coarsen.opencl_bench.search.additive_design import (
     fitted,
     measure_design,
     ranked,
-    support_count,
     supports_of,
 )
 from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
 from coarsen.opencl_bench.search.searcher import NOT_ADDITIVE, Found, Searcher
-from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, size
+from coarsen.opencl_bench.search.spaces import (
+    Axis,
+    Choice,
+    ConstrainedSpace,
+    SearchSpace,
+    independent_places,
+    size,
+)
 from tests.opencl_bench.search.tables import GuardedTimes, additive_times, space_of
 
 LAYOUT = Axis("layout", ("AoS", "SoA", "AoSoA"), shared=False)
@@ -52,6 +58,11 @@ def bank_cycles(choice: Choice) -> float:
     items = [element if layout else 2 * element for element in elements]
     banks = sorted({item // 4 for item in items})
     return 10 * len(banks) + sum(after - before > 1 for before, after in itertools.pairwise(banks))
+
+
+def support_count(space: SearchSpace) -> int:
+    """Return |C_S|, the number of supports of all bases (equation 9)."""
+    return base_count(space) * sum(len(space.axes[place].values) - 1 for place in independent_places(space))
 
 
 def test_listing_2() -> None:

@@ -10,7 +10,7 @@ import pytest
 from coarsen.devices.selection import find_device
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.opencl_bench.sweep.distinct_choice import lowered_own
-from coarsen.opencl_bench.tuning.launch_prior import LaunchModelPrior, UnknownPrior, launch_prior
+from coarsen.opencl_bench.tuning.launch_prior import EvenPrior, LaunchModelPrior, launch_prior
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.user_models import user_models
 from coarsen.variant.coarsening import Coarsening, Level
@@ -24,7 +24,7 @@ OWN = Variant(SIZES[0])
 
 def prior() -> LaunchModelPrior:
     kernel = lowered_own(KERNEL, PORTABLE)
-    found = launch_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, kernel, small_launch_model())
+    found = launch_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, small_launch_model(), kernel)
     assert isinstance(found, LaunchModelPrior)
     return found
 
@@ -54,19 +54,20 @@ def test_what_can_not_be_planned_is_as_likely_faster_as_slower() -> None:
 
 def test_nothing_is_told_of_a_local_size_that_is_left_open() -> None:
     kernel = lowered_own(KERNEL, PORTABLE)
-    known = launch_prior(KERNEL, "caches", find_device("intel"), (), kernel, small_launch_model())
-    assert isinstance(known, UnknownPrior)
+    known = launch_prior(KERNEL, "caches", find_device("intel"), (), small_launch_model(), kernel)
+    assert isinstance(known, EvenPrior)
 
 
 def test_nothing_is_told_of_a_kernel_that_can_not_be_read() -> None:
-    assert isinstance(launch_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, None), UnknownPrior)
+    wrong = replace(KERNEL, source_text="kernel void is_not", source_file=None)
+    assert isinstance(launch_prior(wrong, "caches", find_device("intel"), OWN.local_size), EvenPrior)
 
 
 def test_the_tuner_asks_the_users_launch_model_before_the_one_of_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    asked = (KERNEL, "caches", find_device("intel"), OWN.local_size, lowered_own(KERNEL, PORTABLE))
+    asked = (KERNEL, "caches", find_device("intel"), OWN.local_size)
     merged = Variant(SIZES[0], (Coarsening(2),))
     shipped = launch_prior(*asked)
     assert isinstance(shipped, LaunchModelPrior)

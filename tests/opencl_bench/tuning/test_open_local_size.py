@@ -10,7 +10,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.cuda_machine import cuda_launch
+from coarsen.opencl_bench.measure.cuda_launch import cuda_launch
 from coarsen.opencl_bench.measure.machine import LaunchError, UndividedError
 from coarsen.opencl_bench.measure.variant_launch import needs_guard, variant_launch
 from coarsen.opencl_bench.records.measurement import Invalidity

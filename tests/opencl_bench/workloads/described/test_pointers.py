@@ -11,7 +11,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.demo import coarsened_kernels
 from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.cuda_machine import cuda_launch
+from coarsen.opencl_bench.measure.cuda_launch import cuda_launch
 from coarsen.opencl_bench.measure.machine import LaunchError
 from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument, NullArgument
