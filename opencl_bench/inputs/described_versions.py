@@ -75,6 +75,8 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
 
 
 def _launch(description: Description, launch: LaunchDescription, arguments: Mapping[str, str]) -> TunedLaunch:
+    if launch.loops:
+        raise _NoArgumentError(launch.loops[0].name)
     own = description.arguments_of(description.kernel)
     by_name = {argument.name: argument for argument in description.arguments}
     names = tuple(argument.name for argument in own)
@@ -95,7 +97,8 @@ def _passed(argument: ArgumentDescription, own: Iterable[str], arguments: Mappin
         return argument.name
     if isinstance(argument, ScalarDescription) and argument.type.components == 1 and argument.type.is_integer:
         (value,) = argument.value
-        text = _renamed(value, arguments) if isinstance(value, Expression) else str(int(value))
+        number = str(int(value)) if isinstance(value, int | float) else value.text
+        text = _renamed(value, arguments) if isinstance(value, Expression) else number
         return f"{argument.type.name}: {text}"
     raise _NoArgumentError(argument.name)
 

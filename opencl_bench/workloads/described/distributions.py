@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import enum
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -316,12 +316,8 @@ class RecordValues(Filling):
     What lies between the fields is filled with a fixed pattern, so that a kernel which reads it shows.
     """
 
+    text: str
     fields: tuple[tuple[StructureField, Distribution | Mixed], ...]
-
-    @property
-    def text(self) -> str:
-        """Return how the description says it."""
-        return ", ".join(f"{field.name} = {values.text}" for field, values in self.fields)
 
     @property
     def names(self) -> frozenset[str]:
@@ -366,7 +362,7 @@ def _in_field(field: StructureField) -> Iterator[None]:
 
 def alike(structure: Structure, name: str) -> RecordValues:
     """Return the contents where all fields are filled alike; `name` is one of `OF_ALL`."""
-    return RecordValues(tuple((field, parse_distribution(name)) for field in structure.fields))
+    return _records((field, parse_distribution(name)) for field in structure.fields)
 
 
 def read_record_values(values: Table, structure: Structure) -> RecordValues:
@@ -387,4 +383,9 @@ def read_record_values(values: Table, structure: Structure) -> RecordValues:
     for name in known:
         if not values.has(name):
             raise values.error(name, f"it is missing; {structure.name} has this field")
-    return RecordValues(tuple((field, values.parse(name, parse_distribution)) for name, field in known.items()))
+    return _records((field, values.parse(name, parse_distribution)) for name, field in known.items())
+
+
+def _records(fields: Iterable[tuple[StructureField, Distribution | Mixed]]) -> RecordValues:
+    given = tuple(fields)
+    return RecordValues(", ".join(f"{field.name} = {values.text}" for field, values in given), given)

@@ -32,8 +32,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
 )
 from coarsen.opencl_bench.workloads.described.distributions import (
-    Distribution,
-    RecordValues,
+    Filling,
     alike,
     parse_distribution,
 )
@@ -122,7 +121,7 @@ def _as_passed(argument: ArgumentDescription, found: RecordedInput, folder: Path
     return replace(argument, elements=elements, values=recorded, shape=())
 
 
-def _uniform(kind: ElementType) -> Distribution | RecordValues:
+def _uniform(kind: ElementType) -> Filling:
     """Contents of which nothing is known; whole numbers may be indices, which must not lead out of a buffer."""
     if kind.structure is not None:
         return alike(kind.structure, "zeros")
