@@ -75,8 +75,6 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
 
 
 def _launch(description: Description, launch: LaunchDescription, arguments: Mapping[str, str]) -> TunedLaunch:
-    if launch.loops:
-        raise _NoArgumentError(launch.loops[0].name)
     own = description.arguments_of(description.kernel)
     by_name = {argument.name: argument for argument in description.arguments}
     names = tuple(argument.name for argument in own)

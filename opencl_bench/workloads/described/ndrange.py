@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -151,12 +152,15 @@ class Loop:
     kind: str
     bounds: tuple[Expression, Expression]
 
-    def values(self, values: Mapping[str, int]) -> Iterable[int]:
-        """Return the values of its name. Raises InvalidInputError for bounds between which it would not end."""
+    def values(self, values: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the values of its name. Raises InvalidInputError for bounds between which there are too many."""
         first, last = (bound.evaluate(values) for bound in self.bounds)
         if self.kind != "range" and min(first, last) < 1:
             raise InvalidInputError(f"'{self.text}' must have bounds of at least 1, not {first} and {last}")
-        return _KINDS[self.kind](first, last)
+        found = tuple(islice(_KINDS[self.kind](first, last), MOST_LAUNCHES + 1))
+        if len(found) > MOST_LAUNCHES:
+            raise InvalidInputError(f"'{self.text}' has more than {MOST_LAUNCHES} values")
+        return found
 
 
 def parse_loop(text: str) -> Loop:

@@ -45,6 +45,7 @@ from coarsen.opencl_bench.workloads.described.description import (
 )
 from coarsen.opencl_bench.workloads.described.element_types import KEY as STRUCTURES
 from coarsen.opencl_bench.workloads.described.element_types import read_structures
+from coarsen.opencl_bench.workloads.described.inputs import KEY as INPUTS
 from coarsen.opencl_bench.workloads.described.inputs import (
     LOCAL_SIZE_PREFIX,
     list_file,
@@ -387,7 +388,10 @@ def read_launches(
     """
     if not top.has(KEY):
         return ()
-    return tuple(_launch(entry, kernel, arguments, ndrange, selects) for entry in top.tables(KEY))
+    launches = tuple(_launch(entry, kernel, arguments, ndrange, selects) for entry in top.tables(KEY))
+    if top.has(INPUTS) and any(launch.loops for launch in launches):
+        raise top.error(INPUTS, "launches with repeat run at presets alone: a tuned file can't have them")
+    return launches
 
 
 def _launch(

@@ -66,6 +66,8 @@ def recorded_description(top: Table, own: Description) -> Description:
     entries = top.tables("inputs")
     if not entries:
         raise top.error("inputs", "there must be at least one launch")
+    if any(launch.loops for launch in own.launches):
+        raise top.error(KEY, "launches with repeat run at presets alone: a tuned file can't have them")
     inputs = tuple(_input(entry, own) for entry in entries)
     return with_recorded(replace(own, path=top.path), inputs)
 
