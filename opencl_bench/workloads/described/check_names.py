@@ -58,14 +58,20 @@ def _loop_names(description: Description, known: set[str]) -> set[str]:
 
 
 def _check_shared_contents(description: Description) -> None:
-    known = [contents.name for contents in description.contents]
+    known = {contents.name: contents for contents in description.contents}
     for index, argument in enumerate(description.arguments):
         values = argument.values if isinstance(argument, BufferDescription | ImageDescription) else None
-        if isinstance(values, SharedValues) and values.name not in known:
+        if not isinstance(values, SharedValues):
+            continue
+        place = f"{description.path}: arguments[{index}].values"
+        if values.name not in known:
             raise InvalidInputError(
-                f"{description.path}: arguments[{index}].values: there are no contents '{values.name}'"
-                f"{did_you_mean(values.name, known)}; there are {', '.join(known) or 'none'}: [contents]"
+                f"{place}: there are no contents '{values.name}'{did_you_mean(values.name, known)}; there are "
+                f"{', '.join(known) or 'none'}: [contents]"
             )
+        if values.field not in (fields := known[values.name].fields):
+            hint = did_you_mean(values.field, fields)
+            raise InvalidInputError(f"{place}: '{values.text}'{hint}: {values.name} has {', '.join(fields)}")
 
 
 def _common_sizes(description: Description) -> set[str]:

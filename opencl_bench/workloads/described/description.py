@@ -72,40 +72,6 @@ class SamplerDescription:
         return [self.sampler.addressing, self.sampler.filter, self.sampler.normalized]
 
 
-def values_of(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
-    """Return the values of the names in expressions; macros have their first value unless another is given."""
-    extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
-    return {**whole_numbers(description.defaults), **size, **extents}
-
-
-def positive(expression: Expression, values: Mapping[str, int]) -> int:
-    """Return the value of an expression. Raises InvalidInputError where it is below 1."""
-    return at_least(expression, values, 1)
-
-
-def at_least(expression: Expression, values: Mapping[str, int], least: int) -> int:
-    """Return the value of an expression. Raises InvalidInputError, with the values, where it is below another."""
-    value = expression.evaluate(values)
-    if value < least:
-        raise InvalidInputError(
-            f"'{expression.text}' must be at least {least}; it is {value} for {_shown(expression, values)}"
-        )
-    return value
-
-
-def _shown(expression: Expression, values: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
-
-
-@contextmanager
-def at(description: Description, key: str) -> Iterator[None]:
-    """Put file and key before the message of a mistake."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{description.path}: {key}: {error}") from None
-
-
 @dataclass(frozen=True, slots=True)
 class BufferDescription:
     """A pointer to global or constant memory: so many elements of a type, and what is in them.
@@ -371,3 +337,37 @@ def _content(argument: ArgumentDescription) -> list[object]:
     if isinstance(argument, LocalDescription):
         return [*said, argument.count.text, argument.in_bytes]
     return [*said, *(value if isinstance(value, int | float) else value.text for value in argument.value)]
+
+
+def values_of(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
+    """Return the values of the names in expressions; macros have their first value unless another is given."""
+    extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
+    return {**whole_numbers(description.defaults), **size, **extents}
+
+
+def positive(expression: Expression, values: Mapping[str, int]) -> int:
+    """Return the value of an expression. Raises InvalidInputError where it is below 1."""
+    return at_least(expression, values, 1)
+
+
+def at_least(expression: Expression, values: Mapping[str, int], least: int) -> int:
+    """Return the value of an expression. Raises InvalidInputError, with the values, where it is below another."""
+    value = expression.evaluate(values)
+    if value < least:
+        raise InvalidInputError(
+            f"'{expression.text}' must be at least {least}; it is {value} for {_shown(expression, values)}"
+        )
+    return value
+
+
+def _shown(expression: Expression, values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
+
+
+@contextmanager
+def at(description: Description, key: str) -> Iterator[None]:
+    """Put file and key before the message of a mistake."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{description.path}: {key}: {error}") from None

@@ -144,7 +144,10 @@ def _shared(
     made = {}
     for contents in description.contents:
         with at(description, f"contents.{contents.name}"):
-            made[contents.name] = contents.make(generator, values)
+            try:
+                made[contents.name] = contents.make(generator, values)
+            except (MemoryError, ValueError):
+                raise InvalidInputError(f"'{contents.text}' does not fit the memory") from None
     return made
 
 

@@ -205,6 +205,16 @@ def test_parts_of_a_graph(tmp_path: Path) -> None:
         InvalidInputError, match=r"contents.net: 'graph\(keys\)' must have the form graph\(nodes, edges\)"
     ):
         read_benchmark(described(tmp_path, *wrong))
+    other = (GRAPH[0][0], GRAPH[0][1].replace("net.starts", "net.row_starts"))
+    with pytest.raises(
+        InvalidInputError, match=r"arguments\[0\].values: 'net.row_starts'.*: net has starts, targets"
+    ):
+        read_benchmark(described(tmp_path, other, GRAPH[1]))
     few = (GRAPH[0], (GRAPH[1][0], GRAPH[1][1].replace("3 * keys", "keys - 1")))
     with pytest.raises(InvalidInputError, match="a graph of 16 nodes can't have 15 edges"):
         read_benchmark(described(tmp_path, *few)).workload("test")
+    large = ('[contents]\nnet = "graph(keys, 3 * keys)"', '[contents]\nnet = "cube(1000000 * keys)"')
+    with pytest.raises(
+        InvalidInputError, match=r"contents.net: 'cube\(1000000 \* keys\)' does not fit the memory"
+    ):
+        read_benchmark(described(tmp_path, *GRAPH, large)).workload("test")
