@@ -115,6 +115,7 @@ def captured_launch(
         ),
         offset if any(offset) else (),
         macros,
+        lowered,
     )
 
 
