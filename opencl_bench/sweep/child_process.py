@@ -71,6 +71,16 @@ class ChildProcess:
         """Return True if there is a process that can be asked; it then still knows what it was told before."""
         return self._process is not None and self._process.poll() is None
 
+    def start(self) -> None:
+        """Start the process ahead of its first request, which it then need not be waited for.
+
+        Raises:
+            ChildDiedError: the system starts none.
+        """
+        if not self.is_running:
+            self.close()
+            self._start()
+
     def ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         """Return the child's answer.
 
@@ -82,9 +92,7 @@ class ChildProcess:
             ChildTimedOutError: no answer in time; the child is dead by now.
             ChildDiedError: it ended; the message says how.
         """
-        if not self.is_running:
-            self.close()
-            self._start()
+        self.start()
         deadline = time.monotonic() + timeout
         try:
             self._send(json.dumps(request).encode() + b"\n", deadline)

@@ -82,8 +82,11 @@ def tune_captured(
     """
     check_python()
     texts = text_folder(cache_dir)
-    source = source_of_one_kernel(launch.source, launch.kernel, launch.options, launch.macros)
     with tuning_folder() as folder, ChildProcess(SERVICE) as child:
+        with contextlib.suppress(ChildDiedError):
+            # It loads what it needs while the launch is written.
+            child.start()
+        source = source_of_one_kernel(launch.source, launch.kernel, launch.options, launch.macros)
         file = folder / f"launch{SUFFIX}"
         write_launch(replace(launch, source=source), file)
         return _asked(

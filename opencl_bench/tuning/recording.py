@@ -114,6 +114,7 @@ def captured_launch(
         ),
         offset if any(offset) else (),
         macros,
+        lowered,
     )
 
 

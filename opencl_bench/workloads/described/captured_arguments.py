@@ -89,7 +89,7 @@ class CapturedEntry:
 
 def lowered_launch(launch: CapturedLaunch) -> Kernel:
     """Return the kernel of a launch. Raises InvalidInputError where it doesn't compile, RefusalError."""
-    return lower(launch.source, launch.kernel, list(launch.options), launch.macros)
+    return launch.lowered or lower(launch.source, launch.kernel, list(launch.options), launch.macros)
 
 
 def captured_entries(launch: CapturedLaunch, kernel: Kernel) -> tuple[CapturedEntry, ...]:
