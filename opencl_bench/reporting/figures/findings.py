@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-import numpy as np
 import pandas as pd
 
 from coarsen.opencl_bench.reporting.figures.text import listed
 from coarsen.opencl_bench.reporting.numbers.curves import By, Choice, best_points, series_order
-from coarsen.opencl_bench.reporting.numbers.hinton import TOP, Against
-from coarsen.opencl_bench.reporting.numbers.portability import MEASURED, NO_BEST, NOT_MEASURED
-from coarsen.opencl_bench.results.rows import CLEAR_GAIN, is_helped, lies_above, names_of
+from coarsen.opencl_bench.results.rows import CLEAR_GAIN, is_helped, names_of
 
 
 def curves_finding(points: pd.DataFrame, by: By, choice: Choice = "best") -> str:
@@ -101,91 +96,6 @@ def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
 def _times(speedup: float) -> str:
     """Return the speed-up in words, with a third digit if two would read 1."""
     return f"{speedup:.3f} times" if f"{speedup:.2f}" == "1.00" else f"{speedup:.2f} times"
-
-
-def violins_finding(points: pd.DataFrame) -> str:
-    """Say what share of the configurations with a speed-up beats the baseline, and how far apart they lie.
-
-    Those that were given up because they were too slow are not among them.
-
-    Args:
-        points: from `violins.violin_points`.
-    """
-    once = points.drop_duplicates(["label", "benchmark", "configuration"])
-    coarsened = once[once["factor"] > 1]
-    if coarsened.empty:
-        return "No coarsened configuration has a speed-up"
-    labels = names_of(coarsened, "label")
-    faster = [float(lies_above(coarsened[coarsened["label"] == label]).mean()) for label in labels]
-    parts = [f"{_percent(share)} on {label}" for share, label in zip(faster, labels, strict=True)]
-    parts[0] = f"{_percent(faster[0])} of the measured coarsened configurations on {labels[0]}"
-    low, high = coarsened["speedup"].min(), coarsened["speedup"].max()
-    finding = f"{listed(parts)} are faster than the baseline; speed-ups reach from {low:.2g} to {high:.2g}"
-    return finding[0].upper() + finding[1:]
-
-
-def hinton_finding(shares: pd.DataFrame, against: Against, top: float = TOP) -> str:
-    """Say where the largest share of the fastest configurations lies on each device.
-
-    Args:
-        shares: from `hinton.top_shares`.
-        against: the other axis.
-        top: the part of the configurations that counts as fastest.
-    """
-    peak = _peak_factor if against == "benchmark" else partial(_peak, against=against)
-    parts = [f"{peak(shares[shares['label'] == label])} on {label}" for label in names_of(shares, "label")]
-    return f"The fastest {100 * top:g} % of the configurations lie most often " + listed(parts)
-
-
-def _peak_factor(shares: pd.DataFrame) -> str:
-    """The factor with the largest share over all kernels, each of which weighs the same."""
-    means = shares.groupby("factor")["share"].sum() / shares["value"].nunique()
-    factor = int(means.idxmax())
-    return f"{'uncoarsened' if factor == 1 else f'at factor {factor}'} ({_percent(float(means[factor]))})"
-
-
-def _peak(shares: pd.DataFrame, against: Against) -> str:
-    """The cell with the largest share; how many they are where several have it."""
-    largest = shares["share"].max()
-    peaks = shares[shares["share"] > largest - 1e-9]
-    if len(peaks) > 1:
-        return f"in {len(peaks)} places alike ({_percent(largest)} each)"
-    value, factor = peaks["value"].iloc[0], peaks["factor"].iloc[0]
-    if value == "none":
-        return f"at no coarsening ({_percent(largest)})"
-    unit = " work-items" if against == "local size" else ""
-    return f"at factor {factor}, {against} {value}{unit} ({_percent(largest)})"
-
-
-def portability_finding(pairs: pd.DataFrame) -> str:
-    """Say what is left of the best speed-up with another device's best configuration.
-
-    Args:
-        pairs: from `portability.transfers`.
-    """
-    foreign = pairs[pairs["tuned_on"] != pairs["run_on"]]
-    usable = foreign[foreign["outcome"] == MEASURED]
-    if usable.empty:
-        return "No configuration that is best on one device could be measured on another"
-    unknown = int(foreign["outcome"].isin([NOT_MEASURED, NO_BEST]).sum())
-    failed = len(foreign) - len(usable) - unknown
-    counts = [f"{failed} of {len(foreign)} failed there"] if failed else []
-    counts += [f"{unknown} of {len(foreign)} could not be compared"] if unknown else []
-    without = f"; {listed(counts)}" if counts else ""
-    alone = pairs["benchmark"].nunique() == 1
-    whose = f"{pairs['benchmark'].iloc[0]} keeps" if alone else "a device keeps"
-    own = "of a device's own best speed-up" if alone else "of its own best speed-up"
-    return f"With another device's best configuration {whose} {_kept(usable, own, alone)}{without}"
-
-
-def _kept(usable: pd.DataFrame, own: str, alone: bool) -> str:
-    """Say what part is kept: the geometric mean, and the worst where there are several."""
-    mean = float(np.exp(np.log(usable["relative"]).mean()))
-    if len(usable) == 1:
-        return f"{_percent(mean)} {own}"
-    worst = usable.loc[usable["relative"].idxmin()]
-    name = "" if alone else f" ({worst['benchmark']})"
-    return f"{_percent(mean)} {own} (geometric mean), at worst {_percent(worst['relative'])}{name}"
 
 
 def _kernels(count: int) -> str:

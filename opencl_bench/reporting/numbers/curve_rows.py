@@ -1,6 +1,6 @@
 """Curves as the rows that figures of measurements take: published runtimes drawn by the same functions.
 
-read_curves(runtimes.csv).curves -> curve_frame -> draw_curves, draw_violins, draw_portability, best_table
+read_curves(runtimes.csv).curves -> curve_frame -> draw_curves, best_table
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def curve_frame(curves: Iterable[Curve]) -> pd.DataFrame:
 
     Args:
         curves: from `read_curves`, such as of a table of runtimes. Those of which only the best factor is known
-            are left out: see `draw_best_factors`.
+            are left out.
 
     Returns:
         the columns that the figures need, which `Results.frame` has too, so that frames of both, one below the
