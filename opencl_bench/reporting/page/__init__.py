@@ -2,7 +2,7 @@
 
     write_report(read_results("results.parquet"), "report.html")
 
-results ─▶ places, best configurations, curves, choices, failures, sources ─▶ Report ─▶ one HTML file
+results ─▶ places, best configurations, curves, failures, sources ─▶ Report ─▶ one HTML file
 """
 
 from __future__ import annotations

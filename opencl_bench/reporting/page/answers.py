@@ -1,32 +1,25 @@
 """The work that a kernel's section needs: it is lowered once for each choice of `-D` values, in another process.
 
-KernelQuestions ─▶ find the source ─▶ lower ─▶ predictions ─▶ coarsenings to show ─▶ KernelAnswers
+KernelQuestions ─▶ find the source ─▶ lower ─▶ coarsenings to show ─▶ KernelAnswers
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
-from coarsen.devices.targets import Target
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.models.device_descriptors import known_descriptor
 from coarsen.opencl_bench.reporting.page.pairs import before_of, pairs_of
 from coarsen.opencl_bench.reporting.page.questions import (
-    CodeQuestion,
     KernelAnswers,
     KernelQuestions,
-    PredictionAnswer,
-    PredictionQuestion,
 )
 from coarsen.opencl_bench.sweep.compile_service import build_options, ir_hash_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
-from coarsen.prediction import KernelPrediction, default_model, predict_kernel
 from coarsen.processes import mapped
 
 CHANGED = (
@@ -81,12 +74,10 @@ def answers_of(asked: KernelQuestions) -> KernelAnswers:
         raise
     except CoarsenError as error:
         note = f"The source can't be shown: {error}"
-        return KernelAnswers(tuple(PredictionAnswer(None, note="no source") for _ in asked.predictions), (), note)
-    predictions = tuple(_answer(known, question) for question in asked.predictions)
-    codes = [*asked.codes, *_chosen(asked.predictions, predictions)]
-    pairs = pairs_of(known.benchmark, codes, known.with_values)
+        return KernelAnswers((), note)
+    pairs = pairs_of(known.benchmark, asked.codes, known.with_values)
     note = "" if all(same) else CHANGED
-    return KernelAnswers(predictions, pairs, note) if pairs else _without_pairs(known, asked, predictions, note)
+    return KernelAnswers(pairs, note) if pairs else _without_pairs(known, asked, note)
 
 
 def _found(asked: KernelQuestions) -> Benchmark:
@@ -99,46 +90,12 @@ def _found(asked: KernelQuestions) -> Benchmark:
         raise InvalidInputError(f"{error}; {hint}") from None
 
 
-def _without_pairs(
-    known: KnownKernel, asked: KernelQuestions, predictions: tuple[PredictionAnswer, ...], note: str
-) -> KernelAnswers:
+def _without_pairs(known: KnownKernel, asked: KernelQuestions, note: str) -> KernelAnswers:
     """The answers of a kernel that nothing coarsens: its source alone, along the first dimension."""
-    dimension = asked.predictions[0].dimension if asked.predictions else known.benchmark.dimensions[0]
+    dimension = known.benchmark.dimensions[0]
     definitions = next(iter(asked.ir_hashes), ())
     try:
         original = before_of(known.benchmark, known.with_values(definitions), dimension)
     except RefusalError as refusal:
-        return KernelAnswers(predictions, (), "; ".join(filter(None, (note, f"It can't be coarsened: {refusal}"))))
-    return KernelAnswers(predictions, (), note, original)
-
-
-def _chosen(
-    questions: Iterable[PredictionQuestion], answers: Iterable[PredictionAnswer]
-) -> Iterator[CodeQuestion]:
-    """The coarsenings that the model chose."""
-    for question, answer in zip(questions, answers, strict=True):
-        if answer.factor is not None and answer.factor in question.codes:
-            yield question.codes[answer.factor]
-
-
-def _answer(known: KnownKernel, question: PredictionQuestion) -> PredictionAnswer:
-    descriptor = known_descriptor(question.device, question.platform)
-    if descriptor is None:
-        return PredictionAnswer(None, note="the model does not know this device")
-    predict = partial(predict_kernel, model=default_model(), target=Target(descriptor))
-    try:
-        kernel = known.with_values(question.definitions)
-        return _worded(predict(kernel, dimension=question.dimension, local_size=question.local_size))
-    except RefusalError as refusal:
-        return PredictionAnswer(None, note=f"can't be coarsened: {refusal}")
-    except InternalError:
-        raise
-    except CoarsenError as error:
-        return PredictionAnswer(None, note=str(error))
-
-
-def _worded(prediction: KernelPrediction) -> PredictionAnswer:
-    notes = [f"the model abstains: {prediction.reason}"] if prediction.abstained else []
-    notes += [prediction.device_note] if prediction.device_note else []
-    expected = next((point.speedup for point in prediction.curve if point.factor == prediction.factor), None)
-    return PredictionAnswer(prediction.factor, expected, "; ".join(notes))
+        return KernelAnswers((), "; ".join(filter(None, (note, f"It can't be coarsened: {refusal}"))))
+    return KernelAnswers((), note, original)

@@ -21,9 +21,6 @@ from coarsen.opencl_bench.reporting.page.own_launch import OwnCurve
 from coarsen.opencl_bench.reporting.page.sweeps import Sweep
 from coarsen.variant.variant import shape
 
-# A kernel's own launch on a device: the place's slug, and the dimension that is coarsened.
-Launch = tuple[str, int]
-
 
 def overall_chart(kernel: str, sweeps: Mapping[str, Sweep]) -> Chart | None:
     """The best configuration of each factor, over the best uncoarsened one; None where nothing was compared.
@@ -42,35 +39,32 @@ def overall_chart(kernel: str, sweeps: Mapping[str, Sweep]) -> Chart | None:
     return Chart("overall", "Everything tried", note, tuple(curves))
 
 
-def own_charts(curves: Mapping[str, Collection[OwnCurve]], chosen: Mapping[Launch, int]) -> tuple[Chart, ...]:
+def own_charts(curves: Mapping[str, Collection[OwnCurve]]) -> tuple[Chart, ...]:
     """A chart for each dimension.
 
     Args:
         curves: of a kernel, by the slug of the place.
-        chosen: the factors that the model chose.
     """
     known = [(curve.dimension, place, curve) for place, own in curves.items() for curve in own]
     ordered = sorted(known, key=lambda entry: entry[0])
     return tuple(
-        _own_chart(dimension, [(place, curve) for _, place, curve in group], chosen)
+        _own_chart(dimension, [(place, curve) for _, place, curve in group])
         for dimension, group in groupby(ordered, key=lambda entry: entry[0])
     )
 
 
-def _own_chart(dimension: int, curves: Sequence[tuple[str, OwnCurve]], chosen: Mapping[Launch, int]) -> Chart:
+def _own_chart(dimension: int, curves: Sequence[tuple[str, OwnCurve]]) -> Chart:
     sizes = dict.fromkeys((shape(curve.launch.local_size), curve.launch.is_own) for _, curve in curves)
     launches = " or ".join(f"{size}{'' if own else ' (the baseline’s)'}" for size, own in sizes)
     note = f"Local size {launches} kept, stride 1, over the same launch uncoarsened: what a user gets who changes "
-    drawn = [Curve(place, _marked(curve, chosen.get((place, dimension)))) for place, curve in curves]
+    drawn = [Curve(place, _marked(curve)) for place, curve in curves]
     title = f"Only the factor, along dimension {dimension}"
     return Chart(f"dimension-{dimension}", title, f"{note}nothing else.", tuple(drawn))
 
 
-def _marked(curve: OwnCurve, chosen: int | None) -> tuple[Point, ...]:
+def _marked(curve: OwnCurve) -> tuple[Point, ...]:
     best = curve.best.factor
-    return tuple(
-        replace(point, is_best=point.factor == best, is_chosen=point.factor == chosen) for point in curve.points
-    )
+    return tuple(replace(point, is_best=point.factor == best) for point in curve.points)
 
 
 def _point(row: Any) -> Point:  # noqa: ANN401 (a row of a frame has no type)

@@ -80,7 +80,6 @@ class Point:
     configuration: str = ""
     reason: str = ""
     is_best: bool = False
-    is_chosen: bool = False
     is_unsure: bool = False
 
 
@@ -100,34 +99,6 @@ class Chart:
     title: str
     note: str
     curves: tuple[Curve, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the default model chose for a kernel's own launch, beside the best factor there.
-
-    Args:
-        place: where; `dimension` along which, `local_size` of which launch.
-        factor: None where the model said nothing; `note` says why, or what is to be known of the answer.
-        expected: the speed-up that the model expects of its choice; None for factor 1.
-        speedup: what was measured for the choice; None where there is nothing.
-        best_factor: the factor with the largest measured speed-up, 1 being one of them, and that `best_speedup`.
-    """
-
-    place: str
-    dimension: int
-    local_size: str
-    factor: int | None
-    expected: float | None
-    speedup: Speedup | None
-    best_factor: int
-    best_speedup: Speedup
-    note: str = ""
-
-    @property
-    def share(self) -> float | None:
-        """Return how much of the best speed-up the choice gets: 1 where it is the best."""
-        return None if self.speedup is None else self.speedup.ratio / self.best_speedup.ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +170,6 @@ class KernelSection:
     name: str
     best: tuple[Best, ...]
     charts: tuple[Chart, ...]
-    choices: tuple[Choice, ...]
     failures: tuple[Failures, ...]
     pairs: tuple[Pair, ...]
     source_note: str = ""

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Measurement, Role
+from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.reporting.page.answers import all_answers
 from coarsen.opencl_bench.reporting.page.charts import overall_chart, own_charts
-from coarsen.opencl_bench.reporting.page.content import Best, Choice, KernelSection, Place, Report
+from coarsen.opencl_bench.reporting.page.content import Best, KernelSection, Place, Report
 from coarsen.opencl_bench.reporting.page.failures import failures_of
 from coarsen.opencl_bench.reporting.page.own_launch import OwnCurve, own_curves
 from coarsen.opencl_bench.reporting.page.places import places_of
@@ -21,8 +21,6 @@ from coarsen.opencl_bench.reporting.page.questions import (
     CodeQuestion,
     KernelAnswers,
     KernelQuestions,
-    PredictionAnswer,
-    PredictionQuestion,
 )
 from coarsen.opencl_bench.reporting.page.slugs import slugs
 from coarsen.opencl_bench.reporting.page.sweeps import Sweep, sweeps_of
@@ -30,13 +28,6 @@ from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import known_kernel
-from coarsen.variant.coarsening import Configuration
-from coarsen.variant.variant import shape
-
-LEARNED = (
-    "The default model has learned from synthetic kernels measured on some of these devices: "
-    "its choices for them are no test of it"
-)
 
 
 @dataclass(frozen=True)
@@ -61,7 +52,7 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
     Args:
         results: of any kernels, devices and presets; what is of several presets is kept apart.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-        processes: how many predict and coarsen; see `processes.mapped`.
+        processes: how many coarsen; see `processes.mapped`.
     """
     sweeps = sweeps_of(results.measurements)
     places = places_of(sweeps)
@@ -100,8 +91,6 @@ def _remarks(results: Results) -> Iterator[str]:
     if results.earlier:
         count = len(results.earlier)
         yield f"{count} row{'' if count == 1 else 's'} of earlier versions of these kernels left out"
-    if any(name.startswith("synthetic-") for name in results.benchmarks):
-        yield LEARNED
 
 
 def _data(name: str, sweeps: Sequence[Sweep], places: Sequence[Place], folder: Path | None) -> _KernelData:
@@ -125,46 +114,8 @@ def _questions(kernel: _KernelData, folder: Path | None) -> KernelQuestions:
         kernel.name,
         folder,
         {definitions: frozenset(stored) for definitions, stored in hashes.items()},
-        tuple(_predictions(kernel)),
         tuple(_best_codes(kernel)),
     )
-
-
-def _predictions(kernel: _KernelData) -> Iterator[PredictionQuestion]:
-    for place, curve in _launches(kernel):
-        rows = kernel.rows[place]
-        environment = rows[0].environment
-        yield PredictionQuestion(
-            place,
-            environment.device,
-            environment.platform,
-            curve.dimension,
-            curve.launch.local_size,
-            curve.definitions,
-            _codes_by_factor(kernel, place, curve),
-        )
-
-
-def _launches(kernel: _KernelData) -> Iterator[tuple[str, OwnCurve]]:
-    for place, curves in kernel.own.items():
-        for curve in curves:
-            yield place, curve
-
-
-def _codes_by_factor(kernel: _KernelData, place: str, curve: OwnCurve) -> dict[int, CodeQuestion]:
-    whose = f"chosen by the model for {kernel.names[place]}"
-    return {
-        row.candidate.factor: _code(place, whose, row)
-        for row in kernel.rows[place]
-        if row.role is Role.COMPARISON
-        and row.candidate.definitions == curve.definitions
-        and not row.candidate.arrays
-        and _is_along(row.candidate.coarsenings, curve.dimension)
-    }
-
-
-def _is_along(coarsenings: Configuration, dimension: int) -> bool:
-    return len(coarsenings) == 1 and (coarsenings[0].dimension, coarsenings[0].stride) == (dimension, 1)
 
 
 def _best_codes(kernel: _KernelData) -> Iterator[CodeQuestion]:
@@ -191,19 +142,13 @@ def _best_rows(name: str, sweep: Sweep) -> Iterator[Any]:
 
 
 def _section(kernel: _KernelData, answers: KernelAnswers, slug: str) -> KernelSection:
-    choices = tuple(
-        _choice(place, curve, answer)
-        for (place, curve), answer in zip(_launches(kernel), answers.predictions, strict=True)
-    )
-    chosen = {(each.place, each.dimension): each.factor for each in choices if each.factor is not None}
     overall = overall_chart(kernel.name, kernel.sweeps)
     found = [failures_of(place, rows) for place, rows in kernel.rows.items()]
     return KernelSection(
         slug=slug,
         name=kernel.name,
         best=tuple(_bests(kernel)),
-        charts=(*((overall,) if overall else ()), *own_charts(kernel.own, chosen)),
-        choices=choices,
+        charts=(*((overall,) if overall else ()), *own_charts(kernel.own)),
         failures=tuple(each for each in found if each is not None),
         pairs=answers.pairs,
         source_note=answers.note,
@@ -234,24 +179,4 @@ def _best(place: str, row: Any, sweep: Sweep, file: str) -> Best:  # noqa: ANN40
         excluded=int(row.excluded),
         failed=int(row.failed),
         paste=paste_of(measurement, file).lines if measurement and is_coarsened and not is_doubtful else (),
-    )
-
-
-def _choice(place: str, curve: OwnCurve, answer: PredictionAnswer) -> Choice:
-    best = curve.best
-    point = curve.point(answer.factor) if answer.factor is not None else None
-    note = answer.note
-    if answer.factor is not None and (point is None or point.speedup is None):
-        why = point.reason if point else "this factor was not measured"
-        note = "; ".join(filter(None, (note, f"no time: {why}")))
-    return Choice(
-        place=place,
-        dimension=curve.dimension,
-        local_size=shape(curve.launch.local_size),
-        factor=answer.factor,
-        expected=answer.expected if answer.factor != 1 else None,
-        speedup=point.speedup if point else None,
-        best_factor=best.factor,
-        best_speedup=best.speedup or Speedup(1.0, 1.0, 1.0),
-        note=note,
     )

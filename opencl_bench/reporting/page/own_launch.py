@@ -26,10 +26,6 @@ class OwnCurve:
         """The fastest; factor 1, whose speed-up is 1, is one of them."""
         return max(self.points, key=lambda point: point.speedup.ratio if point.speedup else 0.0)
 
-    def point(self, factor: int) -> Point | None:
-        """The point of a factor, None where it was not asked for."""
-        return next((point for point in self.points if point.factor == factor), None)
-
 
 def own_curves(benchmark: Benchmark | None, measurements: Iterable[Measurement]) -> tuple[OwnCurve, ...]:
     """Return the curves of a kernel at a place, one along each dimension of which a factor could run.

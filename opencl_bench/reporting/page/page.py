@@ -20,7 +20,6 @@ from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Repo
 from coarsen.opencl_bench.reporting.page.drawing import drawn
 from coarsen.opencl_bench.reporting.page.failures import ENDINGS
 from coarsen.opencl_bench.reporting.page.input_drawing import drawn_inputs, number_text
-from coarsen.opencl_bench.reporting.page.summaries import choice_summaries
 from coarsen.opencl_bench.reporting.page.words import (
     interval,
     is_tie,
@@ -41,8 +40,6 @@ CHARTED = 25
 _ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 300.0)
 # In per cent of the width.
 _TICKS_APART = 11
-# Of a longer note only the beginning is shown until it is opened.
-_SHORT = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,6 @@ def page_of(report: Report) -> str:
             bars=_bar_axis(report),
             pasted=PASTED,
             charted=CHARTED,
-            summaries=choice_summaries(report),
             numbers=_embedded(_numbers(report)),
             version=__version__,
             policy=_policy(style, script),
@@ -116,7 +112,6 @@ def _templates() -> Environment:
         "percent": percent,
         "point": point_text,
         "ratio": ratio,
-        "short": _short,
         "state": state_word,
         "tie": is_tie,
         "verified": _verified,
@@ -177,14 +172,13 @@ def _bar_axis(report: Report) -> BarAxis:
 
 
 def _numbers(report: Report) -> object:
-    """Return the numbers that programs may want of the page: devices, best configurations and choices."""
+    """Return the numbers that programs may want of the page: devices and best configurations."""
     return {
         "devices": [asdict(place) for place in report.places],
         "kernels": [
             {
                 "name": kernel.name,
                 "best": [asdict(best) for best in kernel.best],
-                "choices": [asdict(choice) for choice in kernel.choices],
             }
             for kernel in report.kernels
         ],
@@ -198,12 +192,6 @@ def _embedded(value: object) -> Markup:
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)  # made safe here
-
-
-def _short(text: str) -> str:
-    """Return the part before a colon, or the first words."""
-    head = text.partition(":")[0]
-    return head if len(head) <= _SHORT else f"{head[:_SHORT].rsplit(' ', 1)[0]} …"
 
 
 def _verified(best: Best) -> str:

@@ -28,9 +28,7 @@ def moment(text: str) -> str:
 
 def point_text(point: Point) -> str:
     """A point of a curve in one line."""
-    marks = [word for word, applies in (("best", point.is_best), ("chosen", point.is_chosen)) if applies]
-    marked = f" ({' and '.join(marks)})" if marks else ""
-    head = f"factor {point.factor}{marked}"
+    head = f"factor {point.factor}{' (best)' if point.is_best else ''}"
     if point.speedup is None:
         return f"{head}: {'left out' if point.state == EXCLUDED else 'failed'}, {point.reason}"
     return f"{head}: {gain_text(point.speedup)}; {point.configuration}"

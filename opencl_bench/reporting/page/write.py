@@ -25,8 +25,8 @@ def write_report(
 ) -> None:
     """Write measurements as one self-contained HTML page, which a browser shows without any network.
 
-    It has the best configuration of each kernel on each device, speed-up curves with intervals, what the default
-    model chooses beside the best factor, what failed and why, and the source before and after. Measurements of
+    It has the best configuration of each kernel on each device, speed-up curves with intervals, what failed and
+    why, and the source before and after. Measurements of
     several devices at several presets go into one page; nothing compares times across them. Of tuned files it has
     the time of each version over the input, the chosen one marked, and break-even points.
 
@@ -35,7 +35,7 @@ def write_report(
         path: the file, written in one step in place of one that may be there.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's; without it their
             source is not known.
-        processes: how many predict and coarsen. None: as many as there are processors, but for a script just one;
+        processes: how many coarsen. None: as many as there are processors, but for a script just one;
             one that has its work under `if __name__ == "__main__":` may say more.
         tuned: files that `coarsen tune` wrote over inputs.
 
