@@ -6,9 +6,13 @@ import enum
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.sweep.search_sweep import Searched
 
 
 class Remeasure(enum.StrEnum):
@@ -68,7 +72,8 @@ class SweepSummary:
     """A finished sweep of one benchmark on one device.
 
     `rows` are all of the sweep's rows, stored before or measured now; `problem` says in one line why there are no
-    speed-ups, empty where there are. `seconds` is wall-clock time; `measured` the number of rows measured now.
+    speed-ups, empty where there are. `seconds` is wall-clock time; `measured` the number of rows measured now;
+    `searched` what a search found, None without one.
     """
 
     benchmark: str
@@ -77,6 +82,7 @@ class SweepSummary:
     measured: int
     seconds: float
     problem: str = ""
+    searched: Searched | None = None
 
     def failures(self) -> Counter[Invalidity]:
         """Count the rows that ended other than correct, by kind."""

@@ -32,10 +32,6 @@ class Space:
         transforms: the values of each transform, the default first.
         sample: how many coarsened variants to draw instead of trying all; None for all.
         sample_seed: what they are drawn from.
-        all_single: whether, beside what is drawn, every variant with a single coarsening of work-items is tried,
-            each transform at its first value.
-        stratified: whether the sample meets every axis evenly (see `stratified`), instead of every variant with
-            the same probability.
         arrays: how arrays of the kernel's arguments may lie, beside as written; as the benchmark says where None.
         variants: exactly these, the uncoarsened ones first; nothing above has a say then. None for combinations.
     """
@@ -51,8 +47,6 @@ class Space:
     transforms: TransformChoices = field(default_factory=TransformChoices)
     sample: int | None = None
     sample_seed: int = 0
-    all_single: bool = False
-    stratified: bool = False
     arrays: tuple[ArrayChoices, ...] | None = None
     variants: tuple[Variant, ...] | None = None
 

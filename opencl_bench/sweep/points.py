@@ -11,14 +11,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, needs_local_size, not_launched, undivided
 from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.stratified import stratified_sample
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, LocalSize
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.space import MACRO, Dimension, VariantSpace, coarsening_dimensions
@@ -87,13 +85,9 @@ def points(
         return [Point(variant, violation(variant)) for variant in space.variants]
     variants = variant_space(benchmark, preset, space, limits, device_kind)
     uncoarsened = uncoarsened_variants(benchmark, variants)
-    if space.sample is not None and space.stratified:
-        coarsened = stratified_sample(variants, space, space.sample, partial(_divides, benchmark, preset))
-    elif space.sample is not None:
-        single = _single(benchmark, variants) if space.all_single else ()
-        known = {*uncoarsened, *single}
-        drawn = variants.sample(space.sample, space.sample_seed, skip=lambda variant: variant in known)
-        coarsened = [*single, *drawn]
+    if space.sample is not None:
+        known = {*uncoarsened}
+        coarsened = list(variants.sample(space.sample, space.sample_seed, skip=lambda variant: variant in known))
     else:
         if variants.choices > MOST_CHOICES:
             _check_count(benchmark, variants.choices)
@@ -139,22 +133,6 @@ def uncoarsened_variants(benchmark: Benchmark, variants: VariantSpace) -> list[V
     # Before anything is written down.
     _check_count(benchmark, originals.choices)
     return list(originals)
-
-
-def _divides(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
-    """Return True if a variant's factors and strides divide the sizes of the benchmark's launches."""
-    launches = benchmark.launches(preset, variant.local_size, variant.definitions)
-    return all(undivided(launch, variant.coarsenings) is None for launch in launches if benchmark.coarsens(launch))
-
-
-def _single(benchmark: Benchmark, variants: VariantSpace) -> tuple[Variant, ...]:
-    """The variants with a single coarsening of work-items, each transform at its first value."""
-    open_ones = ("local_size", MACRO, "factor_", "stride_")
-    kept = (d if d.name.startswith(open_ones) else replace(d, values=d.values[:1]) for d in variants.dimensions)
-    single = replace(variants, dimensions=tuple(kept), most_coarsenings=1)
-    if single.choices > MOST_CHOICES:
-        _check_count(benchmark, single.choices)
-    return tuple(variant for variant in single if variant.is_coarsened)
 
 
 def _check_count(benchmark: Benchmark, count: int) -> None:
@@ -230,10 +208,7 @@ def _coarsening_dimensions(benchmark: Benchmark, space: Space) -> Iterator[Dimen
 
 def _array_dimensions(benchmark: Benchmark, space: Space) -> Iterator[Dimension]:
     chosen = benchmark.arrays if space.arrays is None else space.arrays
-    found = [dimension for choices in chosen for dimension in choices.dimensions()]
-    if found and space.stratified:
-        raise InvalidInputError(f"{benchmark.name}: a stratified sample leaves arrays as they are written")
-    yield from found
+    yield from (dimension for choices in chosen for dimension in choices.dimensions())
 
 
 def _check_coarsenings(benchmark: Benchmark, space: Space) -> None:

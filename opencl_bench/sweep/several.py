@@ -1,23 +1,34 @@
-"""Several sweeps, one after the other: one that fails is reported and does not end the others."""
+"""Sweeps: of a benchmark on a device every configuration, or what a search asks for, becomes a row of the store.
+
+A row that the store has already is not measured again, so a sweep that was killed goes on where it was. Of several
+sweeps, one that fails is reported and does not end the others.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.selection import find_device
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.confirmation import most_rows
 from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
-from coarsen.opencl_bench.sweep.engine import sweep
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
+from coarsen.opencl_bench.sweep.engine import name_of, opened_context
+from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver, SweepSummary
+from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points
-from coarsen.opencl_bench.sweep.search_request import Searched, SearchRequest
-from coarsen.opencl_bench.sweep.search_sweep import search_sweep
+from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of, points
+from coarsen.opencl_bench.sweep.rows import measure_points
+from coarsen.opencl_bench.sweep.search_sweep import Searched, SearchRequest, search_points, search_space
+from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.transforms import device_kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,60 @@ class SweepsObserver(SweepObserver):
 
     def counted(self, rows: int, measured: int) -> None:
         """Report remote progress: feasible rows present, and those measured in this run."""
+
+
+def sweep(
+    plan: SweepPlan,
+    store: Store,
+    observer: SweepObserver | None = None,
+    again: Remeasure = Remeasure.NOTHING,
+    pool: CompilePool | None = None,
+    request: SearchRequest | None = None,
+) -> SweepSummary:
+    """Measure every configuration of a benchmark that the store doesn't have yet, or search among them.
+
+    Args:
+        plan: what to measure, where and how; a space that is searched is not sampled.
+        store: where the rows go, one committed transaction each.
+        observer: sees trials and rows as they come.
+        again: which stored rows are measured once more.
+        pool: the processes that compile; some of its own if None.
+        request: how to search; None for every configuration.
+
+    Returns:
+        the sweep's rows and counts, and what a search found.
+
+    Raises:
+        InvalidInputError: no such benchmark or preset, a kernel that doesn't compile, a space without points, a
+            user's kernel that accesses memory out of bounds; a space that is sampled, a budget that can't be kept
+            in this space, a missing package.
+        RefusalError: the kernel can't be read at all.
+        DeviceError: no such device; it can't be opened (any more).
+    """
+    start = time.perf_counter()
+    benchmark = find_benchmark(name_of(plan))
+    device = find_device(plan.device)
+    measure = _measuring(plan, benchmark, device, request)
+    collector = CollectingObserver(observer or SweepObserver())
+    with opened_context(plan, benchmark, device, store, collector, again, pool) as context:
+        problem, searched = measure(context)
+    if isinstance(plan.benchmark, Path):
+        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
+    seconds = time.perf_counter() - start
+    rows = tuple(collector.rows)
+    return SweepSummary(benchmark.name, str(device), rows, collector.measured, seconds, problem, searched)
+
+
+def _measuring(
+    plan: SweepPlan, benchmark: Benchmark, device: DeviceDescription, request: SearchRequest | None
+) -> Callable[[SweepContext], tuple[str, Searched | None]]:
+    """What measures a plan: it returns why there is no baseline, and what a search found."""
+    limits, kind = limits_of(device), device_kind_of(device.device_types)
+    if request is None:
+        every = points(benchmark, plan.preset, plan.space, limits, kind)
+        return lambda context: (measure_points(context, every), None)
+    space = search_space(benchmark, plan, limits, kind)
+    return lambda context: search_points(context, benchmark, space, request)
 
 
 class _Recorder(CollectingObserver):
@@ -133,11 +198,8 @@ def sweep_one(
     recorder = _Recorder(observer, plan)
     problem, exit_code, searched = "", 0, None
     try:
-        if request is None:
-            problem = sweep(plan, store, recorder, again, pool).problem
-        else:
-            summary = search_sweep(plan, request, store, recorder, again, pool)
-            problem, searched = summary.sweep.problem, summary.searched
+        summary = sweep(plan, store, recorder, again, pool, request)
+        problem, searched = summary.problem, summary.searched
         exit_code = exit_code_without_baseline(recorder.rows) if problem else 0
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them

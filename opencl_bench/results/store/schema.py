@@ -8,13 +8,19 @@
     remembered: choices that tuning made, each by itself
     input: presets of benchmarks that are inputs to tune over, described; no measurement refers to them by key
 
-Columns are named like the fields of the data classes in `measurement.py`, `remembered/choice.py` and
-`described_input.py`. What many
-measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays;
-so are the pairs of sizes and versions, whose order counts. How a database gets these tables is in `creation.py`.
+The columns are the fields of the data classes in `measurement.py`, `remembered/choice.py` and `described_input.py`.
+What many measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON
+arrays; so are the pairs of sizes and versions, whose order counts. A change of these takes the next number in
+`creation.py`.
 """
 
 from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import fields
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from sqlalchemy import (
     JSON,
@@ -29,6 +35,13 @@ from sqlalchemy import (
     String,
     Table,
 )
+from sqlalchemy.types import TypeEngine
+
+from coarsen.opencl_bench.records.described_input import DescribedInput
+from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
+from coarsen.opencl_bench.records.measurement_json import BESIDE
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
+from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 
 # PostgreSQL's own names, so that constraints are called alike in every database.
 NAMES = {
@@ -39,6 +52,46 @@ metadata = MetaData(naming_convention=NAMES)
 
 # Times and keys are ordered byte by byte, whatever language a PostgreSQL server is set to.
 ORDERED = String().with_variant(String(collation="C"), "postgresql")
+_OF_TIME = ("started_at", "found_at")
+# What rows of before these were part of a measurement are: of the first invocation, by the sum.
+_DEFAULTS = {"invocation": "0", "clock": "sum"}
+_TYPES: dict[Any, TypeEngine[Any]] = {
+    str: String(),
+    SizeClass: String(),
+    int: BigInteger(),
+    float: Double(),
+    bool: Boolean(),
+}
+
+
+def _columns(kind: type[Any]) -> Iterator[Column[Any]]:
+    """Yield a column for each field of a data class; a shared part or a key of several fields has its own."""
+    hints = get_type_hints(kind)
+    for name in (field.name for field in fields(kind)):
+        hint = hints[name]
+        if hint is RememberedKey:
+            yield from _columns(RememberedKey)
+        elif hint in (Subject, Environment, Method):
+            yield Column(f"{name}_key", String, ForeignKey(f"{name}.key"), nullable=False)
+        else:
+            yield _column(name, hint)
+
+
+def _column(name: str, hint: Any) -> Column[Any]:  # noqa: ANN401 (any type)
+    is_nullable = NoneType in get_args(hint) or name in BESIDE
+    if name in _OF_TIME:
+        kind: TypeEngine[Any] = ORDERED
+    elif isinstance(hint, type) and issubclass(hint, enum.StrEnum):
+        kind = String()
+    else:
+        # None is no value of a column, not the value `null` in it.
+        kind = _TYPES.get(hint, String() if name == "form" else JSON(none_as_null=is_nullable))
+    return Column(name, kind, nullable=is_nullable, server_default=_DEFAULTS.get(name))
+
+
+def _key(kind: TypeEngine[Any] | type[String] = String) -> Column[Any]:
+    return Column("key", kind, primary_key=True)
+
 
 store = Table(
     "store",
@@ -46,118 +99,23 @@ store = Table(
     Column("number", Integer, primary_key=True),
     Column("identity", String, nullable=False),
 )
-
-subject = Table(
-    "subject",
-    metadata,
-    Column("key", String, primary_key=True),
-    Column("benchmark", String, nullable=False),
-    Column("kernel", String, nullable=False),
-    Column("ir_hash", String, nullable=False),
-    Column("build_options", JSON, nullable=False),
-    Column("preset", String, nullable=False),
-    Column("size", JSON, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Index("subject_benchmark", "benchmark"),
-)
-
-environment = Table(
-    "environment",
-    metadata,
-    Column("key", String, primary_key=True),
-    Column("vendor", String, nullable=False),
-    Column("device", String, nullable=False),
-    Column("driver_version", String, nullable=False),
-    Column("platform", String, nullable=False),
-    Column("platform_version", String, nullable=False),
-    Column("compute_units", BigInteger, nullable=False),
-    Column("device_types", JSON, nullable=False),
-    Column("form", String, nullable=False),
-    Column("versions", JSON, nullable=False),
-)
-
-method = Table(
-    "method",
-    metadata,
-    Column("key", String, primary_key=True),
-    Column("repetitions", BigInteger, nullable=False),
-    Column("minimum_repetitions", BigInteger, nullable=False),
-    Column("warm_up", BigInteger, nullable=False),
-    Column("interval_width", Double, nullable=False),
-    Column("level", Double, nullable=False),
-    Column("timeout_multiple", Double, nullable=False),
-    Column("grace_seconds", Double, nullable=False),
-    Column("compile_seconds", Double, nullable=False),
-    Column("cold_cache", Boolean, nullable=False),
-)
-
+subject = Table("subject", metadata, _key(), *_columns(Subject), Index("subject_benchmark", "benchmark"))
+environment = Table("environment", metadata, _key(), *_columns(Environment))
+method = Table("method", metadata, _key(), *_columns(Method))
 measurement = Table(
     "measurement",
     metadata,
-    Column("key", ORDERED, primary_key=True),
-    Column("subject_key", String, ForeignKey("subject.key"), nullable=False),
-    Column("environment_key", String, ForeignKey("environment.key"), nullable=False),
-    Column("method_key", String, ForeignKey("method.key"), nullable=False),
-    Column("role", String, nullable=False),
-    Column("candidate", JSON, nullable=False),
-    Column("baseline", JSON(none_as_null=True)),
-    Column("invalidity", String, nullable=False),
-    Column("started_at", ORDERED, nullable=False),
-    Column("reason", String, nullable=False),
-    Column("oracle", String, nullable=False),
-    Column("nanoseconds", JSON, nullable=False),
-    Column("baseline_nanoseconds", JSON, nullable=False),
-    Column("compile_seconds", Double, nullable=False),
-    Column("measure_seconds", Double, nullable=False),
-    Column("timed_seconds", Double, nullable=False),
-    Column("code_hash", String, nullable=False),
-    Column("invocation", BigInteger, nullable=False, server_default="0"),
-    Column("clock", String, nullable=False, server_default="sum"),
-    Column("sum_nanoseconds", JSON(none_as_null=True)),
-    Column("host_nanoseconds", JSON(none_as_null=True)),
-    Column("baseline_sum_nanoseconds", JSON(none_as_null=True)),
-    Column("baseline_host_nanoseconds", JSON(none_as_null=True)),
+    _key(ORDERED),
+    *_columns(Measurement),
     Index("measurement_order", "started_at", "key"),
     Index("measurement_subject", "subject_key"),
     Index("measurement_environment", "environment_key"),
 )
-
 input_table = Table(
-    "input",
-    metadata,
-    Column("key", ORDERED, primary_key=True),
-    Column("benchmark", String, nullable=False),
-    Column("preset", String, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Column("parameters", JSON, nullable=False),
-    Column("features", JSON, nullable=False),
-    Index("input_benchmark", "benchmark"),
+    "input", metadata, _key(ORDERED), *_columns(DescribedInput), Index("input_benchmark", "benchmark")
 )
-
 remembered = Table(
-    "remembered",
-    metadata,
-    Column("key", ORDERED, primary_key=True),
-    Column("ir_hash", String, nullable=False),
-    Column("kernel", String, nullable=False),
-    Column("vendor", String, nullable=False),
-    Column("device", String, nullable=False),
-    Column("platform", String, nullable=False),
-    Column("allowed", String, nullable=False),
-    Column("size_class", String, nullable=False),
-    Column("variant", JSON, nullable=False),
-    Column("speedup", JSON, nullable=False),
-    Column("speedup_over_uncoarsened", JSON(none_as_null=True)),
-    Column("global_size", JSON, nullable=False),
-    Column("local_size", JSON(none_as_null=True)),
-    Column("driver_version", String, nullable=False),
-    Column("platform_version", String, nullable=False),
-    Column("versions", JSON, nullable=False),
-    Column("trials", BigInteger, nullable=False),
-    Column("seconds", Double, nullable=False),
-    Column("processes", BigInteger, nullable=False),
-    Column("found_at", ORDERED, nullable=False),
-    Index("remembered_kernel", "kernel"),
+    "remembered", metadata, _key(ORDERED), *_columns(RememberedChoice), Index("remembered_kernel", "kernel")
 )
 
 # The tables of what measurements share, in the order in which every writer fills them: two that write at once

@@ -16,7 +16,6 @@ from coarsen.ir.kernel import AddedArgument, WrittenArgument
 from coarsen.opencl_bench.measure.environment import Versions
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
-from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Definitions, Variant
 
@@ -57,7 +56,6 @@ class PackedSweep:
     seed: int
     form: Form
     method: Method
-    space: Space
     subjects: tuple[tuple[Definitions, Subject], ...]
     candidates: tuple[PackedCandidate, ...]
     content_hash: str = ""

@@ -32,12 +32,19 @@ def plan_from_json(value: object) -> Packed:
             "write the pack anew"
         )
     plan = {name: entry for name, entry in value.items() if name not in ("format", "codes")}
+    if isinstance(plan.get("sweeps"), list):
+        # Packs that say which space their candidates are of are read as well.
+        plan["sweeps"] = [_without_space(sweep) for sweep in plan["sweeps"]]
     content = {"plan": plan, "codes": value.get("codes")}
     packed = decoded(Packed, content, "the pack", {Variant: variant_from_json})
     _check_codes(packed)
     for sweep in packed.plan.sweeps:
         _check_sweep(sweep, packed)
     return packed
+
+
+def _without_space(sweep: object) -> object:
+    return {name: entry for name, entry in sweep.items() if name != "space"} if isinstance(sweep, dict) else sweep
 
 
 def _check_codes(packed: Packed) -> None:

@@ -25,9 +25,8 @@ from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
 from coarsen.opencl_bench.sweep.pack.target import Target
 from coarsen.opencl_bench.sweep.points import LaunchConstraint, Point
-from coarsen.opencl_bench.sweep.rows import RowSweep
+from coarsen.opencl_bench.sweep.rows import measure_against_default, measure_points
 from coarsen.opencl_bench.sweep.sweep_context import SweepContext
-from coarsen.opencl_bench.sweep.version_rows import VersionRows
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.printable import printable_in_line
 
@@ -193,8 +192,8 @@ def _run_sweep(
         )
         exit_code = 0
         try:
-            run = RowSweep(context).run if sweep.default is None else VersionRows(context).run
-            problem = run([codes.with_limits_of_pack(point) for point in packed])
+            measure = measure_points if sweep.default is None else measure_against_default
+            problem = measure(context, [codes.with_limits_of_pack(point) for point in packed])
             exit_code = exit_code_without_baseline(reporter.rows) if problem else 0
         except _TimeIsUpError:
             problem = "its share of the time is used up; the next run goes on from here"

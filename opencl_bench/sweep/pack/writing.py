@@ -168,7 +168,6 @@ def _packed_sweep(
         request.seed,
         form,
         request.method,
-        part.space,
         subjects,
         candidates,
         benchmark.content_hash(part.preset),

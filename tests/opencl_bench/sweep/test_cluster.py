@@ -21,10 +21,9 @@ from coarsen.opencl_bench.results.store.filters import Filter
 from coarsen.opencl_bench.sweep.cluster import plan_from_json, plan_to_json, sweep_on_cluster
 from coarsen.opencl_bench.sweep.cluster_connection import Scheduler
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.points import limits_of
-from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, planned_rows
+from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.sweep.dask_cluster import PATIENCE, Cluster, cluster, until
 from tests.opencl_bench.sweep.small_sweep import METHOD

@@ -22,12 +22,11 @@ from coarsen.opencl_bench.results.best import best_row
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.points import limits_of
-from coarsen.opencl_bench.sweep.several import planned_rows
+from coarsen.opencl_bench.sweep.several import planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.sweep.small_sweep import METHOD, small_plan
 

@@ -17,9 +17,9 @@ from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity,
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compile_service import CompileService
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
 from coarsen.variant.variant import Definitions, Variant
