@@ -12,24 +12,27 @@ them. A figure of your own begins with `page`: its finding on top, your panels, 
 
 from __future__ import annotations
 
+from coarsen.opencl_bench.reporting.curve_points import curve_frame, curve_points
+from coarsen.opencl_bench.reporting.draw_curves import draw_curves
+from coarsen.opencl_bench.reporting.evaluations import (
+    calibration_points,
+    choice_table,
+    factor_table,
+    hit_table,
+    markdown,
+    score_table,
+)
 from coarsen.opencl_bench.reporting.figures.draw_calibration import draw_calibration
-from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves
 from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
 from coarsen.opencl_bench.reporting.figures.draw_predictions import draw_predictions
-from coarsen.opencl_bench.reporting.figures.files import rendered, save
-from coarsen.opencl_bench.reporting.figures.page import legend_entry, page
-from coarsen.opencl_bench.reporting.figures.window import show
-from coarsen.opencl_bench.reporting.numbers.calibration import calibration_points
-from coarsen.opencl_bench.reporting.numbers.curve_rows import curve_frame
-from coarsen.opencl_bench.reporting.numbers.curves import curve_points
-from coarsen.opencl_bench.reporting.numbers.input_times import input_times, section_times
-from coarsen.opencl_bench.reporting.numbers.predictions import choice_table, factor_table, markdown
-from coarsen.opencl_bench.reporting.numbers.scores import hit_table, score_table
-from coarsen.opencl_bench.reporting.numbers.tuned_tables import (
+from coarsen.opencl_bench.reporting.input_times import (
     break_even_table,
     input_gains,
+    input_times,
+    section_times,
     version_table,
 )
+from coarsen.opencl_bench.reporting.sheet import legend_entry, page, rendered, save, show
 from coarsen.opencl_bench.results.best_table import best_table, geometric_means
 from coarsen.opencl_bench.results.rows import comparisons
 

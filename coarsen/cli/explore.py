@@ -35,8 +35,8 @@ from coarsen.errors import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from coarsen.opencl_bench.reporting.numbers.curves import By as CurvesBy
-    from coarsen.opencl_bench.reporting.numbers.curves import Choice as CurvesChoice
+    from coarsen.opencl_bench.reporting.curve_points import By as CurvesBy
+    from coarsen.opencl_bench.reporting.curve_points import Choice as CurvesChoice
     from coarsen.opencl_bench.results.results import Results
 
 
@@ -148,7 +148,7 @@ def _check_table(of_figures: Sequence[str]) -> None:
 
 def _check_output(output: Path | None, show: bool, output_format: Format) -> None:
     """Find out before anything is read. Raises InvalidInputError."""
-    from coarsen.opencl_bench.reporting.figures.files import file_type
+    from coarsen.opencl_bench.reporting.sheet import file_type
 
     if output is None and not show and output_format is Format.TABLE:
         raise InvalidInputError("no output given: use -o FILE or --show")

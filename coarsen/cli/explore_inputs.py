@@ -46,9 +46,8 @@ def draw_inputs(wanted: InputsFigure, others: Sequence[str], output_format: Form
     # Imported late: they load matplotlib.
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
-    from coarsen.opencl_bench.reporting.figures.files import file_type, save
-    from coarsen.opencl_bench.reporting.figures.window import show
-    from coarsen.opencl_bench.reporting.numbers.input_times import input_times
+    from coarsen.opencl_bench.reporting.input_times import input_times
+    from coarsen.opencl_bench.reporting.sheet import file_type, save, show
 
     if wanted.output is not None:
         file_type(wanted.output)

@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from coarsen.models.evaluation.calibration import Calibration
-from coarsen.opencl_bench.reporting.figures.page import legend_entry, page
-from coarsen.opencl_bench.reporting.figures.style import BLACK, GRID, Series, series_style, styled
-from coarsen.opencl_bench.reporting.numbers.calibration import calibration_finding, calibration_points
+from coarsen.opencl_bench.reporting.evaluations import calibration_finding, calibration_points
+from coarsen.opencl_bench.reporting.sheet import BLACK, GRID, Series, legend_entry, page, series_style, styled
 
 _WIDTH, _HEIGHT = 4.6, 4.9
 # The looks of these, by number, have the colours and hatches that they have in `draw_predictions`.

@@ -12,8 +12,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.models.inputs.break_even import BreakEven
-from coarsen.opencl_bench.reporting.figures.page import legend_entry, page
-from coarsen.opencl_bench.reporting.figures.style import (
+from coarsen.opencl_bench.reporting.input_times import InputTimes, duration, input_times
+from coarsen.opencl_bench.reporting.sheet import (
     BAND,
     BAND_EDGE,
     BLACK,
@@ -22,12 +22,12 @@ from coarsen.opencl_bench.reporting.figures.style import (
     PAGE_WIDTH,
     SMALLEST_SIZE,
     Series,
+    legend_entry,
+    page,
     series_style,
     styled,
+    text_width,
 )
-from coarsen.opencl_bench.reporting.figures.text import text_width
-from coarsen.opencl_bench.reporting.numbers.durations import duration
-from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes, input_times
 
 _HEIGHT = 2.6
 # A logarithmic axis over less has too few powers of ten to be read by.

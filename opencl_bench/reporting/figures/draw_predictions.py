@@ -12,9 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from coarsen.models.evaluation.entrants import ORACLE
-from coarsen.opencl_bench.reporting.figures.axes import mark_one, speedup_axis
-from coarsen.opencl_bench.reporting.figures.page import page
-from coarsen.opencl_bench.reporting.figures.style import (
+from coarsen.opencl_bench.reporting.evaluations import (
+    MEAN,
+    method_means,
+    predictions_finding,
+    speedup_bars,
+)
+from coarsen.opencl_bench.reporting.sheet import (
     BLACK,
     BLUE,
     GREEN,
@@ -24,13 +28,10 @@ from coarsen.opencl_bench.reporting.figures.style import (
     PURPLE,
     SKY,
     VERMILLION,
+    mark_one,
+    page,
+    speedup_axis,
     styled,
-)
-from coarsen.opencl_bench.reporting.numbers.predictions import (
-    MEAN,
-    method_means,
-    predictions_finding,
-    speedup_bars,
 )
 
 # How the bars of each method look.

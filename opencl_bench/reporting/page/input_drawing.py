@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.reporting.numbers.durations import duration
-from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes
+from coarsen.opencl_bench.reporting.input_times import InputTimes, duration
 from coarsen.opencl_bench.reporting.page.drawing import Segment
 from coarsen.opencl_bench.reporting.page.tuned_content import InputChart
 from coarsen.opencl_bench.reporting.page.words import ratio

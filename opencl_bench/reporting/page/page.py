@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from coarsen.distribution import __version__
 from coarsen.opencl_bench.records.measurement import CheckedAgainst
-from coarsen.opencl_bench.reporting.numbers.durations import duration
+from coarsen.opencl_bench.reporting.input_times import duration
 from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Report
 from coarsen.opencl_bench.reporting.page.drawing import drawn
 from coarsen.opencl_bench.reporting.page.failures import ENDINGS

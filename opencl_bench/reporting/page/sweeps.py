@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from coarsen.opencl_bench.records.measurement import Measurement, Role
-from coarsen.opencl_bench.reporting.numbers.curves import curve_points
+from coarsen.opencl_bench.reporting.curve_points import curve_points
 from coarsen.opencl_bench.results.best_table import best_table
 from coarsen.opencl_bench.results.intervals import frame_with_intervals
 from coarsen.opencl_bench.results.rows import labelled

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from coarsen.opencl_bench.inputs.cold_changes import ColdChange
 from coarsen.opencl_bench.inputs.worth import ChoiceWorth, VersionWorth
-from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes
+from coarsen.opencl_bench.reporting.input_times import InputTimes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.cold_changes import cold_changes
 from coarsen.opencl_bench.inputs.evidence import evidence_of
 from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
-from coarsen.opencl_bench.reporting.numbers.input_times import InputTimes, input_times, section_times
+from coarsen.opencl_bench.reporting.input_times import InputTimes, input_times, section_times
 from coarsen.opencl_bench.reporting.page.tuned_content import InputChart, TunedSection, TunedVersionRow
 
 # More say no more: of sections those with the most inputs are kept, of features those that are asked about first.

@@ -10,10 +10,8 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
-from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves
-from coarsen.opencl_bench.reporting.figures.findings import curves_finding
-from coarsen.opencl_bench.reporting.numbers.curve_rows import curve_frame
-from coarsen.opencl_bench.reporting.numbers.curves import curve_points
+from coarsen.opencl_bench.reporting.curve_points import curve_frame, curve_points
+from coarsen.opencl_bench.reporting.draw_curves import curves_finding, draw_curves
 from coarsen.opencl_bench.results.best_table import best_table, geometric_means
 from coarsen.opencl_bench.results.curve_files import read_curves
 from coarsen.opencl_bench.results.curves import Curve

@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coarsen.opencl_bench.reporting.figures.draw_curves import columns_for, draw_curves
-from coarsen.opencl_bench.reporting.figures.files import rendered
-from coarsen.opencl_bench.reporting.figures.findings import curves_finding
-from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
-from coarsen.opencl_bench.reporting.numbers.curves import curve_points, series_order
+from coarsen.opencl_bench.reporting.curve_points import curve_points, series_order
+from coarsen.opencl_bench.reporting.draw_curves import columns_for, curves_finding, draw_curves
+from coarsen.opencl_bench.reporting.sheet import PAGE_WIDTH, SMALLEST_SIZE, rendered
 from tests.opencl_bench.reporting.figures.samples import (
     INTEL,
     NVIDIA,

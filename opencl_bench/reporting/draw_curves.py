@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,21 +12,27 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from coarsen.opencl_bench.reporting.figures.axes import FACTOR, factor_axis, mark_one, speedup_axis
-from coarsen.opencl_bench.reporting.figures.findings import curves_finding
-from coarsen.opencl_bench.reporting.figures.page import legend_entry, page
-from coarsen.opencl_bench.reporting.figures.remarks import Remarks, joined, remarks_on
-from coarsen.opencl_bench.reporting.figures.style import (
+from coarsen.opencl_bench.reporting.curve_points import By, Choice, best_points, curve_points, series_order
+from coarsen.opencl_bench.reporting.sheet import (
     BAND,
     BLACK,
+    FACTOR,
+    LABEL_SIZE,
     PAGE_WIDTH,
     SMALLEST_SIZE,
+    SPEEDUP,
+    SPEEDUP_OF_ONE,
+    factor_axis,
+    legend_entry,
+    listed,
+    mark_one,
+    page,
     series_style,
+    speedup_axis,
     styled,
+    text_width,
 )
-from coarsen.opencl_bench.reporting.figures.text import LABEL_SIZE, text_width
-from coarsen.opencl_bench.reporting.numbers.curves import By, Choice, curve_points, series_order
-from coarsen.opencl_bench.results.rows import comparisons, names_of
+from coarsen.opencl_bench.results.rows import CASE, CLEAR_GAIN, comparisons, is_helped, names_of
 
 MOST_COLUMNS = 5
 _PANEL_HEIGHT, _LEAST = 1.5, 1.15
@@ -198,3 +205,167 @@ def _legend(points: pd.DataFrame, curves: Sequence[str]) -> list[Line2D]:
         legend_entry(words[name], color=BLACK, marker=marker, markersize=size, linestyle="none")
         for name, marker, size, _ in failure_marks(points)
     ]
+
+
+def curves_finding(points: pd.DataFrame, by: By, choice: Choice = "best") -> str:
+    """Say how many kernels coarsening helps: on each device, or along which dimension (with which stride).
+
+    Args:
+        points: from `curves.curve_points`.
+        by: what a curve is of.
+        choice: which configurations the points were taken of.
+    """
+    finding = _devices_finding(points, best_points(points)) if by == "device" else _series_finding(points)
+    if choice == "best":
+        return finding
+    return "At the baseline's local size " + finding.replace("Coarsening ", "coarsening ", 1)
+
+
+def _series_finding(points: pd.DataFrame) -> str:
+    """Say how many kernels coarsening helps on a device, and along which dimension or with which stride."""
+    winners = best_points(points, ["benchmark"])
+    helping = winners[is_helped(winners)]
+    total, device = points["benchmark"].nunique(), points["label"].iloc[0]
+    if total == 1:
+        return _one_kernel(points, winners.assign(place=winners["series"].map(_place)))
+    without = _remarks([f"{total - len(winners)} without a result"] if len(winners) < total else [])
+    if helping.empty:
+        return f"Coarsening helps none of {_kernels(total)}{without} on {device}"
+    counts = helping["series"].value_counts()
+    order = sorted(counts.index, key=lambda name: (-counts[name], series_order(name)))
+    alternatives = points[(points["factor"] > 1) & (points["measured"] > 0)]
+    rivals = alternatives.groupby("benchmark")["series"].nunique()
+    alone = helping.loc[helping["benchmark"].map(rivals) == 1, "series"].value_counts()
+    shares = [f"{name} for {counts[name]}{_no_other(int(alone.get(name, 0)))}" for name in order]
+    shares[0] = shares[0].replace(" for ", " is best for ", 1)
+    return f"Coarsening helps {len(helping)} of {_kernels(total)}{without} on {device}: {listed(shares)}"
+
+
+def _place(series: str) -> str:
+    return f" along {series}" if series.startswith("dimension") else f" with {series}"
+
+
+def _no_other(count: int) -> str:
+    """Return a remark on the kernels that had no choice."""
+    return f" ({count} with no other to choose)" if count else ""
+
+
+def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:
+    if points["benchmark"].nunique() == 1:
+        return _one_kernel(points, winners.assign(place=""))
+    parts: list[str] = []
+    for device in names_of(points, "series"):
+        own = winners[winners["series"] == device]
+        total = points.loc[points["series"] == device, "benchmark"].nunique()
+        helped, clearly = int(is_helped(own).sum()), int(is_helped(own, CLEAR_GAIN).sum())
+        remarks = [f"{clearly} by more than {_percent(CLEAR_GAIN - 1)}"] if clearly < helped else []
+        remarks += [f"{total - len(own)} without a result"] if len(own) < total else []
+        kernels = str(total) if parts else _kernels(total)
+        parts.append(f"{helped or 'none'} of {kernels}{_remarks(remarks)} on {device}")
+    return "Coarsening helps " + listed(parts)
+
+
+def _remarks(remarks: list[str]) -> str:
+    return f" ({', '.join(remarks)})" if remarks else ""
+
+
+def _one_kernel(points: pd.DataFrame, winners: pd.DataFrame) -> str:
+    """Say what coarsening does to the only kernel on each device; the winners' `place` says where on it."""
+    kernel = points["benchmark"].iloc[0]
+    helping, known = winners[is_helped(winners)], set(winners["label"])
+    unhelped = [name for name in names_of(winners, "label") if name not in set(helping["label"])]
+    unknown = [name for name in names_of(points, "label") if name not in known]
+    parts = []
+    if len(helping):
+        gains = [
+            f"{_times(row.speedup)} on {row.label} at factor {row.factor}{row.place}"
+            for row in helping.itertuples()
+        ]
+        gains[0] = gains[0].replace(" times ", " times as fast ", 1)
+        parts.append(f"makes {kernel} {listed(gains)}")
+    if unhelped:
+        parts.append(f"does not help {'it' if parts else kernel} on {listed(unhelped)}")
+    sentences = ["Coarsening " + ", and ".join(parts)] if parts else []
+    sentences += [f"{kernel} has no result on {listed(unknown)}"] if unknown else []
+    sentences += ["what lies above was timed once"] if points["unsure"].any() else []
+    return "; ".join(sentences)
+
+
+def _times(speedup: float) -> str:
+    """Return the speed-up in words, with a third digit if two would read 1."""
+    return f"{speedup:.3f} times" if f"{speedup:.2f}" == "1.00" else f"{speedup:.2f} times"
+
+
+def _kernels(count: int) -> str:
+    return f"{count} kernel" if count == 1 else f"{count} kernels"
+
+
+def _percent(share: float) -> str:
+    """Rounded, but no share that is less than all of it reads 100 %, and none above 0 reads 0 %."""
+    text = f"{100 * share:.0f} %"
+    if text == "100 %" and share < 1:
+        return "over 99 %"
+    return "under 1 %" if text == "0 %" and share > 0 else text
+
+
+# What a figure has to say of its rows: what they were compared with, intervals, confirmations, sizes.
+
+# More names are of no use in a note.
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """Sentences for the note of a figure, empty where there is nothing to say; `axis` names the speed-ups."""
+
+    axis: str
+    intervals: str
+    best: str
+    sizes: str
+
+
+def remarks_on(rows: pd.DataFrame) -> Remarks:
+    """The remarks on some rows.
+
+    Args:
+        rows: from `rows.comparisons`.
+    """
+    confirmed = "The best of each kernel has the speed-up of its confirmation, where it was measured again."
+    chosen = "The best of each kernel was chosen by the speed-ups that are shown, so it is somewhat too large."
+    return Remarks(
+        axis=SPEEDUP if _several_baselines(rows) else SPEEDUP_OF_ONE,
+        intervals="Bars: 95 % intervals." if rows["low"].notna().any() else "Intervals are not known.",
+        best=confirmed if rows["confirmed"].any() else chosen,
+        sizes=joined(_sizes(rows), *_left_out(rows)),
+    )
+
+
+def _left_out(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield what was measured of these kernels too and is not shown, since it does not compare."""
+    for column, words in (("other_presets", "at preset"), ("other_baselines", "over the baseline")):
+        for other, own in rows[rows[column] != ""].groupby(column):
+            names = names_of(own, "benchmark")
+            kernels = listed(names) if len(names) <= _NAMED else f"{len(names)} kernels"
+            yield f"Not shown: what was measured of {kernels} {words} {other}."
+
+
+def joined(*sentences: str) -> str:
+    """A note of those sentences that aren't empty."""
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _several_baselines(rows: pd.DataFrame) -> bool:
+    """Return True if any kernel was tried uncoarsened in several ways: the baseline is the best of them."""
+    return bool((rows[rows["factor"] == 1].groupby(CASE).size() > 1).any())
+
+
+def _sizes(rows: pd.DataFrame) -> str:
+    """Return which devices had which problem sizes, where they aren't all the same."""
+    places = rows[["label", "preset"]].drop_duplicates()
+    if places["preset"].nunique() < 2 or rows.groupby("benchmark")["preset"].nunique().max() < 2:
+        return ""
+    parts = [
+        f"{f'preset {preset}' if preset else 'unknown'} on {listed(names_of(own, 'label'))}"
+        for preset, own in sorted(places.groupby("preset"), key=lambda group: (group[0] == "", group[0]))
+    ]
+    return f"Problem sizes differ: {'; '.join(parts)}."
