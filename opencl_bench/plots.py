@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from coarsen.opencl_bench.reporting.curve_points import curve_frame, curve_points
 from coarsen.opencl_bench.reporting.draw_curves import draw_curves
+from coarsen.opencl_bench.reporting.draw_evaluations import draw_calibration, draw_predictions
+from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times
 from coarsen.opencl_bench.reporting.evaluations import (
     calibration_points,
     choice_table,
@@ -22,9 +24,6 @@ from coarsen.opencl_bench.reporting.evaluations import (
     markdown,
     score_table,
 )
-from coarsen.opencl_bench.reporting.figures.draw_calibration import draw_calibration
-from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
-from coarsen.opencl_bench.reporting.figures.draw_predictions import draw_predictions
 from coarsen.opencl_bench.reporting.input_times import (
     break_even_table,
     input_gains,
@@ -33,8 +32,7 @@ from coarsen.opencl_bench.reporting.input_times import (
     version_table,
 )
 from coarsen.opencl_bench.reporting.sheet import legend_entry, page, rendered, save, show
-from coarsen.opencl_bench.results.best_table import best_table, geometric_means
-from coarsen.opencl_bench.results.rows import comparisons
+from coarsen.opencl_bench.results.rows import best_table, comparisons, geometric_means
 
 __all__ = [
     "best_table",

@@ -110,7 +110,7 @@ def explore(
         _table(results, output_format)
         return
     from coarsen.opencl_bench import plots
-    from coarsen.opencl_bench.results.intervals import frame_with_intervals
+    from coarsen.opencl_bench.results.rows import frame_with_intervals
 
     look = cast("CurvesBy", by or CurveOf.DEVICE), cast("CurvesChoice", choice or Taken.BEST)
     rows = frame_with_intervals(results.measurements, lambda frame: plots.curve_points(frame, *look)["key"])

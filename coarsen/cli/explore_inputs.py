@@ -45,7 +45,7 @@ def draw_inputs(wanted: InputsFigure, others: Sequence[str], output_format: Form
         raise InvalidInputError("no output given: use -o FILE or --show")
     # Imported late: they load matplotlib.
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
+    from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times
     from coarsen.opencl_bench.reporting.input_times import input_times
     from coarsen.opencl_bench.reporting.sheet import file_type, save, show
 

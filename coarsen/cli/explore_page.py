@@ -83,7 +83,7 @@ def write_page(results: Results | None, page: Page) -> None:
         InvalidInputError: the file can't be written, or a tuned file can't be read.
     """
     # Imported late: it loads the template engine and the models.
-    from coarsen.opencl_bench.reporting.page import write_report
+    from coarsen.opencl_bench.reporting.page.page import write_report
     from coarsen.opencl_bench.workloads.kernel_source import known_kernel
     from coarsen.processes import processors
 

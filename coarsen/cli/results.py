@@ -79,7 +79,7 @@ def ls(
     with _existing(store) as opened:
         from coarsen.cli.history import without_history
         from coarsen.cli.results_text import print_summaries, summaries_as_data
-        from coarsen.opencl_bench.results.summaries import summaries
+        from coarsen.opencl_bench.results.best import summaries
 
         found = summaries(without_history(_rows(opened, benchmark, device, preset)))
         if output_format is Format.JSON:

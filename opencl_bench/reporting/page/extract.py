@@ -11,19 +11,24 @@ from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.reporting.page.answers import all_answers
-from coarsen.opencl_bench.reporting.page.charts import overall_chart, own_charts
-from coarsen.opencl_bench.reporting.page.content import Best, KernelSection, Place, Report
-from coarsen.opencl_bench.reporting.page.failures import failures_of
-from coarsen.opencl_bench.reporting.page.own_launch import OwnCurve, own_curves
-from coarsen.opencl_bench.reporting.page.places import places_of
-from coarsen.opencl_bench.reporting.page.questions import (
+from coarsen.opencl_bench.reporting.page.charts import (
+    OwnCurve,
+    Sweep,
+    overall_chart,
+    own_charts,
+    own_curves,
+    sweeps_of,
+)
+from coarsen.opencl_bench.reporting.page.code import (
     CodeQuestion,
     KernelAnswers,
     KernelQuestions,
+    all_answers,
 )
+from coarsen.opencl_bench.reporting.page.content import Best, KernelSection, Place, Report
+from coarsen.opencl_bench.reporting.page.failures import failures_of
+from coarsen.opencl_bench.reporting.page.places import places_of
 from coarsen.opencl_bench.reporting.page.slugs import slugs
-from coarsen.opencl_bench.reporting.page.sweeps import Sweep, sweeps_of
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions

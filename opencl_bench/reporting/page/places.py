@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from coarsen.opencl_bench.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement
+from coarsen.opencl_bench.reporting.page.charts import Sweep
 from coarsen.opencl_bench.reporting.page.content import Place
 from coarsen.opencl_bench.reporting.page.slugs import slugs
-from coarsen.opencl_bench.reporting.page.sweeps import Sweep
 from coarsen.opencl_bench.results.best import best_row
-from coarsen.opencl_bench.results.best_table import geometric_means
-from coarsen.opencl_bench.results.labels import FORMS
+from coarsen.opencl_bench.results.frames import FORMS
+from coarsen.opencl_bench.results.rows import geometric_means
 from coarsen.variant.transforms import REPLICATION_ALONE
 
 # More names are of no use in a remark.

@@ -26,11 +26,17 @@ from coarsen.opencl_bench.results.store.creation import prepare
 from coarsen.opencl_bench.results.store.engine import Guard, engine_of, guard_of, writing
 from coarsen.opencl_bench.results.store.filters import EVERYTHING, Filter, condition
 from coarsen.opencl_bench.results.store.inputs import InputTable
-from coarsen.opencl_bench.results.store.insertion import insert_new, insert_or_replace
 from coarsen.opencl_bench.results.store.location import shown, store_url
 from coarsen.opencl_bench.results.store.place import SQLITE
 from coarsen.opencl_bench.results.store.remembered import RememberedTable
-from coarsen.opencl_bench.results.store.rows import all_columns, measurement_of, rows_of, selection
+from coarsen.opencl_bench.results.store.schema import (
+    all_columns,
+    insert_new,
+    insert_or_replace,
+    measurement_of,
+    rows_of,
+    selection,
+)
 from coarsen.opencl_bench.results.store.schema import measurement as table
 from coarsen.opencl_bench.results.store.schema import store as store_table
 

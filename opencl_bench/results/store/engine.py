@@ -14,9 +14,8 @@ from sqlalchemy.pool import QueuePool
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import one_line
-from coarsen.opencl_bench.results.store.json_column import json_value
 from coarsen.opencl_bench.results.store.location import secrets, shown
-from coarsen.opencl_bench.results.store.place import SQLITE, can_be_written
+from coarsen.opencl_bench.results.store.place import SQLITE, can_be_written, json_value
 
 PATIENCE = 60  # seconds to wait for another process that writes to an SQLite file
 CONNECT_TIMEOUT = 10  # seconds

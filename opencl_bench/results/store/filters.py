@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, and_, true
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
-from coarsen.opencl_bench.results.store.device_names import is_called
-from coarsen.opencl_bench.results.store.schema import environment, measurement, subject
+from coarsen.opencl_bench.results.store.schema import environment, is_called, measurement, subject
 
 
 @dataclass(frozen=True, slots=True)

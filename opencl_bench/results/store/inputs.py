@@ -16,8 +16,8 @@ from sqlalchemy import Engine, select
 from coarsen.codec import decoded, encoded
 from coarsen.opencl_bench.records.described_input import DescribedInput
 from coarsen.opencl_bench.results.store.engine import Guard, writing
-from coarsen.opencl_bench.results.store.insertion import put_row
 from coarsen.opencl_bench.results.store.schema import input_table as table
+from coarsen.opencl_bench.results.store.schema import put_row
 
 
 class InputTable:

@@ -13,9 +13,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.measure.session import KEPT_BYTES
 from coarsen.opencl_bench.records.measurement import Measurement, Method
-from coarsen.opencl_bench.results.best import best_words
+from coarsen.opencl_bench.results.best import best_words, summaries
 from coarsen.opencl_bench.results.exchange.lines import LineFile
-from coarsen.opencl_bench.results.summaries import summaries
 from coarsen.opencl_bench.sweep.child_process import ChildProcess
 from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess

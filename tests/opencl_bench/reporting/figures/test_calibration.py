@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.calibration import Calibration, Forecast, calibration
+from coarsen.opencl_bench.reporting.draw_evaluations import draw_calibration
 from coarsen.opencl_bench.reporting.evaluations import COLUMNS, calibration_finding, calibration_points
-from coarsen.opencl_bench.reporting.figures.draw_calibration import draw_calibration
 from coarsen.opencl_bench.reporting.sheet import BLUE, VERMILLION, rendered
 
 

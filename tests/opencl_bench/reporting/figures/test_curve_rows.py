@@ -12,10 +12,9 @@ from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
 from coarsen.opencl_bench.reporting.curve_points import curve_frame, curve_points
 from coarsen.opencl_bench.reporting.draw_curves import curves_finding, draw_curves
-from coarsen.opencl_bench.results.best_table import best_table, geometric_means
-from coarsen.opencl_bench.results.curve_files import read_curves
 from coarsen.opencl_bench.results.curves import Curve
-from coarsen.opencl_bench.results.rows import NEEDED
+from coarsen.opencl_bench.results.measured_curves import read_curves
+from coarsen.opencl_bench.results.rows import NEEDED, best_table, geometric_means
 from tests.opencl_bench.reporting.figures.samples import frame_of, row
 from tests.opencl_bench.reporting.figures.writing import written
 

@@ -30,7 +30,7 @@ from coarsen.opencl_bench.reporting.sheet import (
     speedup_axis,
     text_width,
 )
-from coarsen.opencl_bench.results.intervals import frame_with_intervals
+from coarsen.opencl_bench.results.rows import frame_with_intervals
 from tests.opencl_bench.reporting.figures.samples import frame_of, row
 from tests.opencl_bench.reporting.figures.sweeps import compared
 

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.reporting.draw_evaluations import draw_predictions
 from coarsen.opencl_bench.reporting.evaluations import (
     MEAN,
     choice_table,
@@ -17,7 +18,6 @@ from coarsen.opencl_bench.reporting.evaluations import (
     predictions_finding,
     speedup_bars,
 )
-from coarsen.opencl_bench.reporting.figures.draw_predictions import draw_predictions
 from coarsen.opencl_bench.reporting.sheet import VERMILLION, rendered
 from tests.opencl_bench.reporting.figures.evaluations import small_evaluation
 

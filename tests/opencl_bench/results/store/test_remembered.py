@@ -12,7 +12,7 @@ from sqlalchemy import JSON, text
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
-from coarsen.opencl_bench.results.remembered.files import read_choices, write_choices
+from coarsen.opencl_bench.results.remembered.choice_json import read_choices, write_choices
 from coarsen.opencl_bench.results.remembered.look_up import (
     COLUMNS,
     JSON_COLUMNS,

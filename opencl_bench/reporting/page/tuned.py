@@ -1,4 +1,4 @@
-"""Positions of what a chart of times over the input shows: numbers for the template's SVG, as in `drawing`."""
+"""From tuned files to what the page says of them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,91 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from coarsen.opencl_bench.reporting.input_times import InputTimes, duration
-from coarsen.opencl_bench.reporting.page.drawing import Segment
-from coarsen.opencl_bench.reporting.page.tuned_content import InputChart
-from coarsen.opencl_bench.reporting.page.words import ratio
+from coarsen.dispatch.rules import rules
+from coarsen.dispatch.tree import Split, nodes
+from coarsen.dispatch.tuned_file import TunedFile
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.inputs.cold_changes import cold_changes
+from coarsen.opencl_bench.inputs.evidence import evidence_of
+from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
+from coarsen.opencl_bench.reporting.input_times import InputTimes, duration, input_times, section_times
+from coarsen.opencl_bench.reporting.page.charts import Segment
+from coarsen.opencl_bench.reporting.page.content import InputChart, TunedSection, TunedVersionRow, ratio
+
+# More say no more: of sections those with the most inputs are kept, of features those that are asked about first.
+_MOST_SECTIONS = 4
+_MOST_FEATURES = 3
+
+
+def tuned_sections(paths: Sequence[Path]) -> tuple[TunedSection, ...]:
+    """Return the sections of tuned files, in their order.
+
+    Args:
+        paths: of the files.
+
+    Raises:
+        InvalidInputError: one can't be read or keeps no times, or is given twice.
+    """
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise InvalidInputError("a tuned file is given twice: give each once")
+    files = [TunedFile.read(path) for path in paths]
+    return tuple(
+        _section(file, path, f"tuned-{number}", _name(file, files, path))
+        for number, (file, path) in enumerate(zip(files, paths, strict=True))
+    )
+
+
+def _name(file: TunedFile, files: Sequence[TunedFile], path: Path) -> str:
+    alike = sum(other.kernel == file.kernel for other in files)
+    return file.kernel if alike == 1 else f"{file.kernel} ({path.name})"
+
+
+def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
+    try:
+        kept = evidence_of(file)
+        charts = tuple(_charts(file))
+        worths = worth_of_versions(file)
+        worth = worth_of_choice(file)
+        caches = cold_changes(file)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+    return TunedSection(
+        slug=slug,
+        name=name,
+        device=f"{file.device}, driver {file.driver}",
+        origin=path.name,
+        inputs=len(kept.times.inputs),
+        groups=len(kept.times.groups),
+        tried=len(kept.times.versions),
+        margin=kept.margin,
+        rules=tuple(rules(file.tree)),
+        features=tuple(f"{each.name} = {each.expression or 'supplied by the caller'}" for each in file.features),
+        versions=tuple(
+            TunedVersionRow(each, str(each.variant), charts[0].roles(each.number) if charts else ())
+            for each in worths
+        ),
+        worth=worth,
+        charts=tuple(InputChart(f"{slug}-{number}", each) for number, each in enumerate(charts)),
+        is_cold=kept.is_cold,
+        caches=caches,
+    )
+
+
+def _charts(file: TunedFile) -> Iterator[InputTimes]:
+    """Sections along sizes; where no size is alone in differing, what the tree asks about as well."""
+    sections = sorted(section_times(file), key=lambda times: -len(times.values))
+    yield from sections[:_MOST_SECTIONS]
+    usual = input_times(file)
+    if usual.held is not None and sections:
+        return
+    asked = dict.fromkeys(node.feature for node in nodes(file.tree) if isinstance(node, Split))
+    for feature in list(asked)[:_MOST_FEATURES] or [usual.feature]:
+        yield input_times(file, feature)
+
+
+# Positions of what a chart of times over the input shows: numbers for the template's SVG, as in `drawing`.
 
 HEIGHT = 240
 # Above the curves, in pixels: names of brackets stand there, in two rows so that neighbours don't touch.

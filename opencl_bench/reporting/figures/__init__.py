@@ -1,1 +1,0 @@
-"""Drawing of figures with Matplotlib, and what they have in common."""
