@@ -32,8 +32,7 @@ from coarsen.opencl_bench.reporting.page.content import (
     ratio,
     state_word,
 )
-from coarsen.opencl_bench.reporting.page.extract import report_of
-from coarsen.opencl_bench.reporting.page.failures import ENDINGS
+from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
 from coarsen.opencl_bench.reporting.page.tuned import drawn_inputs, number_text, tuned_sections
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
