@@ -16,7 +16,7 @@ from coarsen.opencl_bench.results.store import schema
 from coarsen.opencl_bench.results.store.engine import PATIENCE, READ_ONLY, writing
 from coarsen.opencl_bench.results.store.place import SQLITE
 
-POSTGRESQL = "postgresql"
+_POSTGRESQL = "postgresql"
 # What `schema.py` says; a change of it takes the next number.
 VERSION = "0005"
 VERSION_TABLE = Table("schema_version", MetaData(), Column("version_num", String(32), primary_key=True))
@@ -37,7 +37,7 @@ def prepare(engine: Engine) -> None:
     if engine.dialect.name == SQLITE:
         _write_ahead(engine)
     with writing(engine).begin() as connection:
-        if engine.dialect.name == POSTGRESQL:
+        if engine.dialect.name == _POSTGRESQL:
             connection.execute(select(func.pg_advisory_xact_lock(ADVISORY_LOCK)))
         if not _has_tables(connection):
             _make_tables(connection)

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, select
 from coarsen.codec import decoded, encoded
 from coarsen.opencl_bench.records.described_input import DescribedInput
 from coarsen.opencl_bench.results.store.engine import Guard, writing
-from coarsen.opencl_bench.results.store.schema import input_table as table
+from coarsen.opencl_bench.results.store.schema import input_table
 from coarsen.opencl_bench.results.store.schema import put_row
 
 
@@ -40,14 +40,14 @@ class InputTable:
         rows = sorted(({"key": each.key, **encoded(each)} for each in inputs), key=lambda row: str(row["key"]))
         with self._guard(), writing(self._engine).begin() as connection:
             for row in rows:
-                put_row(connection, table, row)
+                put_row(connection, input_table, row)
 
     def of(self, benchmark: str) -> list[DescribedInput]:
         """Return the inputs of a benchmark, by preset and seed."""
-        query = select(table).where(table.c.benchmark == benchmark).order_by(table.c.preset, table.c.seed)
+        query = select(input_table).where(input_table.c.benchmark == benchmark).order_by(input_table.c.preset, input_table.c.seed)
         with self._guard(), self._engine.connect() as connection:
             rows = connection.execute(query).all()
-            return [_input_of({column.name: row._mapping[column] for column in table.c}) for row in rows]
+            return [_input_of({column.name: row._mapping[column] for column in input_table.c}) for row in rows]
 
 
 def _input_of(row: dict[str, object]) -> DescribedInput:

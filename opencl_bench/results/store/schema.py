@@ -8,10 +8,10 @@
     remembered: choices that tuning made, each by itself
     input: presets of benchmarks that are inputs to tune over, described; no measurement refers to them by key
 
-The columns are the fields of the data classes in `measurement.py`, `remembered/choice.py` and `described_input.py`.
-What many measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON
-arrays; so are the pairs of sizes and versions, whose order counts. A change of these takes the next number in
-`creation.py`.
+The columns are the fields of the data classes `Measurement`, `RememberedChoice` and `DescribedInput`. What many
+measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays; so
+are the pairs of sizes and versions, whose order counts. A change of the tables takes the next number in
+`connection.VERSION`.
 """
 
 from __future__ import annotations
