@@ -229,7 +229,7 @@ def _check_store(scheduler: str | None, store_url: str | None) -> None:
     """Check that workers on other machines can reach the store. Raises InvalidInputError for an SQLite file."""
     if scheduler is None or not scheduler.startswith("tls://"):
         return
-    from coarsen.opencl_bench.results.store.location import store_url as parsed
+    from coarsen.opencl_bench.results.store.connection import store_url as parsed
     from coarsen.opencl_bench.results.store.place import SQLITE
 
     if parsed(store_url).drivername == SQLITE:

@@ -16,7 +16,7 @@ from coarsen.models.evaluation.evaluation import Plan
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.results.curves import Curve, CurveData, merged, read_table
 from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.results.learnable import check_learnable
+from coarsen.opencl_bench.results.launch_cases import check_learnable
 from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 from coarsen.processes import processors

@@ -24,9 +24,8 @@ from coarsen.opencl_bench.records.measurement import Environment, Measurement, R
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.curves import Curve, CurveData, read_table
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
-from coarsen.opencl_bench.results.presets import Shown, at, shown_presets
 from coarsen.opencl_bench.results.speedups import relative_speedup, speedup_of
-from coarsen.opencl_bench.results.versions import newest_versions
+from coarsen.opencl_bench.results.versions import Shown, at, newest_versions, shown_presets
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
 from coarsen.variant.coarsening import Level

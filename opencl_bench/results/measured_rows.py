@@ -27,8 +27,7 @@ def read_rows(source: str) -> list[Measurement]:
         from coarsen.opencl_bench.results.exchange.files import read_results
 
         return read_results(Path(source))
-    from coarsen.opencl_bench.results.store.database import open_existing_store
-    from coarsen.opencl_bench.results.store.filters import Filter
+    from coarsen.opencl_bench.results.store.database import Filter, open_existing_store
 
     with open_existing_store(source) as store:
         return list(store.measurements(Filter()))

@@ -161,8 +161,7 @@ def stored_results(store: str | Path | None = None) -> Results:
         InvalidInputError: there is no such store, it can't be read, or has no measurement.
     """
     # Imported late: it loads SQLAlchemy, which files do without.
-    from coarsen.opencl_bench.results.store.database import open_existing_store
-    from coarsen.opencl_bench.results.store.filters import Filter
+    from coarsen.opencl_bench.results.store.database import Filter, open_existing_store
 
     with open_existing_store(None if store is None else str(store)) as opened:
         return _results(opened.measurements(Filter()), opened.location)

@@ -16,7 +16,7 @@ from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN as CLEAR_GAIN
 from coarsen.opencl_bench.results.choice import Choice, Compared, choose
 from coarsen.opencl_bench.results.frames import device_labels, frame
-from coarsen.opencl_bench.results.presets import At, shown_presets
+from coarsen.opencl_bench.results.versions import At, shown_presets
 
 NEEDED = (
     *("key", "benchmark", "preset", "device", "platform", "platform_version", "driver_version", "form", "role"),

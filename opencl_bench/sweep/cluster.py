@@ -36,10 +36,9 @@ from distributed import Client, Future, KilledWorker, get_worker
 from coarsen.codec import decoded, encoded
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.results.store.filters import Filter
-from coarsen.opencl_bench.results.store.location import shown
-from coarsen.opencl_bench.results.store.location import store_url as parsed_url
+from coarsen.opencl_bench.results.store.connection import shown
+from coarsen.opencl_bench.results.store.connection import store_url as parsed_url
+from coarsen.opencl_bench.results.store.database import Filter, Store, open_store
 from coarsen.opencl_bench.results.store.place import STORE_VARIABLE
 from coarsen.opencl_bench.sweep.cluster_connection import Scheduler, connected
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver

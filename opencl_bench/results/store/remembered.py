@@ -18,8 +18,7 @@ from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, 
 
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.opencl_bench.results.remembered.choice_json import choice_in_row, choice_to_json
-from coarsen.opencl_bench.results.store.engine import Guard, engine_of, guard_of, writing
-from coarsen.opencl_bench.results.store.location import store_url
+from coarsen.opencl_bench.results.store.connection import Guard, engine_of, guard_of, store_url, writing
 from coarsen.opencl_bench.results.store.schema import is_called, put_row
 from coarsen.opencl_bench.results.store.schema import remembered as table
 

@@ -9,8 +9,8 @@
     input: presets of benchmarks that are inputs to tune over, described; no measurement refers to them by key
 
 The columns are the fields of the data classes `Measurement`, `RememberedChoice` and `DescribedInput`. What many
-measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays; so
-are the pairs of sizes and versions, whose order counts. A change of the tables takes the next number in
+measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays;
+so are the pairs of sizes and versions, whose order counts. A change of the tables takes the next number in
 `connection.VERSION`.
 """
 

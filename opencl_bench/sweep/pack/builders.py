@@ -11,22 +11,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
-from coarsen.opencl_bench.sweep.measuring_process import OPENING_SECONDS
-
-SERVICE = "coarsen.opencl_bench.sweep.pack.build_service"
-
-
-@dataclass
-class _Here:
-    """What a thread has: its process, and whether the device is opened there."""
-
-    child: ChildProcess = field(default_factory=lambda: ChildProcess(SERVICE))
-    is_open: bool = False
+from coarsen.opencl_bench.sweep.measuring_process import OPENING_SECONDS, SERVICE
 
 
 class Builders:
@@ -45,7 +34,7 @@ class Builders:
         self._seconds = seconds
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="build")
         self._local = threading.local()
-        self._all: list[_Here] = []
+        self._children: list[ChildProcess] = []
         self._futures: dict[str, Future[str | None]] = {}
 
     def __enter__(self) -> Builders:
@@ -53,11 +42,11 @@ class Builders:
 
     def __exit__(self, *_exception: object) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
-        for here in list(self._all):
-            here.child.end()
+        for child in list(self._children):
+            child.end()
         self._pool.shutdown(wait=True)
-        for here in self._all:
-            here.child.close()
+        for child in self._children:
+            child.close()
 
     def begin(self, hashes: Sequence[str], code_of: Callable[[str], Code]) -> None:
         """Begin to build codes, in this order, those apart that were begun before.
@@ -81,22 +70,19 @@ class Builders:
             future.result()
 
     def _build(self, code_hash: str, code_of: Callable[[str], Code]) -> str | None:
-        here = self._here()
+        child = self._child()
+        # A process that isn't there yet opens the device first.
+        seconds = self._seconds if child.is_running else OPENING_SECONDS + self._seconds
+        request = {"do": "build", "machine": self._machine, "code": code_of(code_hash).to_json()}
         try:
-            if not (here.is_open and here.child.is_running):
-                here.is_open = "ok" in here.child.ask({"do": "open", "machine": self._machine}, OPENING_SECONDS)
-            if not here.is_open:
-                return None
-            answer = here.child.ask({"do": "build", "code": code_of(code_hash).to_json()}, self._seconds)
+            binary: str | None = child.ask(request, seconds).get("binary")
         except (ChildDiedError, ChildTimedOutError):
-            here.is_open = False
             return None
-        binary: str | None = answer.get("binary")
         return binary
 
-    def _here(self) -> _Here:
-        if not hasattr(self._local, "here"):
-            self._local.here = _Here()
-            self._all.append(self._local.here)
-        here: _Here = self._local.here
-        return here
+    def _child(self) -> ChildProcess:
+        if not hasattr(self._local, "child"):
+            self._local.child = ChildProcess(SERVICE)
+            self._children.append(self._local.child)
+        child: ChildProcess = self._local.child
+        return child

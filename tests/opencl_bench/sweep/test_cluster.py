@@ -16,8 +16,7 @@ from distributed import Client
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.results.store.filters import Filter
+from coarsen.opencl_bench.results.store.database import Filter, open_store
 from coarsen.opencl_bench.sweep.cluster import plan_from_json, plan_to_json, sweep_on_cluster
 from coarsen.opencl_bench.sweep.cluster_connection import Scheduler
 from coarsen.opencl_bench.sweep.compiler import CompilePool
