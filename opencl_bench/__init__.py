@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.results.examples import Examples, examples_of
     from coarsen.opencl_bench.results.measured_curves import read_curves
     from coarsen.opencl_bench.results.results import Results, read_results, shipped_results, stored_results
-    from coarsen.opencl_bench.sweep.measure_kernels import measure_kernels
     from coarsen.opencl_bench.sweep.plan import Space
+    from coarsen.opencl_bench.sweep.several import measure_kernels
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
     from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
 
@@ -62,7 +62,7 @@ _MODULE_OF = {
     "Space": "sweep.plan",
     "examples_of": "results.examples",
     "find_benchmark": "workloads.lookup",
-    "measure_kernels": "sweep.measure_kernels",
+    "measure_kernels": "sweep.several",
     "read_curves": "results.measured_curves",
     "read_results": "results.results",
     "shipped_results": "results.results",

@@ -275,8 +275,8 @@ def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
     if job.cluster is None:
         request_of = None if job.search is None else job.search.request_of
         return sweep_all(list(job.expected), store, tally, again, request_of)
+    from coarsen.opencl_bench.sweep.cluster import Scheduler as DaskScheduler
     from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster
-    from coarsen.opencl_bench.sweep.cluster_connection import Scheduler as DaskScheduler
 
     scheduler = DaskScheduler(**asdict(job.cluster))
     return sweep_on_cluster(list(job.expected), store, job.store_url, scheduler, tally, again)

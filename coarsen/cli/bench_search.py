@@ -14,8 +14,7 @@ from coarsen.errors import InvalidInputError
 if TYPE_CHECKING:
     from coarsen.opencl_bench.search.budget import Budget
     from coarsen.opencl_bench.search.searcher import Searcher
-    from coarsen.opencl_bench.sweep.plan import SweepPlan
-    from coarsen.opencl_bench.sweep.points import DeviceLimits
+    from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
 

@@ -23,10 +23,9 @@ from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of, name_of
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.points import Point, limits_of, points
+from coarsen.opencl_bench.sweep.plan import Point, Space, SweepPlan, limits_of, points
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.sweep.rows import measure_against_default
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Variant

@@ -16,8 +16,8 @@ from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 

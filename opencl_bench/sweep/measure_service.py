@@ -24,7 +24,7 @@ from coarsen.opencl_bench.measure.machine import (
 from coarsen.opencl_bench.measure.session import KEPT_BYTES, Session, Slot
 from coarsen.opencl_bench.records.code import code_from_json
 from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.sweep.serving import Message, serve
+from coarsen.opencl_bench.sweep.child_process import Message, serve
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant_json import variant_from_json
 

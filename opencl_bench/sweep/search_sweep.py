@@ -22,15 +22,11 @@ from coarsen.opencl_bench.search.prior import Prior
 from coarsen.opencl_bench.search.searcher import Searcher
 from coarsen.opencl_bench.search.spaces import ListedSpace, count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
-from coarsen.opencl_bench.sweep.confirmation import CANDIDATES, most_rows
 from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator, relative_time
 from coarsen.opencl_bench.sweep.observer import SearchProgress
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, uncoarsened_variants, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.rows import measure_best
-from coarsen.opencl_bench.sweep.selection import Selected
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan, uncoarsened_variants, variant_space
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.rows import CANDIDATES, Selected, measure_best, most_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant

@@ -6,26 +6,33 @@ sweeps, one that fails is reported and does not end the others.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.selection import find_device
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.results.store.database import Store
+from coarsen.devices.selection import find_device, find_working_device
+from coarsen.errors import DeviceError, InvalidInputError, VerificationError
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
+from coarsen.opencl_bench.results.results import Results
+from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.confirmation import most_rows
-from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver, SweepSummary
+from coarsen.opencl_bench.sweep.observer import (
+    CollectingObserver,
+    Remeasure,
+    SweepObserver,
+    SweepSummary,
+    exit_code_without_baseline,
+    problem_of,
+)
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of, points
-from coarsen.opencl_bench.sweep.rows import measure_points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, SweepPlan, limits_of, points
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
+from coarsen.opencl_bench.sweep.rows import measure_points, most_rows
 from coarsen.opencl_bench.sweep.search_sweep import Searched, SearchRequest, search_points, search_space
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of
@@ -228,3 +235,92 @@ def planned_rows(benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) ->
     selected = [point for point in feasible if point.candidate.is_original]
     confirmed = most_rows(len(feasible) - len(selected), len(selected)) if plan.confirms else 0
     return len(selected) + len(feasible) + confirmed
+
+
+# Measuring kernels from Python: what `coarsen bench` does, without its command line.
+#
+# kernels, a device, a space ─▶ sweeps ─▶ rows in a store ─▶ Results
+
+_ERRORS = {error.exit_code: error for error in (DeviceError, InvalidInputError, VerificationError)}
+
+
+def measure_kernels(
+    kernels: str | Path | Iterable[str | Path],
+    device: str | None = None,
+    *,
+    preset: str = "cpu",
+    space: Space | None = None,
+    method: Method | None = None,
+    store: str | Path | None = None,
+    confirms: bool = True,
+    own_local_sizes: bool = False,
+    observer: SweepsObserver | None = None,
+) -> Results:
+    """Measure kernels on a device: every configuration of a space, verified, against the best uncoarsened one.
+
+    Each is compiled and run in processes that may crash or hang without harm. A configuration that fails is a row
+    with its reason. Where one of several kernels can't be measured at all, its error is raised
+    when the others are done; only a `store` keeps their rows then.
+
+    Args:
+        kernels: names of the suite, `synthetic-SEED-NUMBER`, `launch-SEED-NUMBER`, or paths of TOML files that
+            describe kernels (`coarsen bench init` writes one); one or several.
+        device: its index or a part of its name; the first that works if None.
+        preset: the sizes of the inputs.
+        space: factors, strides, dimensions and local sizes (in work-items); those that `coarsen bench` tries if
+            None.
+        method: how to time; as `coarsen bench` does if None.
+        store: an SQLite file or URL that keeps the rows: what it has already is not measured again. None: the
+            rows are kept in what is returned alone.
+        confirms: whether the best configurations are timed once more, in several new processes.
+        own_local_sizes: whether each kernel is measured at its own local size alone, that of the preset, which is
+            all that `Results.curves` looks at; the space's local sizes have no say then.
+        observer: is told of the progress.
+
+    Returns:
+        All rows of these sweeps, also those that the store had already.
+
+    Raises:
+        DeviceError: no such device, or it can't run an uncoarsened kernel.
+        InvalidInputError: no kernel, no such kernel or preset, a mistake in a description, a space that isn't one.
+        VerificationError: an uncoarsened kernel's results are wrong.
+    """
+    place = find_working_device() if device is None else find_device(device)
+    names = _names(kernels)
+    # All of them before anything is measured: a mistake in the last one shows at once.
+    own = {name: find_benchmark(name).preset(preset).local_size for name in names}
+    wanted = space or Space()
+    plans = [
+        SweepPlan(
+            name,
+            place.index,
+            preset,
+            space=replace(wanted, local_sizes=(local_size,)) if own_local_sizes else wanted,
+            method=method or Method(),
+            confirms=confirms,
+        )
+        for name, local_size in own.items()
+    ]
+    with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
+        url = str(Path(folder) / "store.sqlite") if store is None else str(store)
+        with open_store(url) as opened:
+            results = sweep_all(plans, opened, observer or SweepsObserver())
+            where = "what was measured" if store is None else opened.location
+    _check(results)
+    return Results(tuple(row for result in results for row in result.rows), where)
+
+
+def _names(kernels: str | Path | Iterable[str | Path]) -> list[str | Path]:
+    given = [kernels] if isinstance(kernels, str | Path) else list(kernels)
+    if not given:
+        raise InvalidInputError("there is no kernel to measure")
+    # The measuring processes may be started in another folder.
+    return [Path(name).resolve() if str(name).endswith(".toml") else name for name in given]
+
+
+def _check(results: Iterable[SweepResult]) -> None:
+    """Raise the error of the first sweep that has no speed-ups."""
+    for result in results:
+        if result.problem:
+            error = _ERRORS.get(result.exit_code, InvalidInputError)
+            raise error(f"{result.benchmark} on {result.device}: {result.problem}")

@@ -12,7 +12,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
 from coarsen.frontend.one_kernel import source_of_one_kernel
 from coarsen.opencl_bench.sweep.device_lock import device_lock_within
-from coarsen.opencl_bench.sweep.points import limits_of
+from coarsen.opencl_bench.sweep.plan import limits_of
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.launch_space import launch_space, may_need_guard, other_local_sizes
 from coarsen.opencl_bench.tuning.settings import Tune

@@ -16,8 +16,7 @@ from dataclasses import replace
 from coarsen.errors import CoarsenError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.transform.coarsen import analyse

@@ -21,10 +21,10 @@ from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, speedup_of
-from coarsen.opencl_bench.sweep.confirmation import confirm, to_confirm
 from coarsen.opencl_bench.sweep.live_evaluator import relative_time
 from coarsen.opencl_bench.sweep.observer import SearchProgress
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.opencl_bench.sweep.rows import confirm, to_confirm
 from coarsen.opencl_bench.tuning.finalists import over_uncoarsened
 from coarsen.variant.variant import Variant
 

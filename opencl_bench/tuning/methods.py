@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES
+from coarsen.opencl_bench.sweep.rows import PROCESSES
 from coarsen.opencl_bench.tuning.deadline import Deadline
 
 # A compilation and a run that hangs take at most so many seconds, and so much of the time.

@@ -14,14 +14,12 @@ from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, Verific
 from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.confirmation import LAUNCHES, most_rows
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import LaunchConstraint, limits_of
+from coarsen.opencl_bench.sweep.plan import LaunchConstraint, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.selection import select_baseline
+from coarsen.opencl_bench.sweep.rows import LAUNCHES, most_rows, select_baseline
 from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariants, measure_variants
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.variant.variant import Variant

@@ -22,12 +22,10 @@ from coarsen.opencl_bench.measure.variant_launch import needs_guard, undivided
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.search.spaces import count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES
 from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import limits_of, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
+from coarsen.opencl_bench.sweep.plan import Space, limits_of, variant_space
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.rows import PROCESSES
 from coarsen.opencl_bench.tuning.deadline import Deadline, TimeOverError
 from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, finalists
 from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_out_choice

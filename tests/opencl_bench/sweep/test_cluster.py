@@ -17,11 +17,9 @@ from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.store.database import Filter, open_store
-from coarsen.opencl_bench.sweep.cluster import plan_from_json, plan_to_json, sweep_on_cluster
-from coarsen.opencl_bench.sweep.cluster_connection import Scheduler
+from coarsen.opencl_bench.sweep.cluster import Scheduler, plan_from_json, plan_to_json, sweep_on_cluster
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.points import limits_of
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.sweep.dask_cluster import PATIENCE, Cluster, cluster, until
@@ -186,7 +184,7 @@ def test_what_is_stored_is_not_measured_again_and_failures_are_reported(
 
 
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coarsen.opencl_bench.sweep.cluster_connection.CONNECTING_SECONDS", 0.5)
+    monkeypatch.setattr("coarsen.opencl_bench.sweep.cluster.CONNECTING_SECONDS", 0.5)
     with open_store(str(tmp_path / "results.sqlite")) as store:
         for address in ("tcp://127.0.0.1:1", "nonsense://localhost"):
             with pytest.raises(InvalidInputError, match=f"^the scheduler {address} can't be reached: "):

@@ -24,8 +24,7 @@ from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import limits_of
+from coarsen.opencl_bench.sweep.plan import Space, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.sweep.small_sweep import METHOD, small_plan

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, Point, limits_of, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Point, Space, limits_of, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening, Level

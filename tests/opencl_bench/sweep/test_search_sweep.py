@@ -22,8 +22,7 @@ from coarsen.opencl_bench.search.searchers import SEARCHERS
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.model_prior import ModelPrior, model_prior
 from coarsen.opencl_bench.sweep.observer import SearchProgress, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.points import limits_of
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows, search_space
 from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE

@@ -19,9 +19,8 @@ from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity,
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.run_pack import main
 from coarsen.opencl_bench.sweep.pack import running
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import Point
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
+from coarsen.opencl_bench.sweep.plan import Point, Space
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from tests.opencl_bench.sweep.pack.small_pack import DEVICE, command, make_pack, run
 from tests.opencl_bench.sweep.pack.test_writing import SCALE, SCALE_FILE
 

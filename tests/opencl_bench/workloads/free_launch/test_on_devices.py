@@ -15,8 +15,7 @@ from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import kernels_of, run_workload
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Workload
 from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark, free_launch_kernel
 from coarsen.pipeline import carry_out
