@@ -11,13 +11,12 @@ from pathlib import Path
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
+from coarsen.opencl_bench.sweep.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.row_measurer import SweepContext
-from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
+from coarsen.opencl_bench.sweep.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.engine import machine_to_json
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess
 from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.sweep.rows import PROCESSES
-from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.tuning.deadline import Deadline
 from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
 from coarsen.opencl_bench.tuning.methods import first_method

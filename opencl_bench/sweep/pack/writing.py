@@ -25,7 +25,7 @@ from coarsen.opencl_bench.measure.environment import installed_versions
 from coarsen.opencl_bench.records.code import Code, Form
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.compile_service import has_includes
-from coarsen.opencl_bench.sweep.compiler import Compiled, CompilePool, Compiler
+from coarsen.opencl_bench.sweep.compiler import Compiled, CompiledSubjects, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.pack.plan import (
     BENCHMARK_FOLDER,
     PLAN_FILE,
@@ -40,7 +40,6 @@ from coarsen.opencl_bench.sweep.pack.plan import (
     plan_to_json,
 )
 from coarsen.opencl_bench.sweep.plan import DeviceLimits, Point, Space, points
-from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.runtime.text_cache.versions import versions
