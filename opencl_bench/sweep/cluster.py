@@ -26,17 +26,15 @@ import ipaddress
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from distributed import Client, Future, KilledWorker, get_worker
 from distributed.security import Security
 
-from coarsen.codec import decoded, encoded
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.connection import shown
@@ -53,16 +51,6 @@ SECONDS_BETWEEN_COUNTS = 0.5
 SECONDS_WITHOUT_WORKER = 60.0
 # Of a task that fails unexpectedly; a worker that dies isn't counted here, but by the scheduler.
 RETRIES = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A message to a worker: a plan as JSON, the identity of the store, and its URL without password."""
-
-    plan: dict[str, Any]
-    identity: str
-    again: str
-    url: str
 
 
 def sweep_on_cluster(
@@ -92,8 +80,7 @@ def sweep_on_cluster(
         url = shown(parsed_url(store_url))
         stored = (row for chosen in _filters(plans) for row in store.measurements(chosen))
         before = frozenset(row.key for row in stored if row.invalidity is not Invalidity.CONSTRAINTS)
-        orders = [Order(plan_to_json(plan), store.identity, again.value, url) for plan in plans]
-        futures = [_submit(client, plan, order) for plan, order in zip(plans, orders, strict=True)]
+        futures = [_submit(client, plan, again, url, store.identity) for plan in plans]
         try:
             tasks = list(zip(plans, futures, strict=True))
             return _Gathering(client, store, observer, before, tasks).results()
@@ -101,10 +88,14 @@ def sweep_on_cluster(
             client.cancel(futures)
 
 
-def _submit(client: Client, plan: SweepPlan, order: Order) -> Future:
+def _submit(client: Client, plan: SweepPlan, again: Remeasure, url: str, identity: str) -> Future:
+    """Begin to sweep a plan on a worker; the URL of the store has no password."""
     return client.submit(
         _sweep_here,
-        order,
+        plan,
+        again,
+        url,
+        identity,
         key=f"sweep-{Path(plan.benchmark).stem}-{_resource(plan)}-{uuid.uuid4().hex}",
         resources={_resource(plan): 1},
         retries=RETRIES,
@@ -211,23 +202,18 @@ class _Gathering:
         except Exception as error:  # whatever went wrong over there ends this sweep only
             problem = f"on the worker, {type(error).__name__}: {' '.join(str(error).split())}"
             return _failed(plan, problem, CoarsenError.exit_code)
-        return self._read(plan, answer)
+        return self._read(*answer)
 
-    def _read(self, plan: SweepPlan, answer: Mapping[str, Any]) -> SweepResult:
+    def _read(self, found: SweepResult, keys: Sequence[str]) -> SweepResult:
         """The result with its rows; rows of a worker that has died since count as measured now, too."""
-        rows = [row for key in answer["keys"] if (row := self._store.find(key)) is not None]
-        measured = frozenset(answer["measured"])
-        known = measured | self._before
+        rows = tuple(row for key in keys if (row := self._store.find(key)) is not None)
+        known = found.measured | self._before
         by_others = [row for row in rows if row.key not in known and row.invalidity is not Invalidity.CONSTRAINTS]
-        return SweepResult(
-            plan,
-            answer["benchmark"],
-            answer["device"],
-            tuple(rows),
-            measured | {row.key for row in by_others},
-            answer["seconds"] + sum(row.compile_seconds + row.measure_seconds for row in by_others),
-            answer["problem"],
-            answer["exit_code"],
+        return replace(
+            found,
+            rows=rows,
+            measured=found.measured | {row.key for row in by_others},
+            seconds=found.seconds + sum(row.compile_seconds + row.measure_seconds for row in by_others),
         )
 
 
@@ -259,25 +245,16 @@ class _ObserverOnWorker(SweepObserver):
             raise _AbandonedError
 
 
-def _sweep_here(order: Order) -> dict[str, Any]:
-    """The task: sweep on this worker. Returns what `SweepResult` says, with the rows' keys for the rows."""
-    asked = plan_from_json(order.plan)
+def _sweep_here(plan: SweepPlan, again: Remeasure, url: str, identity: str) -> tuple[SweepResult, tuple[str, ...]]:
+    """The task: sweep on this worker. Returns the result without its rows, which the store has, and their keys."""
     try:
-        with _same_store(order.url, order.identity) as store:
-            result = sweep_one(asked, store, _ObserverOnWorker(), Remeasure(order.again))
+        with _same_store(url, identity) as store:
+            result = sweep_one(plan, store, _ObserverOnWorker(), again)
     except CoarsenError as error:
-        result = _failed(asked, str(error), error.exit_code)
+        result = _failed(plan, str(error), error.exit_code)
     except _AbandonedError:
-        result = _failed(asked, "the sweep was cancelled", CoarsenError.exit_code)
-    return {
-        "benchmark": result.benchmark,
-        "device": result.device,
-        "keys": [row.key for row in result.rows],
-        "measured": sorted(result.measured),
-        "seconds": result.seconds,
-        "problem": result.problem,
-        "exit_code": result.exit_code,
-    }
+        result = _failed(plan, "the sweep was cancelled", CoarsenError.exit_code)
+    return replace(result, rows=()), tuple(row.key for row in result.rows)
 
 
 @contextmanager
@@ -311,18 +288,6 @@ def _opened(url: str, here: str) -> Store:
         raise InvalidInputError(
             f"{error} (no password is sent to workers: set {STORE_VARIABLE} or PGPASSFILE where {here} is started)"
         ) from None
-
-
-def plan_to_json(plan: SweepPlan) -> dict[str, Any]:
-    """Return a plan as JSON takes it; `plan_from_json` reads it back."""
-    return {"is_file": isinstance(plan.benchmark, Path), **encoded(replace(plan, benchmark=str(plan.benchmark)))}
-
-
-def plan_from_json(value: Mapping[str, Any]) -> SweepPlan:
-    """Return the plan that `plan_to_json` wrote. Raises InvalidInputError where it is none."""
-    content = {name: entry for name, entry in value.items() if name != "is_file"}
-    plan = decoded(SweepPlan, content, "the plan", {str | Path: str})
-    return replace(plan, benchmark=Path(plan.benchmark)) if value["is_file"] else plan
 
 
 # The way to a Dask scheduler: loopback or TLS, since whoever reaches a scheduler can run code on its workers.

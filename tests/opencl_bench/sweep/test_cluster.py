@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +16,7 @@ from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.store.database import Filter, open_store
-from coarsen.opencl_bench.sweep.cluster import Scheduler, plan_from_json, plan_to_json, sweep_on_cluster
+from coarsen.opencl_bench.sweep.cluster import Scheduler, sweep_on_cluster
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, planned_rows, sweep
@@ -189,13 +188,6 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Monke
         for address in ("tcp://127.0.0.1:1", "nonsense://localhost"):
             with pytest.raises(InvalidInputError, match=f"^the scheduler {address} can't be reached: "):
                 sweep_on_cluster([plan("mt")], store, None, Scheduler(address), SweepsObserver())
-
-
-@pytest.mark.parametrize("benchmark", ["mt", Path("mine.toml")])
-def test_a_plan_travels_as_json(benchmark: str | Path) -> None:
-    space = Space((1, 2), (1,), (0,), ((16, 16), (64, 1)), (("TILE", ("8", "16")),))
-    sent = SweepPlan(benchmark, "intel", "cpu", 7, space, METHOD, "spirv")
-    assert plan_from_json(json.loads(json.dumps(plan_to_json(sent)))) == sent
 
 
 def test_no_password_is_sent(tmp_path: Path, postgresql_database: str) -> None:
