@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from coarsen.bug_report import bug_message
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.sweep.search_sweep import Searched
 
 
 class Remeasure(enum.StrEnum):
@@ -68,7 +74,8 @@ class SweepSummary:
     """A finished sweep of one benchmark on one device.
 
     `rows` are all of the sweep's rows, stored before or measured now; `problem` says in one line why there are no
-    speed-ups, empty where there are. `seconds` is wall-clock time; `measured` the number of rows measured now.
+    speed-ups, empty where there are. `seconds` is wall-clock time; `measured` the number of rows measured now;
+    `searched` what a search found, None without one.
     """
 
     benchmark: str
@@ -77,6 +84,7 @@ class SweepSummary:
     measured: int
     seconds: float
     problem: str = ""
+    searched: Searched | None = None
 
     def failures(self) -> Counter[Invalidity]:
         """Count the rows that ended other than correct, by kind."""
@@ -117,3 +125,24 @@ class CollectingObserver(SweepObserver):
         self._rows.append(measurement)
         self.measured += measured
         self._onwards.stored(measurement, measured)
+
+
+# Ending of a sweep that came to nothing: in one line, and as the exit code of the command line.
+
+
+def problem_of(error: Exception) -> tuple[str, int]:
+    """Return an error in one line, and its exit code."""
+    text = " ".join(str(error).split())
+    if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
+        return text, error.exit_code
+    return bug_message(error), InternalError.exit_code
+
+
+def exit_code_without_baseline(rows: Iterable[Measurement]) -> int:
+    """Return the exit code where no uncoarsened configuration runs correctly.
+
+    The device works, but there is nothing that others could be verified against.
+    """
+    endings = {row.invalidity for row in rows}
+    has_run = endings & {Invalidity.CORRECTNESS, Invalidity.RUNTIME, Invalidity.TIMEOUT}
+    return VerificationError.exit_code if has_run else InvalidInputError.exit_code

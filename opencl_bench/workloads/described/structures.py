@@ -16,7 +16,8 @@ import numpy as np
 
 from coarsen.backend.opencl_c.decide.arguments import by_value_type
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Argument, Instruction, Kernel, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Argument, Instruction, Kernel
 from coarsen.ir.layout import alignment_of, field_offset, size_of
 from coarsen.ir.types import ArrayType, FloatType, IntegerType, PointerType, StructType, Type, VectorType
 from coarsen.opencl_bench.workloads.described.pointer_use import derived_pointers
