@@ -18,8 +18,10 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.features import feature_table, feature_tables
 from coarsen.ir.kernel import Kernel
 from coarsen.models import CascadeModel, Prediction, available_models, load_model
-from coarsen.models.default import CurvePrediction, DefaultModel, has_default, load_default
 from coarsen.models.default.joint import AVERSION
+from coarsen.models.default.model import DefaultModel
+from coarsen.models.default.prediction import CurvePrediction
+from coarsen.models.default.storage import has_default, load_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
 from coarsen.models.model_files import model_name
 from coarsen.user_models import answers_by_cascade, cascade_called, cascade_folder, default_folder

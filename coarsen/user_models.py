@@ -32,7 +32,7 @@ def default_folder(folder: Path | None = None, *, shipped: bool = False) -> Path
     if folder is not None or shipped:
         return folder
     # Imported late: who asks another model does without it.
-    from coarsen.models.default import has_default
+    from coarsen.models.default.storage import has_default
 
     return user_models() if has_default(user_models()) else None
 

@@ -16,7 +16,7 @@ from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.devices.selection import find_device
 from coarsen.devices.targets import target_of
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.default import DefaultModel
+from coarsen.models.default.model import DefaultModel
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.prediction import KernelPrediction
 from tests.cli.small_model import store_small_model

@@ -17,7 +17,6 @@ from coarsen.cli.bench_options import (
     AgainOption,
     CodeForm,
     ColdCache,
-    DesignOption,
     Devices,
     Export,
     FormOption,
@@ -52,7 +51,6 @@ from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted
 from coarsen.cli.space_options import (
-    AllSingle,
     AnySize,
     ArrayLayouts,
     ArrayOptions,
@@ -120,7 +118,6 @@ def bench(
     synthetic: Synthetic = None,
     synthetic_seed: SyntheticSeed = None,
     free_launch: FreeLaunch = None,
-    design: DesignOption = None,
     device: Devices = None,
     preset: PresetName = "cpu",
     seed: Seed = 0,
@@ -145,7 +142,6 @@ def bench(
     distinct: Distinct = Tried.NO,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
-    all_single: AllSingle = False,
     search: SearchName = None,
     budget: SearchBudget = None,
     search_seed: SearchSeed = None,
@@ -185,7 +181,6 @@ def bench(
     _check_packages(scheduler)
     _check_store(scheduler, store)
     checked_export(output)
-    from coarsen.cli.bench_design import Parts, method_for
     from coarsen.cli.bench_inputs import (
         PlannedDevice,
         benchmarks_of,
@@ -197,8 +192,8 @@ def bench(
     from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.opencl_bench.sweep.several import planned_rows
 
-    searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler, design)
-    method = method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design)
+    searching = SearchOptions(search, budget, search_seed, prior).checked(seed, sample, scheduler)
+    method = method_of(quick, repetitions, cold_cache, timeout_multiple)
     transforms = TransformOptions(fast_path, lock_step, wide_accesses, clean_up, any_size, distinct)
     wanted = SpaceOptions.parsed(
         factors,
@@ -212,17 +207,15 @@ def bench(
         transforms,
         sample,
         sample_seed,
-        all_single,
         ArrayOptions.given(layout, order, array_place, array_pad, array_shape),
     )
-    parts = Parts(preset, wanted, design)
     refuse_misspelt_subcommand("bench", kernels, SUBCOMMANDS["bench"])
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
     places = places_of(device, form.value, scheduler is not None)
 
     def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> Iterator[SweepPlan]:
-        for size, space in parts.of(benchmark, place.kind, place.limits):
-            yield SweepPlan(name, place.name, size, seed, space, method, form.value, not no_confirmation)
+        space = wanted.of(benchmark, preset)
+        yield SweepPlan(name, place.name, preset, seed, space, method, form.value, not no_confirmation)
 
     rows_of = planned_rows if searching is None else searching.rows_of
     expected = dict(plans_of(benchmarks, places, plan_of, rows_of))
@@ -236,7 +229,7 @@ def _check_store(scheduler: str | None, store_url: str | None) -> None:
     """Check that workers on other machines can reach the store. Raises InvalidInputError for an SQLite file."""
     if scheduler is None or not scheduler.startswith("tls://"):
         return
-    from coarsen.opencl_bench.results.store.location import store_url as parsed
+    from coarsen.opencl_bench.results.store.connection import store_url as parsed
     from coarsen.opencl_bench.results.store.place import SQLITE
 
     if parsed(store_url).drivername == SQLITE:
@@ -282,8 +275,8 @@ def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
     if job.cluster is None:
         request_of = None if job.search is None else job.search.request_of
         return sweep_all(list(job.expected), store, tally, again, request_of)
+    from coarsen.opencl_bench.sweep.cluster import Scheduler as DaskScheduler
     from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster
-    from coarsen.opencl_bench.sweep.cluster_connection import Scheduler as DaskScheduler
 
     scheduler = DaskScheduler(**asdict(job.cluster))
     return sweep_on_cluster(list(job.expected), store, job.store_url, scheduler, tally, again)

@@ -14,14 +14,13 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import similar_names
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
-from coarsen.opencl_bench.workloads.free_launch import free_launch_names
+from coarsen.opencl_bench.workloads.free_launch.benchmark import free_launch_names
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
-from coarsen.opencl_bench.workloads.synthetic import synthetic_names
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_names
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 
 # Limits of a device on a worker, which are not known here: everything is taken to fit.

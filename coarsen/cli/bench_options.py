@@ -39,13 +39,6 @@ class SuiteName(enum.StrEnum):
     RECORDS = "records"
 
 
-class DesignName(enum.StrEnum):
-    """A choice of the rows that are measured."""
-
-    SPARSE = "sparse"
-    GRID = "grid"
-
-
 Kernels = Annotated[
     list[str] | None,
     typer.Argument(
@@ -110,14 +103,6 @@ FreeLaunch = Annotated[
         "--free-launch",
         metavar="FIRST-LAST",
         help="Kernels of free launch, launch-SEED-NUMBER, of these numbers: 0-99. --synthetic-seed is their seed.",
-    ),
-]
-DesignOption = Annotated[
-    DesignName | None,
-    typer.Option(
-        "--design",
-        help="Measure the rows of a design instead of a space: sparse draws rows and sizes of kernels of free "
-        "launch; grid has every launch that predict --model launch considers, at --preset.",
     ),
 ]
 NoConfirmation = Annotated[

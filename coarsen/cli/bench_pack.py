@@ -11,7 +11,6 @@ import typer
 
 from coarsen.cli.bench_options import (
     ColdCache,
-    DesignOption,
     FreeLaunch,
     Kernels,
     PresetName,
@@ -27,7 +26,6 @@ from coarsen.cli.bench_options import (
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line
 from coarsen.cli.space_options import (
-    AllSingle,
     AnySize,
     ArrayLayouts,
     ArrayOptions,
@@ -84,9 +82,7 @@ WorkGroupSize = Annotated[
         "--max-work-group-size", metavar="NUMBER", min=1, help="Most work-items of a work-group on the device."
     ),
 ]
-Kind = Annotated[
-    DeviceKind, typer.Option("--device-kind", help="What the pack is to run on; of a design the sizes, too.")
-]
+Kind = Annotated[DeviceKind, typer.Option("--device-kind", help="What the pack is to run on.")]
 LocalMemory = Annotated[
     int, typer.Option("--local-memory", metavar="KIB", min=1, help="Local memory of the device, in KiB.")
 ]
@@ -99,7 +95,6 @@ def pack(
     synthetic: Synthetic = None,
     synthetic_seed: SyntheticSeed = None,
     free_launch: FreeLaunch = None,
-    design: DesignOption = None,
     preset: PresetName = "gpu",
     seed: Seed = 0,
     factors: Factors = None,
@@ -123,7 +118,6 @@ def pack(
     distinct: Distinct = Tried.NO,
     sample: Sample = None,
     sample_seed: SampleSeed = 0,
-    all_single: AllSingle = False,
     device_kind: Kind = DeviceKind.ANY,
     form: Forms = None,
     repetitions: Repetitions = None,
@@ -141,7 +135,6 @@ def pack(
 
     Example: coarsen bench pack sgemm mt --form opencl_c --form ptx -o for_the_gpu
     """
-    from coarsen.cli.bench_design import Parts, method_for
     from coarsen.cli.bench_inputs import benchmarks_of
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
@@ -158,21 +151,15 @@ def pack(
         transforms,
         sample,
         sample_seed,
-        all_single,
         ArrayOptions.given(layout, order, array_place, array_pad, array_shape),
     )
     benchmarks = benchmarks_of(kernels, synthetic, synthetic_seed, suite, free_launch)
-    parts = Parts(preset, wanted, design)
     limits = replace(USUAL_LIMITS, max_work_group_size=max_work_group_size, local_memory=local_memory * KIBIBYTE)
     request = PackRequest(
-        parts=tuple(
-            PackPart(name, size, space)
-            for benchmark, name in benchmarks
-            for size, space in parts.of(benchmark, device_kind, limits)
-        ),
+        parts=tuple(PackPart(name, preset, wanted.of(benchmark, preset)) for benchmark, name in benchmarks),
         forms=tuple(chosen.value for chosen in form or [PackForm.OPENCL_C]),
         seed=seed,
-        method=method_for(method_of(quick, repetitions, cold_cache, timeout_multiple), design),
+        method=method_of(quick, repetitions, cold_cache, timeout_multiple),
         limits=limits,
         device_kind=device_kind,
     )

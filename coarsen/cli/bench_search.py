@@ -14,9 +14,8 @@ from coarsen.errors import InvalidInputError
 if TYPE_CHECKING:
     from coarsen.opencl_bench.search.evaluator import Budget
     from coarsen.opencl_bench.search.searcher import Searcher
-    from coarsen.opencl_bench.sweep.plan import SweepPlan
-    from coarsen.opencl_bench.sweep.points import DeviceLimits
-    from coarsen.opencl_bench.sweep.search_request import SearchRequest
+    from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan
+    from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 
@@ -70,16 +69,13 @@ class SearchOptions:
     seed: int | None
     prior: PriorChoice | None
 
-    def checked(
-        self, inputs_seed: int, sample: int | None, scheduler: str | None, design: str | None = None
-    ) -> BenchSearch | None:
+    def checked(self, inputs_seed: int, sample: int | None, scheduler: str | None) -> BenchSearch | None:
         """Return the search that they ask for; None where the whole space is measured.
 
         Args:
             inputs_seed: of `--seed`.
             sample: of `--sample`.
             scheduler: of `--scheduler`.
-            design: of `--design`.
 
         Raises:
             InvalidInputError: an unknown searcher, a budget that is none, options that do not go together.
@@ -91,8 +87,6 @@ class SearchOptions:
             raise InvalidInputError(
                 "--sample does not go with --search, which draws by itself: give it a --budget"
             )
-        if design is not None:
-            raise InvalidInputError("--design does not go with --search, which chooses by itself: leave it out")
         if scheduler is not None:
             raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
         return self._search(inputs_seed if self.seed is None else self.seed)
@@ -104,8 +98,8 @@ class SearchOptions:
                 raise InvalidInputError(f"{option} goes with --search NAME, the search that it is for")
 
     def _search(self, seed: int) -> BenchSearch:
+        from coarsen.opencl_bench.search.evaluator import Budget
         from coarsen.opencl_bench.search.guided import GuidedSearcher
-        from coarsen.opencl_bench.search.searchers import Budget
 
         name = self.name or ""
         searcher = searcher_called(name)
@@ -141,7 +135,7 @@ class BenchSearch:
         from coarsen.devices.selection import find_device
         from coarsen.opencl_bench.sweep.engine import name_of
         from coarsen.opencl_bench.sweep.model_prior import model_prior
-        from coarsen.opencl_bench.sweep.search_request import SearchRequest
+        from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
         from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
         prior = model_prior(find_benchmark(name_of(plan)), find_device(plan.device)) if self.asks_model else None
@@ -149,7 +143,6 @@ class BenchSearch:
 
     def rows_of(self, benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:
         """Return how many rows a plan will have; trials without a limit apart."""
-        from coarsen.opencl_bench.sweep.search_request import SearchRequest
-        from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows
+        from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows
 
         return planned_search_rows(benchmark, plan, limits, SearchRequest(self.searcher, self.budget, self.seed))

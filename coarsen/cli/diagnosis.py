@@ -186,7 +186,7 @@ def _torch() -> str:
 
 def _models() -> str:
     from coarsen.models import available_models
-    from coarsen.models.default import has_default
+    from coarsen.models.default.storage import has_default
 
     names = [*(["default"] if has_default() else []), *available_models()]
     if not names:

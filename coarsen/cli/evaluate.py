@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,7 @@ from coarsen.cli.evaluate_options import (
     WithoutSizes,
 )
 from coarsen.cli.folders import existing_folder, prepared_folder
-from coarsen.cli.messages import note
+from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.options import Dimension, OutputFormat, checked_dimension
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
@@ -173,10 +172,8 @@ class _Progress:
     """Prints the progress of the fits on standard error now and then."""
 
     def __init__(self) -> None:
-        self._last = time.monotonic()
+        self._pace = NowAndThen(_SECONDS_BETWEEN_NOTES)
 
     def __call__(self, method: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_BETWEEN_NOTES:
-            self._last = now
+        if self._pace.is_due():
             note(f"{method}: {done} of {total} fits")

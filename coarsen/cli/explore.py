@@ -5,29 +5,25 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from coarsen.cli.explore_inputs import InputsFigure, draw_inputs
 from coarsen.cli.explore_options import (
-    Against,
     Benchmarks,
     By,
     Choice,
     CurveOf,
     Devices,
     FigureName,
-    FileType,
     Html,
     InputsFile,
     Kernels,
-    OtherAxis,
     Output,
     Over,
     Preset,
     Show,
     Sources,
     Taken,
-    Type,
     Which,
 )
 from coarsen.cli.explore_page import Page, check_page, page_asked_for, write_page
@@ -37,7 +33,10 @@ from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.cli.explore_figures import Request
+    import pandas as pd
+
+    from coarsen.opencl_bench.reporting.curve_points import By as CurvesBy
+    from coarsen.opencl_bench.reporting.curve_points import Choice as CurvesChoice
     from coarsen.opencl_bench.results.results import Results
 
 
@@ -52,8 +51,6 @@ def explore(
     show: Show = False,
     by: By = None,
     choice: Choice = None,
-    against: Against = None,
-    file_type: Type = None,
     html: Html = None,
     kernels: Kernels = None,
     inputs: InputsFile = None,
@@ -62,10 +59,9 @@ def explore(
 ) -> None:
     """Plot stored measurements, or list the best configurations.
 
-    FIGURE is one of curves (speed-up against coarsening factor), violins (all configurations of each kernel),
-    hinton (where the fastest 5 % lie), portability (one device's best configuration on another) and all.
-    Without it the best configuration of each kernel on each device is listed. With -f json a figure's numbers
-    are printed. With --html curves, predictions, failures and sources become one page for a browser.
+    FIGURE is `curves`: speed-up against coarsening factor. Without it the best configuration of each kernel on
+    each device is listed. With -f json the figure's numbers are printed. With --html curves, failures and sources
+    become one page for a browser.
 
     With --inputs the figure is of a tuned file: the time of each of its versions over the input. With --html as
     well it is on the page.
@@ -83,16 +79,15 @@ def explore(
             "--device": device,
             "--benchmark": benchmark,
         }
-        others |= {"--preset": preset, "--by": by, "--choice": choice, "--against": against}
-        draw_inputs(InputsFigure(inputs[0], over, output, file_type, show), _given(others), output_format)
+        others |= {"--preset": preset, "--by": by, "--choice": choice}
+        draw_inputs(InputsFigure(inputs[0], over, output, show), _given(others), output_format)
         return
     if over is not None:
         raise InvalidInputError("--over goes with --inputs and a figure: the feature along which inputs are")
     if store is not None and source:
         raise InvalidInputError("--store and --from are two sources; give one")
     page = page_asked_for(html, kernels, inputs or ())
-    look = {"--by": by, "--choice": choice, "--against": against, "--type": file_type}
-    of_figures = _given({"-o": output, "--show": show, **look})
+    of_figures = _given({"-o": output, "--show": show, "--by": by, "--choice": choice})
     if page is not None:
         as_json = {"-f json": output_format is Format.JSON}
         check_page(page, [*_given({"FIGURE": figure}), *of_figures, *_given(as_json)])
@@ -102,7 +97,7 @@ def explore(
     elif figure is None:
         _check_table(of_figures)
     else:
-        _check_output(figure, output, show, output_format)
+        _check_output(output, show, output_format)
     from coarsen.cli.explore_data import Selection, chosen_results, say_presets
 
     wanted = Selection(tuple(device or ()), tuple(benchmark or ()), preset)
@@ -114,14 +109,15 @@ def explore(
     if figure is None:
         _table(results, output_format)
         return
-    from coarsen.cli.explore_figures import look_of, request_of
+    from coarsen.opencl_bench import plots
+    from coarsen.opencl_bench.results.rows import frame_with_intervals
 
-    look_asked_for = look_of(by or CurveOf.DEVICE, choice or Taken.BEST, against or OtherAxis.LOCAL_SIZE)
-    request = request_of(results.measurements, figure.value, look_asked_for)
+    look = cast("CurvesBy", by or CurveOf.DEVICE), cast("CurvesChoice", choice or Taken.BEST)
+    rows = frame_with_intervals(results.measurements, lambda frame: plots.curve_points(frame, *look)["key"])
     if output_format is Format.JSON:
-        _print_numbers(request)
+        _print_numbers(rows, *look)
     if output is not None or show:
-        _draw(request, output, file_type or FileType.SVG, show)
+        _draw(rows, *look, output, show)
 
 
 def _page_of_tuned(page: Page, others: Sequence[str]) -> None:
@@ -147,28 +143,17 @@ def _check_table(of_figures: Sequence[str]) -> None:
     """Raise InvalidInputError for options that only a figure has."""
     if of_figures:
         verb = "is" if len(of_figures) == 1 else "are"
-        names = ", ".join(FigureName)
-        raise InvalidInputError(f"{' and '.join(of_figures)} {verb} for a figure; name one of {names}")
+        raise InvalidInputError(f"{' and '.join(of_figures)} {verb} for a figure; name it: {FigureName.CURVES}")
 
 
-def _check_output(figure: FigureName, output: Path | None, show: bool, output_format: Format) -> None:
+def _check_output(output: Path | None, show: bool, output_format: Format) -> None:
     """Find out before anything is read. Raises InvalidInputError."""
-    from coarsen.opencl_bench.reporting.figures.files import file_type as type_of
+    from coarsen.opencl_bench.reporting.sheet import file_type
 
     if output is None and not show and output_format is Format.TABLE:
-        where = "FOLDER" if figure is FigureName.ALL else "FILE"
-        raise InvalidInputError(f"where shall the figure go? -o {where} writes it, --show opens a window")
-    if figure is FigureName.ALL and output is not None:
-        _make_folder(output)
-    elif output is not None:
-        type_of(output)
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"{folder}: no folder can be made there: {error.strerror}") from None
+        raise InvalidInputError("no output given: use -o FILE or --show")
+    if output is not None:
+        file_type(output)
 
 
 def _table(results: Results, output_format: Format) -> None:
@@ -177,21 +162,19 @@ def _table(results: Results, output_format: Format) -> None:
     (print_best_as_json if output_format is Format.JSON else print_best)(results.best())
 
 
-def _print_numbers(request: Request) -> None:
-    from coarsen.cli.explore_figures import numbers
+def _print_numbers(rows: pd.DataFrame, by: CurvesBy, choice: CurvesChoice) -> None:
     from coarsen.cli.explore_table import records
+    from coarsen.opencl_bench.plots import curve_points
 
-    found = {name: records(rows) for name, rows in numbers(request).items()}
-    print_json(found)
+    print_json({FigureName.CURVES.value: records(curve_points(rows, by, choice))})
 
 
-def _draw(request: Request, output: Path | None, file_type: str, show: bool) -> None:
-    from coarsen.cli import explore_figures
+def _draw(rows: pd.DataFrame, by: CurvesBy, choice: CurvesChoice, output: Path | None, show: bool) -> None:
+    from coarsen.opencl_bench import plots
 
-    drawn = explore_figures.figures(request)
+    figure = plots.draw_curves(rows, by, choice)
     if output is not None:
-        paths = {name: output / f"{name}.{file_type}" if request.several else output for name in drawn}
-        explore_figures.write(drawn, paths)
-        note(f"written: {', '.join(map(str, paths.values()))}")
+        plots.save(figure, output)
+        note(f"written: {output}")
     if show:
-        explore_figures.show(drawn)
+        plots.show([figure])

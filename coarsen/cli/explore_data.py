@@ -8,8 +8,8 @@ from pathlib import Path
 
 from coarsen.cli.history import say_left_out
 from coarsen.cli.messages import note
-from coarsen.opencl_bench.results.presets import preset_notes
 from coarsen.opencl_bench.results.results import Results, read_results, stored_results
+from coarsen.opencl_bench.results.versions import preset_notes
 
 
 @dataclass(frozen=True, slots=True)

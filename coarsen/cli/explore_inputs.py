@@ -19,14 +19,12 @@ class InputsFigure:
         file: the tuned file.
         feature: along which the inputs are; None for the usual one.
         output: where the figure goes; None for nowhere.
-        file_type: that is asked for beside it, which the name says.
         show: whether a window opens.
     """
 
     file: Path
     feature: str | None
     output: Path | None
-    file_type: str | None
     show: bool
 
 
@@ -43,16 +41,13 @@ def draw_inputs(wanted: InputsFigure, others: Sequence[str], output_format: Form
     """
     if others:
         raise InvalidInputError(f"--inputs is a figure of its own: leave out {', '.join(others)}")
-    if wanted.file_type is not None:
-        raise InvalidInputError("with --inputs the name of -o says the type: FILE.svg, FILE.pdf or FILE.png")
     if wanted.output is None and not wanted.show and output_format is Format.TABLE:
-        raise InvalidInputError("where shall the figure go? -o FILE writes it, --show opens a window")
+        raise InvalidInputError("no output given: use -o FILE or --show")
     # Imported late: they load matplotlib.
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
-    from coarsen.opencl_bench.reporting.figures.files import file_type, save
-    from coarsen.opencl_bench.reporting.figures.window import show
-    from coarsen.opencl_bench.reporting.numbers.input_times import input_times
+    from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times
+    from coarsen.opencl_bench.reporting.input_times import input_times
+    from coarsen.opencl_bench.reporting.sheet import file_type, save, show
 
     if wanted.output is not None:
         file_type(wanted.output)

@@ -13,10 +13,6 @@ class FigureName(enum.StrEnum):
     """The figures."""
 
     CURVES = "curves"
-    VIOLINS = "violins"
-    HINTON = "hinton"
-    PORTABILITY = "portability"
-    ALL = "all"
 
 
 class CurveOf(enum.StrEnum):
@@ -32,23 +28,6 @@ class Taken(enum.StrEnum):
 
     BEST = "best"
     BASELINE = "baseline"
-
-
-class OtherAxis(enum.StrEnum):
-    """The quantity that the Hinton diagram sets against the factor."""
-
-    LOCAL_SIZE = "local-size"
-    STRIDE = "stride"
-    DIMENSION = "dimension"
-    BENCHMARK = "benchmark"
-
-
-class FileType(enum.StrEnum):
-    """The type of the files that `all` writes."""
-
-    PNG = "png"
-    SVG = "svg"
-    PDF = "pdf"
 
 
 Which = Annotated[
@@ -76,9 +55,7 @@ Preset = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Write the figure: .png, .svg or .pdf. For all: a folder."
-    ),
+    typer.Option("-o", "--output", metavar="FILE", help="Write the figure: .png, .svg or .pdf."),
 ]
 Show = Annotated[bool, typer.Option("--show", help="Open a window with the figure.")]
 # How the figures look: what is left out is None, so that it can be told from what was asked for.
@@ -94,17 +71,10 @@ Choice = Annotated[
         "[default: best]",
     ),
 ]
-Against = Annotated[
-    OtherAxis | None,
-    typer.Option("--against", help="The other axis of the Hinton diagram.  [default: local-size]"),
-]
-Type = Annotated[
-    FileType | None, typer.Option("--type", help="The type of the files that all writes.  [default: svg]")
-]
 Html = Annotated[
     Path | None,
     typer.Option(
-        "--html", metavar="FILE", help="Write one page for a browser instead: curves, choices, failures, sources."
+        "--html", metavar="FILE", help="Write one page for a browser instead: curves, failures, sources."
     ),
 ]
 Kernels = Annotated[

@@ -83,13 +83,13 @@ def write_page(results: Results | None, page: Page) -> None:
         InvalidInputError: the file can't be written, or a tuned file can't be read.
     """
     # Imported late: it loads the template engine and the models.
-    from coarsen.opencl_bench.reporting.page import write_report
+    from coarsen.opencl_bench.reporting.page.page import write_report
     from coarsen.opencl_bench.workloads.kernel_source import known_kernel
     from coarsen.processes import processors
 
     names = () if results is None else results.benchmarks
     if len(names) > _MANY:
-        note(f"predicting, coarsening and drawing {len(names)} kernels")
+        note(f"coarsening and drawing {len(names)} kernels")
     write_report(results, page.path, kernels=page.kernels, processes=processors(), tuned=page.tuned)
     unknown = [name for name in names if known_kernel(name, page.kernels) is None]
     if unknown:
@@ -102,4 +102,4 @@ def _without_source(names: Sequence[str], page: Page) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     remedy = "--kernels FOLDER names the folder with descriptions (NAME.toml)"
     why = remedy if page.kernels is None else "it says why"
-    return f"the page has neither source nor predictions of {', '.join(names[:_NAMED])}{more}; {why}"
+    return f"the page has no source of {', '.join(names[:_NAMED])}{more}; {why}"

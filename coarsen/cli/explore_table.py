@@ -10,7 +10,7 @@ import pandas as pd
 from coarsen.cli.output import counted, print_json, print_line, print_table
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.best import best_words, verified_against
-from coarsen.opencl_bench.results.best_table import geometric_means
+from coarsen.opencl_bench.results.rows import geometric_means
 
 HEADINGS = (
     *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),

@@ -9,7 +9,8 @@ from coarsen.cli.interval_bars import IntervalBars
 from coarsen.cli.output import print_json, print_line, print_table
 from coarsen.cli.predict_words import CHOSEN, known_kernel_remark, ratio_text
 from coarsen.devices.targets import Target
-from coarsen.models.default import FactorPrediction, Influence
+from coarsen.models.default import Influence
+from coarsen.models.default.prediction import FactorPrediction
 from coarsen.prediction import KernelPrediction
 
 # Effects on the log speed-up below this are printed as a factor of 1.00.

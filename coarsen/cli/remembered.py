@@ -121,7 +121,7 @@ def export(
     Example: coarsen remembered export choices.json --kernel advect
     """
     with existing_store(store) as opened:
-        from coarsen.opencl_bench.results.remembered.files import write_choices
+        from coarsen.opencl_bench.results.remembered.choice_json import write_choices
 
         choices = opened.remembered.choices(_filter(kernel, device))
         if not choices:
@@ -139,7 +139,7 @@ def import_(files: ImportFiles, store: StoreUrl = None) -> None:
     Example: coarsen remembered import choices.json
     """
     check_packages()
-    from coarsen.opencl_bench.results.remembered.files import read_choices
+    from coarsen.opencl_bench.results.remembered.choice_json import read_choices
     from coarsen.opencl_bench.results.store.database import open_store
 
     read = [(file, read_choices(file)) for file in files]

@@ -79,7 +79,7 @@ def ls(
     with _existing(store) as opened:
         from coarsen.cli.history import without_history
         from coarsen.cli.results_text import print_summaries, summaries_as_data
-        from coarsen.opencl_bench.results.summaries import summaries
+        from coarsen.opencl_bench.results.best import summaries
 
         found = summaries(without_history(_rows(opened, benchmark, device, preset)))
         if output_format is Format.JSON:
@@ -177,14 +177,14 @@ def _existing(text: str | None) -> Store:
 
 
 def _rows(store: Store, benchmark: str | None, device: str | None, preset: str | None) -> Iterator[Measurement]:
-    from coarsen.opencl_bench.results.store.filters import Filter
+    from coarsen.opencl_bench.results.store.database import Filter
 
     return store.measurements(Filter(benchmark=benchmark, device=device, preset=preset))
 
 
 def _row_called(store: Store, prefix: str) -> Measurement:
     """The one row whose key begins so. Raises InvalidInputError where there is none, or more than one."""
-    from coarsen.opencl_bench.results.store.filters import Filter
+    from coarsen.opencl_bench.results.store.database import Filter
 
     chosen = Filter(key_prefix=prefix)
     count = store.count(chosen)

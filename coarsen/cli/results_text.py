@@ -12,10 +12,9 @@ from coarsen.cli.output import counted, print_line, print_table
 from coarsen.cli.source_file import source_file
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
-from coarsen.opencl_bench.results.best import Case, best_words, verified_against
+from coarsen.opencl_bench.results.best import Case, Summary, best_words, verified_against
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.speedups import speedup_of
-from coarsen.opencl_bench.results.summaries import Summary
 
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12

@@ -91,12 +91,6 @@ Sample = Annotated[
 SampleSeed = Annotated[
     int, typer.Option("--sample-seed", metavar="NUMBER", min=0, help="What the sample is drawn from.")
 ]
-AllSingle = Annotated[
-    bool,
-    typer.Option(
-        "--all-single", help="With --sample: beside it, try all that coarsen work-items along one dimension alone."
-    ),
-]
 
 
 ArrayLayouts = Annotated[
@@ -201,7 +195,6 @@ class SpaceOptions:
     transforms: TransformChoices
     sample: int | None
     sample_seed: int
-    all_single: bool
     arrays: tuple[ArrayChoices, ...] = ()
 
     @classmethod
@@ -218,12 +211,9 @@ class SpaceOptions:
         transforms: TransformOptions,
         sample: int | None,
         sample_seed: int,
-        all_single: bool,
         arrays: ArrayOptions | None = None,
     ) -> SpaceOptions:
         """Read the options. Raises InvalidInputError for a malformed one, and one that means nothing alone."""
-        if all_single and sample is None:
-            raise InvalidInputError("--all-single goes with --sample NUMBER; without it, all are tried")
         return cls(
             whole_numbers("--factors", factors, 1),
             whole_numbers("--strides", strides, 1),
@@ -236,7 +226,6 @@ class SpaceOptions:
             transforms.choices(),
             sample,
             sample_seed,
-            all_single,
             array_choices(arrays or ArrayOptions()),
         )
 
@@ -244,7 +233,7 @@ class SpaceOptions:
     def default(cls) -> SpaceOptions:
         """Return the options where none is given."""
         transforms = TransformOptions("auto", "auto", Tried.NO, Tried.YES, Tried.NO)
-        return cls.parsed(None, None, None, None, None, "item", 1, MOST_MERGED, transforms, None, 0, False)
+        return cls.parsed(None, None, None, None, None, "item", 1, MOST_MERGED, transforms, None, 0)
 
     def of(self, benchmark: Benchmark, preset: str) -> Space:
         """Return the space of one benchmark: of dimensions and local sizes those that fit its NDRange.
@@ -266,7 +255,6 @@ class SpaceOptions:
             self.transforms,
             self.sample,
             self.sample_seed,
-            self.all_single,
             arrays=self._arrays(benchmark),
         )
 

@@ -108,10 +108,10 @@ def _without_cases(found: object) -> object:
 
 def _examples(wanted: DefaultTraining, sources: Sequence[str]) -> tuple[Example, ...]:
     # Imported late: only training and evaluation need the suite.
-    from coarsen.opencl_bench.results.curve_files import read_curves
     from coarsen.opencl_bench.results.curves import merged
     from coarsen.opencl_bench.results.examples import examples_of
-    from coarsen.opencl_bench.results.learnable import check_learnable
+    from coarsen.opencl_bench.results.launch_cases import check_learnable
+    from coarsen.opencl_bench.results.measured_curves import read_curves
     from coarsen.processes import processors
 
     data = merged([read_curves(source, None, wanted.kernels) for source in sources])

@@ -161,7 +161,7 @@ def _key(
 ) -> RememberedKey:
     """The key of a choice for programs that launch the kernel at these sizes."""
     from coarsen.drop_in.keys import key_of
-    from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+    from coarsen.opencl_bench.results.remembered.choice import SizeClass
 
     size_class = SizeClass.of(global_size, local_size)
     name = subject.benchmark.kernel

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from coarsen.cli.bench_progress import SECONDS_BETWEEN_LINES, rows_per_minute
-from coarsen.cli.messages import note
+from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.output import counted
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.sweep.observer import SweepObserver
@@ -32,14 +32,12 @@ class InputsProgress(SweepObserver):
         self._clock = clock
         self._is_live = is_live
         self._current = ""
-        self._start = self._said = clock()
+        self._pace = NowAndThen(SECONDS_BETWEEN_LINES, clock)
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
         self._current = str(candidate)
-        now = self._clock()
-        if not self._is_live and now - self._said >= SECONDS_BETWEEN_LINES:
-            self._said = now
+        if not self._is_live and self._pace.is_due():
             note(self.line)
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
@@ -58,7 +56,7 @@ class InputsProgress(SweepObserver):
 
     def __str__(self) -> str:
         """Return the progress in one line."""
-        seconds = self._clock() - self._start
+        seconds = self._clock() - self._pace.start
         parts = [
             f"{counted(self.measured, 'row')} measured",
             rows_per_minute(60 * self.measured / seconds) if seconds > 0 else "",

@@ -12,7 +12,8 @@ from coarsen.analysis.expressions import Expression, Quantity, evaluate
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.cost.sibling_accesses import nearest_siblings
 from coarsen.cost.work_counts import AccessCount
-from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel
 
 ASSUMED_STRIDE = 4096
 """Bytes that stand for a regular stride that no size says: far enough that neighbours share nothing."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction
 from coarsen.ir.layout import content_bytes, size_of
 from coarsen.ir.types import (
     AddressSpace,

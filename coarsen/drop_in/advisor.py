@@ -22,9 +22,8 @@ from coarsen.drop_in.kernel_facts import KernelFacts, kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.mode import Mode, Otherwise
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, SizeClass, problem_of
 from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choice
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import Advice, AdviceRequest
 from coarsen.runtime.compiled_sources import CompiledSources

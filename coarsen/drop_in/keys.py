@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.results.remembered.choice import RememberedKey, allowed_text
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.results.remembered.choice import RememberedKey, SizeClass, allowed_text
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant_json import transforms_to_json
 

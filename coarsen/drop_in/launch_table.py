@@ -19,8 +19,7 @@ import pyopencl
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.drop_in.advisor import AS_IT_IS, Known
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.launch import DividedLaunch

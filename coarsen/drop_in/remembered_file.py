@@ -22,9 +22,8 @@ from coarsen.drop_in.kernel_facts import kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.drop_in.remembered_tree import FEATURES, RememberedSize, remembered_tree
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, problem_of
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, SizeClass, problem_of
 from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choices
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.runtime.build_options import BuildOptions, device_options
 from coarsen.runtime.compiled_sources import CompiledSources

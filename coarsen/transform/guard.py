@@ -32,9 +32,9 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique, named_in
 from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.graph.origin import Origin, Role
-from coarsen.ir.kernel import AddedArgument, Kernel, ValueKind
+from coarsen.ir.kernel import AddedArgument, Kernel
 from coarsen.ir.kernel import Instruction as KernelInstruction
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument

@@ -13,7 +13,7 @@ from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Subject
 from coarsen.opencl_bench.sweep.compile_service import build_options, ir_hash_of
-from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
+from coarsen.opencl_bench.sweep.compiler import CompiledSubjects
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 
 

@@ -24,8 +24,7 @@ from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import name_of
 from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import limits_of, variant_space
+from coarsen.opencl_bench.sweep.plan import Space, limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.space import VariantSpace

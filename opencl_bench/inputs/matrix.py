@@ -21,8 +21,7 @@ from coarsen.opencl_bench.inputs.current_source import CurrentSource
 from coarsen.opencl_bench.inputs.row_endings import ending_of
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Role
-from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.results.store.filters import Filter
+from coarsen.opencl_bench.results.store.database import Filter, Store
 from coarsen.variant.variant import Variant
 
 NANOSECONDS_PER_SECOND = 1e9

@@ -5,27 +5,35 @@ curves ─▶ kernels × (dimension, local size) ─▶ features, in several pro
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from coarsen.errors import RefusalError
+from coarsen.cost.planned_work.launches import launched_sizes
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
+from coarsen.cost.work_counts import LaunchSizes, Sizes
+from coarsen.errors import CoarsenError, RefusalError
 from coarsen.features import (
+    FACTORS,
     PUBLISHED_FEATURE_SET_VERSION,
     FeatureTable,
     MechanismTable,
     feature_table,
     feature_tables,
 )
+from coarsen.features.launch_size import launch_size, used_dimensions
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.examples import Example, LaunchedWork
 from coarsen.opencl_bench.results.curves import Curve
-from coarsen.opencl_bench.results.example_work import work_by_factor
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured, measured_family
 from coarsen.processes import mapped
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import REPLICATION_ALONE
+from coarsen.variant.variant import Variant
 
 # The dimension that is coarsened, and the local size of the uncoarsened launch, None where unknown.
 Launch = tuple[int, LocalSize | None]
@@ -119,3 +127,39 @@ def _tables_of_launch(asked: KernelLaunches, kernel: Kernel, launch: Launch) -> 
         return (*feature_tables(kernel, *launch), published, work)
     except RefusalError as refusal:
         return f"{asked.name} can't be coarsened along dimension {launch[0]}: {refusal}"
+
+
+# The work of a kernel's coarsened forms, counted from the plan, for the models that reckon with it.
+#
+# The sizes of the launches that were measured are not in the data. A launch of about a million work-items stands
+# for them, spread evenly over the dimensions of the local size.
+
+# Powers of two, as every local size of the suite is, and about 2²⁰ in all.
+ASSUMED_ITEMS: Mapping[int, Sizes] = {1: (1 << 20, 1, 1), 2: (1 << 10, 1 << 10, 1), 3: (1 << 7, 1 << 7, 1 << 6)}
+
+
+def work_by_factor(
+    kernel: Kernel, dimension: int, local_size: tuple[int, ...] | None
+) -> Mapping[int, LaunchedWork]:
+    """Return the work of a kernel at each factor that divides the local size, by replication alone.
+
+    Args:
+        kernel: as it was lowered.
+        dimension: of the NDRange, along which it is coarsened.
+        local_size: of the uncoarsened launch, None where unknown.
+
+    Returns:
+        Empty where the kernel is one that can't be counted.
+    """
+    size = launch_size(kernel, local_size, dimension)
+    used = max(used_dimensions(kernel), *(place for place, extent in enumerate(size, 1) if extent > 1), 1)
+    first, second, third = map(max, ASSUMED_ITEMS[used], size)
+    launch = LaunchSizes((first, second, third), size)
+    found: dict[int, LaunchedWork] = {}
+    with contextlib.suppress(CoarsenError):
+        planned = PlannedKernel(kernel)
+        for factor in FACTORS:
+            variant = Variant(coarsenings=(Coarsening(factor, dimension),), transforms=REPLICATION_ALONE)
+            if size[dimension] % factor == 0:
+                found[factor] = planned.work(variant, launch), launched_sizes(variant, launch)
+    return found

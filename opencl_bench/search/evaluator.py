@@ -206,7 +206,7 @@ class BudgetedEvaluator:
         InvalidInputError: the budget is a share of a space that is too large to be counted.
     """
 
-    def __init__(self, evaluator: Evaluator, budget: Budget) -> None:
+    def __init__(self, evaluator: Evaluator | BudgetedEvaluator, budget: Budget) -> None:
         self._evaluator = evaluator
         self._most_trials = budget.most_trials(evaluator.space)
         self._most_seconds = budget.seconds

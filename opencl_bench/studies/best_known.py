@@ -114,7 +114,7 @@ def shipped_best(devices: Sequence[str], preset: str) -> KnownBest:
     if importlib.util.find_spec("pyarrow") is None:
         return {}
     from coarsen.opencl_bench.results.exchange.files import read_results
-    from coarsen.opencl_bench.results.shipped import shipped_files
+    from coarsen.opencl_bench.results.measured_rows import shipped_files
 
     files = shipped_files()
     named = {device: [files[name] for name in (f"larger_{device}", device) if name in files] for device in devices}

@@ -31,7 +31,7 @@ from coarsen.features import feature_tables
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
 from coarsen.models import load_model
-from coarsen.models.default import load_default
+from coarsen.models.default.storage import load_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.opencl_bench.studies.compile_growth import (
     SECONDS,

@@ -27,8 +27,8 @@ from coarsen.ir.kernel import Kernel, WrittenArgument
 from coarsen.opencl_bench.measure.machine import BuildError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
+from coarsen.opencl_bench.sweep.child_process import Message, serve
 from coarsen.opencl_bench.sweep.measure_service import benchmark_of, open_machine
-from coarsen.opencl_bench.sweep.serving import Message, serve
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.padding import written_arguments
 from coarsen.pipeline import carry_out

@@ -13,7 +13,6 @@ from typing import Any
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.session import Slot
-from coarsen.opencl_bench.measure.timing import NOTHING_BESIDE, Beside
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import WHILE_BUILT, CheckedAgainst, Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
@@ -69,7 +68,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of measuring a candidate; the fields are those of a `Measurement`, and what is kept beside."""
+    """The result of measuring a candidate: the fields of a `Measurement` that are not known before."""
 
     invalidity: Invalidity
     reason: str = ""
@@ -78,8 +77,10 @@ class Outcome:
     baseline_nanoseconds: tuple[int, ...] = ()
     measure_seconds: float = 0.0
     clock: Clock = Clock.SUM
-    beside: Beside = NOTHING_BESIDE
-    baseline_beside: Beside = NOTHING_BESIDE
+    sum_nanoseconds: tuple[int, ...] = ()
+    host_nanoseconds: tuple[int, ...] = ()
+    baseline_sum_nanoseconds: tuple[int, ...] = ()
+    baseline_host_nanoseconds: tuple[int, ...] = ()
 
 
 class _FailedError(Exception):
@@ -219,6 +220,7 @@ class MeasuringProcess:
             self._load_baseline(ready, baseline)
         timed = self._timed(tried["nanoseconds"], limits)
         self._refuse_wrong(timed)
+        beside, baseline_beside = timed["candidate_beside"], timed["baseline_beside"]
         return Outcome(
             Invalidity.CORRECT,
             "",
@@ -226,8 +228,10 @@ class MeasuringProcess:
             tuple(timed["candidate"]),
             tuple(timed["baseline"]),
             clock=Clock(timed["clock"]),
-            beside=_beside(timed["candidate_beside"]),
-            baseline_beside=_beside(timed["baseline_beside"]),
+            sum_nanoseconds=tuple(beside["sums"]),
+            host_nanoseconds=tuple(beside["host"]),
+            baseline_sum_nanoseconds=tuple(baseline_beside["sums"]),
+            baseline_host_nanoseconds=tuple(baseline_beside["host"]),
         )
 
     def _refuse_wrong(self, answer: Mapping[str, Any]) -> None:
@@ -339,10 +343,6 @@ class MeasuringProcess:
 def machine_to_json(device: DeviceDescription) -> dict[str, object]:
     """Return a device as the child processes take it."""
     return {"kind": "opencl", "device": asdict(device)}
-
-
-def _beside(answer: Mapping[str, Any]) -> Beside:
-    return Beside(tuple(answer["sums"]), tuple(answer["host"]))
 
 
 def _is_slow(nanoseconds: int, longest: float | None) -> bool:

@@ -20,7 +20,7 @@ from coarsen.devices.targets import Target, target_of_installed
 from coarsen.errors import CoarsenError, DeviceError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.models.default import DefaultModel
+from coarsen.models.default.model import DefaultModel
 from coarsen.opencl_bench.sweep.compile_service import build_options
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.prediction import default_model, predict_kernel

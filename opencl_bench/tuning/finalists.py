@@ -17,8 +17,8 @@ from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, quotient, speedup_of
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES, in_turn
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.opencl_bench.sweep.rows import PROCESSES, in_turn
 from coarsen.opencl_bench.tuning.settings import Deadline
 from coarsen.opencl_bench.tuning.tuned import Decision
 from coarsen.variant.variant import Variant

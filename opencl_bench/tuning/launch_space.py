@@ -16,8 +16,7 @@ from dataclasses import replace
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, limits_of
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening, Level

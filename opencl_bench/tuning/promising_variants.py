@@ -19,15 +19,13 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Ro
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, speedup_of
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.confirmation import LAUNCHES, confirm, most_rows, to_confirm
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.live_evaluator import relative_time
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SearchProgress, SweepObserver
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import LaunchConstraint, limits_of
+from coarsen.opencl_bench.sweep.plan import LaunchConstraint, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.selection import select_baseline
+from coarsen.opencl_bench.sweep.rows import LAUNCHES, confirm, most_rows, select_baseline, to_confirm
 from coarsen.opencl_bench.tuning.finalists import over_uncoarsened
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.variant.variant import Variant

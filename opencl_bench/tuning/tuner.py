@@ -24,12 +24,10 @@ from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.measure.variant_launch import needs_guard, undivided
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.search.spaces import VariantSearchSpace, count_valid, listed
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES
 from coarsen.opencl_bench.sweep.distinct_choice import lowered_own, with_distinct
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import limits_of, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
+from coarsen.opencl_bench.sweep.plan import Space, limits_of, variant_space
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.rows import PROCESSES
 from coarsen.opencl_bench.tuning.captured_tuning import alone_on, check_python
 from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, decide, finalists
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
@@ -42,6 +40,7 @@ from coarsen.opencl_bench.tuning.launch_space import (
     starting_points,
     without_refused,
 )
+from coarsen.opencl_bench.tuning.layout_choices import laid_out_choice
 from coarsen.opencl_bench.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
 from coarsen.opencl_bench.tuning.tuned import Decision, LaidOutChoice, Tuned
 from coarsen.opencl_bench.tuning.tuning_processes import (
@@ -130,7 +129,6 @@ def _laid_out(
     if not any(variant.arrays for variant in confirmed):
         return None
     # Imported late: it converts arrays, for which it loads the whole compiler.
-    from coarsen.opencl_bench.tuning.layout_choices import laid_out_choice
 
     return laid_out_choice(confirmed, own, plain, benchmark)
 

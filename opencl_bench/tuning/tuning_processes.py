@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.records.measurement import Measurement, Method
-from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES
+from coarsen.opencl_bench.sweep.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.measuring_process import MeasuringProcess, machine_to_json
-from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
+from coarsen.opencl_bench.sweep.rows import PROCESSES
 from coarsen.opencl_bench.tuning.captured_tuning import tuning_folder
 from coarsen.opencl_bench.tuning.settings import Deadline
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize

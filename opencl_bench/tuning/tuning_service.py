@@ -17,7 +17,7 @@ from threading import Thread
 from coarsen.codec import decoded, encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InternalError, RefusalError
-from coarsen.opencl_bench.sweep.serving import Message, serve
+from coarsen.opencl_bench.sweep.child_process import Message, serve
 from coarsen.opencl_bench.tuning.settings import Deadline, Tune, TuningProgress
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.opencl_bench.tuning.tuner import tune_benchmark

@@ -7,9 +7,9 @@ from pathlib import Path
 from coarsen.errors import InvalidInputError
 from coarsen.models.examples import family_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.free_launch import free_launch_kernel, is_free_launch
+from coarsen.opencl_bench.workloads.free_launch.benchmark import free_launch_kernel, is_free_launch
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.opencl_bench.workloads.synthetic import synthetic_family
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_family
 
 
 def find_measured(name: str, kernels: Path | None = None) -> Benchmark:

@@ -96,7 +96,7 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
 
             return benchmark_of_name(name_or_path)
         if name_or_path.startswith("launch-"):
-            from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
+            from coarsen.opencl_bench.workloads.free_launch.benchmark import free_launch_benchmark
 
             return free_launch_benchmark(name_or_path)
         for prefix in (ADAPTIVE_PREFIX, RECORDS_PREFIX, JUDGE_PREFIX):

@@ -14,8 +14,9 @@ import numpy as np
 
 from coarsen.features import FACTORS, feature_tables
 from coarsen.frontend.lower import lower
-from coarsen.models.default import DefaultModel, save_default
+from coarsen.models.default.model import DefaultModel
 from coarsen.models.default.provenance import provenance_of
+from coarsen.models.default.storage import save_default
 from coarsen.models.default.training import ForestSettings, train
 from coarsen.models.examples import Example, best_factor_of, family_of
 from coarsen.opencl_bench.workloads.lookup import SUITE

@@ -16,6 +16,7 @@ from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
@@ -156,7 +157,12 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
 
     def arrange(endings: dict[str, Any]) -> None:
         def sweep(
-            plan: SweepPlan, store: Store, observer: SweepObserver, _again: Remeasure, _pool: CompilePool
+            plan: SweepPlan,
+            store: Store,
+            observer: SweepObserver,
+            _again: Remeasure,
+            _pool: CompilePool,
+            _request: SearchRequest | None,
         ) -> SweepSummary:
             observer.planned(str(plan.benchmark), "0:0 Some device", 10)
             for ending in endings[str(plan.benchmark)]:
@@ -263,12 +269,6 @@ def test_a_store_that_fails_ends_the_run(
     sweeping({"mt": [InvalidInputError("the row was not stored")], "sobel": [row("sobel", 2)]})
     outcome = run("bench", "mt", "sobel", "-d", "intel", "--store", tmp_path / "store", "-q")
     assert (outcome.code, outcome.out, outcome.error) == (2, "", "the store is gone")
-
-
-def test_all_single_means_nothing_without_a_sample(run: Run) -> None:
-    outcome = run("bench", "mt", *SMALL, "--all-single")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.error == "--all-single goes with --sample NUMBER; without it, all are tried"
 
 
 def test_a_larger_space_and_a_sample_of_it(tmp_path: Path, run: Run) -> None:

@@ -46,10 +46,6 @@ def test_a_search_its_report_and_going_on(tmp_path: Path, run: Run) -> None:
         (("--search", "randon"), "--search knows no 'randon' (did you mean random?); it knows additive, "),
         (("--search", "random", "--sample", "3"), "--sample does not go with --search"),
         (("--search", "random", "--scheduler", "tcp://127.0.0.1:1"), "--search does not run on a cluster"),
-        (
-            ("--search", "random", "--design", "grid"),
-            "--design does not go with --search, which",
-        ),
         (("--search", "random", "--prior", "model"), "--prior model goes with --search guided"),
         (
             ("--search", "random", "--budget", "much"),

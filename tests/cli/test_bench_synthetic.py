@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.opencl_bench.results.exchange.tables import read_table
-from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_benchmark
 from tests.cli.conftest import Run
 
 SMALL = ("--preset", "test", "--quick", "--factors", "1,2", "--strides", "1", "--dims", "0")

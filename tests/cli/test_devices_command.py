@@ -16,7 +16,7 @@ from coarsen.devices.discovery import DeviceDescription, Discovery, discover_dev
 from coarsen.devices.health import Health, check_health
 from coarsen.devices.selection import find_device
 from coarsen.models import available_models
-from coarsen.models.default import has_default
+from coarsen.models.default.storage import has_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 
 Run = Callable[..., Any]

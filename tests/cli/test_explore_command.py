@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.results.exchange.files import read_results, write_results
-from coarsen.opencl_bench.results.exchange.t4 import write_t4
+from coarsen.opencl_bench.results.exchange.files import read_results, write_results, write_t4
 from coarsen.opencl_bench.results.exchange.tables import write_table
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.variant.variant import Variant
@@ -21,7 +20,6 @@ from tests.opencl_bench.reporting.figures.sweeps import two_devices
 Run = Callable[..., Any]
 INTEL, POCL = "AMD EPYC (Intel)", "AMD EPYC (PoCL)"
 BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
-FIGURES = ("curves", "violins", "hinton", "portability")
 
 
 @pytest.fixture
@@ -105,44 +103,18 @@ def test_a_figure_is_written(kind: str, results: Path, tmp_path: Path, run: Run)
     assert path.read_bytes().startswith(BEGINNINGS[kind])
 
 
-def test_every_figure_is_written(results: Path, tmp_path: Path, run: Run) -> None:
-    folder = tmp_path / "new" / "figures"
-    assert run("explore", "all", "--from", results, "-o", folder, "-q").code == 0
-    assert sorted(path.name for path in folder.iterdir()) == sorted(f"{name}.svg" for name in FIGURES)
-    one = tmp_path / "one.svg"
-    assert run("explore", "portability", "--from", results, "-o", one, "-q").code == 0
-    assert one.read_bytes() == (folder / "portability.svg").read_bytes()
-
-
-def test_all_leaves_out_what_there_is_not_enough_for(results: Path, tmp_path: Path, run: Run) -> None:
-    folder = tmp_path / "figures"
-    outcome = run("explore", "all", "--from", results, "-d", "intel", "-o", folder, "--type", "pdf")
-    assert outcome.code == 0
-    note = f"coarsen: note: no portability: portability compares devices, and there is only {INTEL}\n"
-    assert outcome.err.startswith(note)
-    assert sorted(path.name for path in folder.iterdir()) == ["curves.pdf", "hinton.pdf", "violins.pdf"]
-
-
-def test_the_numbers_of_a_figure(results: Path, run: Run) -> None:
-    outcome = run("explore", "portability", "--from", results, "-b", "sgemm", "-f", "json")
+def test_the_numbers_of_the_figure(results: Path, run: Run) -> None:
+    outcome = run("explore", "curves", "--from", results, "-b", "sgemm", "-d", "pocl", "-f", "json")
     assert (outcome.code, outcome.err) == (0, "")
-    relative = {
-        (row["tuned_on"], row["run_on"]): row["relative"] for row in json.loads(outcome.out)["portability"]
-    }
-    assert relative == {
-        (INTEL, INTEL): 1.0,
-        (POCL, POCL): 1.0,
-        **dict.fromkeys([(INTEL, POCL), (POCL, INTEL)], pytest.approx(0.625)),
-    }
+    points = {row["factor"]: row["speedup"] for row in json.loads(outcome.out)["curves"]}
+    assert points == {1: 1.0, 2: pytest.approx(1.25), 4: pytest.approx(2.0)}
 
 
 def test_options_reach_the_figures(results: Path, run: Run) -> None:
     words = ("--from", results, "-d", "pocl", "-f", "json")
     curves = json.loads(run("explore", "curves", *words, "--by", "stride", "--choice", "baseline").out)["curves"]
     assert {row["series"] for row in curves} == {"stride 1"}
-    cells = json.loads(run("explore", "hinton", *words, "--against", "dimension").out)["hinton"]
-    assert {row["value"] for row in cells} == {"none", "0"}
-    assert {row["device"] for row in cells} == {POCL}
+    assert {row["device"] for row in curves} == {POCL}
 
 
 def test_t4_and_a_store_say_the_same(store: Path, results: Path, tmp_path: Path, run: Run) -> None:
@@ -204,26 +176,16 @@ def test_an_empty_store(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-o", "x.svg"), "-o is for a figure; name one of curves, violins, hinton, portability, all"),
-        (("--show",), "--show is for a figure; name one of curves, violins, hinton, portability, all"),
-        (("--by", "device"), "--by is for a figure; name one of curves, violins, hinton, portability, all"),
-        (
-            ("--choice", "best", "--type", "svg", "-f", "json"),
-            "--choice and --type are for a figure; name one of ",
-        ),
-        (("--against", "stride", "--show"), "--show and --against are for a figure; name one of "),
-        (("curves",), "where shall the figure go? -o FILE writes it, --show opens a window"),
-        (("all",), "where shall the figure go? -o FOLDER writes it, --show opens a window"),
+        (("-o", "x.svg"), "-o is for a figure; name it: curves"),
+        (("--show",), "--show is for a figure; name it: curves"),
+        (("--by", "device"), "--by is for a figure; name it: curves"),
+        (("--choice", "best", "--show", "-f", "json"), "--show and --choice are for a figure; name it: curves"),
+        (("curves",), "no output given: use -o FILE or --show"),
         (("curves", "-o", "x.gif"), "x.gif: a figure's file ends in .png, .svg or .pdf"),
-        (("all", "-o", "/dev/null/x"), "/dev/null/x: no folder can be made there: Not a directory"),
         (("curves", "-o", "/nowhere/x.svg"), "/nowhere/x.svg: can't be written: No such file or directory"),
         (("pie", "-o", "x.svg"), "invalid value for 'FIGURE': 'pie' is not one of"),
         (("--store", "x.sqlite"), "--store and --from are two sources; give one"),
         (("-d", "gameboy"), "no measurement in "),
-        (
-            ("portability", "-d", "intel", "-o", "x.svg"),
-            f"portability compares devices, and there is only {INTEL}",
-        ),
         (("curves", "--by", "stride", "-o", "x.svg"), "curves by stride are of one device; choose one of "),
     ],
 )
@@ -247,7 +209,7 @@ def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results:
     rows = read_results(results)
     write_results(rows[::2], halves[0])
     write_results(rows[1:], halves[1])  # some rows are in both
-    words = ("explore", "portability", "-f", "json")
+    words = ("explore", "curves", "-f", "json")
     assert run(*words, "--from", halves[0], "--from", halves[1]).out == run(*words, "--from", results).out
 
 

@@ -47,14 +47,14 @@ def test_kernels_without_a_source_are_named(tmp_path: Path, run: Run) -> None:
     written = f"coarsen: note: written: {path}"
     few = ("explore", "--from", source, "-b", "sgemm", "-b", "mine0", "-b", "mine1", "--html", path)
     assert run(*few).err.splitlines() == [
-        "coarsen: note: the page has neither source nor predictions of mine0, mine1; --kernels FOLDER names the "
+        "coarsen: note: the page has no source of mine0, mine1; --kernels FOLDER names the "
         "folder with descriptions (NAME.toml)",
         written,
     ]
     assert " of mine0, mine1, mine2 and 2 more; " in run("explore", "--from", source, "--html", path).err
     assert run(*few, "-q").err == ""
     assert run(*few, "--kernels", tmp_path).err.splitlines() == [
-        "coarsen: note: the page has neither source nor predictions of mine0, mine1; it says why",
+        "coarsen: note: the page has no source of mine0, mine1; it says why",
         written,
     ]
 
@@ -120,11 +120,11 @@ def test_refusals_with_tuned_files(words: tuple[str, ...], message: str, tuned_f
     [
         (("curves", "--html", "x.html"), "--html writes a page of its own; leave out FIGURE"),
         (("--html", "x.html", "-o", "x.svg"), "--html writes a page of its own; leave out -o"),
-        (("all", "--html", "x.html", "--show"), "--html writes a page of its own; leave out FIGURE and --show"),
+        (("curves", "--html", "x.html", "--show"), "--html writes a page of its own; leave out FIGURE and --show"),
         (("--html", "x.html", "--by", "device"), "--html writes a page of its own; leave out --by"),
         (
-            ("--html", "x.html", "--choice", "best", "--against", "stride", "--type", "svg"),
-            "--html writes a page of its own; leave out --choice and --against and --type",
+            ("--html", "x.html", "--choice", "best", "--by", "stride"),
+            "--html writes a page of its own; leave out --by and --choice",
         ),
         (("--html", "x.html", "-f", "json"), "--html writes a page of its own; leave out -f json"),
         (("--kernels", "."), "--kernels is for --html"),

@@ -15,7 +15,7 @@ from coarsen.devices import targets
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
-from coarsen.models.default import load_default
+from coarsen.models.default.storage import load_default
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.prediction import KernelPrediction, predict_kernel
 from tests.cli.conftest import Run

@@ -12,7 +12,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.devices.targets import target_of
 from coarsen.frontend.lower import lower
-from coarsen.models.default import load_default
+from coarsen.models.default.storage import load_default
 from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Role

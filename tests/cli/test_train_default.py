@@ -12,7 +12,7 @@ import pytest
 from coarsen.cli.output import Format
 from coarsen.cli.train_default import DefaultTraining, train_default
 from coarsen.errors import InvalidInputError
-from coarsen.models.default import load_default
+from coarsen.models.default.storage import load_default
 from tests.cli.conftest import Run
 
 KERNELS = ("mt", "sgemm", "mvCoal", "fastWalsh")

@@ -150,7 +150,7 @@ def test_explore_draws_the_versions_over_the_input(run: Run, tuned: Path) -> Non
     [
         (("--over", "length"), "--over goes with --inputs"),
         (("curves", "--inputs", "x.json", "-o", "x.svg"), "--inputs is a figure of its own: leave out FIGURE"),
-        (("--inputs", "x.json"), "where shall the figure go?"),
+        (("--inputs", "x.json"), "no output given"),
         (("--inputs", "x.json", "-o", "x.svg"), "x.json"),
     ],
 )

@@ -7,8 +7,7 @@ from dataclasses import replace
 from coarsen.drop_in.kernel_facts import kernel_facts
 from coarsen.drop_in.keys import key_of
 from coarsen.frontend.device_macros import PORTABLE
-from coarsen.opencl_bench.results.remembered.choice import RememberedKey
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.results.remembered.choice import RememberedKey, SizeClass
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from tests.devices.described_devices import TAHITI
 

@@ -16,8 +16,8 @@ from safetensors.numpy import load_file, save_file
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade import storage as cascade
 from coarsen.models.cascade.storage import load_model
-from coarsen.models.default import load_default
 from coarsen.models.default.storage import SHIPPED as DEFAULT
+from coarsen.models.default.storage import load_default
 from coarsen.models.launch.files import SHIPPED as LAUNCH
 from coarsen.models.launch.storage import load_launch
 

@@ -10,5 +10,5 @@ from tests.tuning_services.certain import tune_certainly
 
 if __name__ == "__main__":
     setattr(compiler, "SERVICE", "tests.drop_in.crashing_compiler")  # noqa: B010
-    setattr(tuning_processes, "_COMPILE_SECONDS", 4.0)  # noqa: B010
+    setattr(tuning_processes, "_COMPILE_SECONDS", 15.0)  # noqa: B010
     sys.exit(tune_certainly())

@@ -9,7 +9,8 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.locality.access_costs import AccessCost
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, PointerType, StructType
 

@@ -9,7 +9,8 @@ from coarsen.cost.banks.degree import Banks
 from coarsen.cost.banks.padding import Padding, Reference, Swizzle, best_padding, best_swizzle
 from coarsen.cost.locality.access_costs import AccessCost
 from coarsen.ir.graph.details import Access
-from coarsen.ir.kernel import GlobalVariable, Kernel
+from coarsen.ir.graph.variables import GlobalVariable
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, ArrayType
 

@@ -25,7 +25,8 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.backend.opencl_c.decide.arguments import by_value_type
 from coarsen.errors import InvalidInputError
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Argument, Instruction, Kernel, Value
 from coarsen.ir.layout import alignment_of, field_offset, size_of
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import (

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from coarsen.features import feature_tables
 from coarsen.frontend.lower import lower
-from coarsen.models.default import load_default
 from coarsen.models.default.known_kernels import known_kernels
+from coarsen.models.default.storage import load_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.opencl_bench.workloads.lookup import SUITE
 

@@ -13,9 +13,10 @@ import pytest
 from coarsen.features import FACTORS, feature_tables
 from coarsen.frontend.lower import lower
 from coarsen.models.best_factors import DEVICES
-from coarsen.models.default import DefaultModel, load_default
+from coarsen.models.default.model import DefaultModel
+from coarsen.models.default.storage import load_default
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
-from coarsen.opencl_bench.results.curve_files import read_curves
+from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 MEASURED = Path(__file__).parents[3] / "opencl_bench" / "data"

@@ -18,10 +18,10 @@ from safetensors.numpy import load_file, save_file
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURE_SET_VERSION, MECHANISM_FEATURE_SET_VERSION
-from coarsen.models.default import has_default, load_default, save_default
 from coarsen.models.default.card import Provenance
 from coarsen.models.default.model import DefaultModel
 from coarsen.models.default.provenance import provenance_of
+from coarsen.models.default.storage import has_default, load_default, save_default
 from coarsen.models.default.training import Fitted, ForestSettings, train
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.examples import Example

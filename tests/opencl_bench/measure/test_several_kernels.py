@@ -16,7 +16,7 @@ from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import FORMS, Code, Form, code_from_json
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.compile_service import CompileService
-from coarsen.opencl_bench.sweep.points import DeviceLimits, LaunchConstraint
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, LaunchConstraint
 from coarsen.opencl_bench.workloads.benchmark import Definitions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant

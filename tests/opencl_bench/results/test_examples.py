@@ -11,7 +11,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.synthetic import synthetic_family
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_family
 
 # The sum over a work-group can't be coarsened.
 SUMS = """\

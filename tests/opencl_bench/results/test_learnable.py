@@ -10,9 +10,9 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.results.learnable import check_learnable, judge_hashes, normal_form_hash
+from coarsen.opencl_bench.results.launch_cases import check_learnable, judge_hashes, normal_form_hash
 from coarsen.opencl_bench.workloads.lookup import SUITE, judge
-from coarsen.opencl_bench.workloads.synthetic import synthetic_names
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_names
 from tests.test_architecture import MODULES
 
 DESCRIPTION = """\
@@ -71,7 +71,7 @@ def test_an_evaluation_finds_the_judge_by_its_names() -> None:
 # `bench_inputs` chooses what is measured, `learnable` refuses what may not be learned from.
 KNOW_OF_THE_JUDGE = {
     "coarsen.cli.bench_inputs",
-    "coarsen.opencl_bench.results.learnable",
+    "coarsen.opencl_bench.results.launch_cases",
     "coarsen.opencl_bench.workloads.lookup",
 }
 

@@ -17,7 +17,7 @@ from coarsen.opencl_bench.results.measured_curves import curves_of_results
 from coarsen.opencl_bench.sweep.compile_service import original_code
 from coarsen.opencl_bench.workloads.kernel_source import measured_family
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.opencl_bench.workloads.synthetic import synthetic_names
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_names
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.results.test_data import DATA, README, table_below
 

@@ -16,7 +16,7 @@ from coarsen.opencl_bench.sweep.child_process import ChildProcess
 from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
 from coarsen.opencl_bench.sweep.measuring_process import SERVICE, Limits, MeasuringProcess, Ready, machine_to_json
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalArgument
-from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
+from coarsen.opencl_bench.workloads.free_launch.benchmark import free_launch_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import LocalSize, Variant
 

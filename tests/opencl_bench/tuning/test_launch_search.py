@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
 from coarsen.opencl_bench.search.spaces import Choice, VariantSearchSpace
-from coarsen.opencl_bench.sweep.points import DeviceLimits, variant_space
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, variant_space
 from coarsen.opencl_bench.tuning.launch_search import PATIENCE, ROUND_SIZE, TIME_OVER, LaunchModel, LaunchSearch
 from coarsen.opencl_bench.tuning.launch_space import MOST_MERGED, launch_space, other_local_sizes, starting_points
 from coarsen.opencl_bench.tuning.settings import Tune

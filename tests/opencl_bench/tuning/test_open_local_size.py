@@ -15,9 +15,8 @@ from coarsen.opencl_bench.measure.machine import LaunchError, UndividedError
 from coarsen.opencl_bench.measure.variant_launch import needs_guard, variant_launch
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.engine import sweep
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, SweepPlan, points
+from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.tuning.captured_tuning import tune_captured
 from coarsen.opencl_bench.tuning.launch_space import (
     launch_space,

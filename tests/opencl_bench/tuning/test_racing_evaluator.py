@@ -11,7 +11,7 @@ import pytest
 from coarsen.errors import DeviceError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.search.spaces import VariantSearchSpace
-from coarsen.opencl_bench.sweep.points import DeviceLimits, variant_space
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.opencl_bench.tuning.launch_search import RacingEvaluator, merges_as_much
 from coarsen.opencl_bench.tuning.launch_space import launch_space

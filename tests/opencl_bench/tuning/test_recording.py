@@ -17,8 +17,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
 from coarsen.opencl_bench.workloads.benchmark import (
     BufferArgument,

@@ -6,7 +6,7 @@ import pyopencl as cl
 
 from coarsen.opencl_bench.measure.run import enqueue_launch, kernels_of
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark
+from coarsen.opencl_bench.workloads.free_launch.benchmark import free_launch_benchmark
 
 
 def run_bare(queue: cl.CommandQueue, name: str, program: cl.Program, local_size: LocalSize) -> None:

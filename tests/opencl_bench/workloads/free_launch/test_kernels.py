@@ -10,7 +10,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument
-from coarsen.opencl_bench.workloads.free_launch import (
+from coarsen.opencl_bench.workloads.free_launch.benchmark import (
     free_launch_benchmark,
     free_launch_kernel,
     free_launch_names,

@@ -15,12 +15,12 @@ from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import kernels_of, run_workload
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
-from coarsen.opencl_bench.sweep.design import sparse_design
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Workload
-from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark, free_launch_kernel
+from coarsen.opencl_bench.workloads.free_launch.benchmark import free_launch_benchmark, free_launch_kernel
 from coarsen.pipeline import carry_out
-from coarsen.variant.transforms import DeviceKind
+from coarsen.variant.coarsening import Level
+from coarsen.variant.space import TransformChoices
 from coarsen.variant.variant import Variant
 from tests.selection import is_one_of_two
 
@@ -32,10 +32,11 @@ LIMITS = DeviceLimits(1024, (1024, 1024, 64), 48 << 10)
 
 
 def drawn(name: str) -> list[Variant]:
-    """Some coarsened variants of the kernel's design that the smallest size allows."""
+    """Some coarsened variants of the kernel that the smallest size allows."""
     benchmark = free_launch_benchmark(name)
-    part = sparse_design(name, DeviceKind.CPU)[0]
-    space = replace(part.space, sample=DRAWN)
+    transforms = TransformChoices(wide_accesses=(False, True))
+    levels = (Level.ITEM, Level.GROUP)
+    space = Space((2, 4, 8, 16), (1, 2, 4, 8), levels=levels, at_once=2, transforms=transforms, sample=DRAWN)
     return [point.candidate for point in points(benchmark, "test", space, LIMITS) if point.candidate.is_coarsened]
 
 

@@ -8,7 +8,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.building import build_uncached
-from coarsen.opencl_bench.workloads.free_launch import free_launch_benchmark, free_launch_names
+from coarsen.opencl_bench.workloads.free_launch.benchmark import free_launch_benchmark, free_launch_names
 from coarsen.opencl_bench.workloads.free_launch.mechanisms import Mechanism
 from coarsen.opencl_bench.workloads.synthetic.text import BARRIER
 from tests.opencl_bench.workloads.free_launch.running import run_bare

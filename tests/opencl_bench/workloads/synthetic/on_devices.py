@@ -18,7 +18,7 @@ from coarsen.opencl_bench.measure.run import (
     run_workload,
 )
 from coarsen.opencl_bench.workloads.benchmark import Launch, Workload
-from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_benchmark
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Configuration
 from tests.transform.harness import build_coarsened, divided

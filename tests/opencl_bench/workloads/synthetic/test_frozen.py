@@ -12,7 +12,7 @@ import pytest
 
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.opencl_bench.workloads.synthetic import synthetic_names
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_names
 
 COUNT = 300
 ALL = "2914d78442c044dc"

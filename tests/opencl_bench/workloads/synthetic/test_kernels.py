@@ -11,8 +11,7 @@ from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark
-from coarsen.opencl_bench.workloads.synthetic.benchmark import benchmark_of_name
+from coarsen.opencl_bench.workloads.synthetic.benchmark import benchmark_of_name, synthetic_benchmark
 from coarsen.transform.coarsen import analyse
 
 # 7 has no divisor in common with the number of values of most axes.

@@ -8,8 +8,8 @@ import pytest
 
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.workloads.benchmark import Array
-from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark
 from coarsen.opencl_bench.workloads.synthetic.axes import AXIS_VALUES
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_benchmark
 from coarsen.opencl_bench.workloads.synthetic.sampling import draw
 from coarsen.variant.coarsening import Coarsening
 from tests.opencl_bench.workloads.synthetic.on_devices import coarsened, original, run_guarded, workload_of

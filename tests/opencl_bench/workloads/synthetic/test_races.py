@@ -7,8 +7,8 @@ from pathlib import Path
 import pyopencl as cl
 import pytest
 
-from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark
 from coarsen.opencl_bench.workloads.synthetic.axes import LocalMemory
+from coarsen.opencl_bench.workloads.synthetic.benchmark import synthetic_benchmark
 from coarsen.opencl_bench.workloads.synthetic.sampling import draw
 from coarsen.opencl_bench.workloads.synthetic.text import BARRIER
 from coarsen.variant.coarsening import Coarsening

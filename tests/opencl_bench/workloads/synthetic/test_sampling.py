@@ -14,8 +14,12 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.opencl_bench.workloads.synthetic import synthetic_benchmark, synthetic_family, synthetic_names
 from coarsen.opencl_bench.workloads.synthetic.axes import AXIS_VALUES, Access, Axes, LocalMemory, Loop
+from coarsen.opencl_bench.workloads.synthetic.benchmark import (
+    synthetic_benchmark,
+    synthetic_family,
+    synthetic_names,
+)
 from coarsen.opencl_bench.workloads.synthetic.rules import RULES, Rule, violations
 from coarsen.opencl_bench.workloads.synthetic.sampling import draw
 
