@@ -130,7 +130,7 @@ def sweep(
 def _measuring(
     plan: SweepPlan, benchmark: Benchmark, device: DeviceDescription, request: SearchRequest | None
 ) -> Callable[[SweepContext], tuple[str, Searched | None]]:
-    """What measures a plan: it returns why there is no baseline, and what a search found."""
+    """Return what measures a plan: it returns why there is no baseline, and what a search found."""
     limits, kind = limits_of(device), device_kind_of(device.device_types)
     if request is None:
         every = points(benchmark, plan.preset, plan.space, limits, kind)
