@@ -30,7 +30,8 @@ from coarsen.lazy_names import lazy_names
 from coarsen.printable import makes_readable
 
 if TYPE_CHECKING:
-    from coarsen.api import coarsen, explain, predict
+    from coarsen.api import explain, predict
+    from coarsen.api.coarsening import coarsen
     from coarsen.coarsened_kernel import CoarsenedKernel
     from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
     from coarsen.devices.health import Health, check_health

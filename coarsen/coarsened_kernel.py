@@ -9,11 +9,13 @@ from coarsen.analysis.distinct_arguments import ArgumentPairs
 from coarsen.analysis.ways_by_barriers import ways_by_barriers
 from coarsen.analysis.whole_groups import groups_matter, needs_whole_groups
 from coarsen.backend.llvm_ir import write_llvm_ir
-from coarsen.backend.opencl_c import OpenClC, standard_of, write_opencl_c
+from coarsen.backend.opencl_c.standard import standard_of
+from coarsen.backend.opencl_c.writer import OpenClC, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.cost.pads import PadCost
-from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import Coarsened
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray

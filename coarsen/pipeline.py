@@ -19,11 +19,12 @@ from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
-from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.limits import refusing_deep_nesting
 from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
 from coarsen.transform.clean_up import clean_up

@@ -18,13 +18,7 @@ from coarsen.models import CascadeModel, Prediction, available_models, load_mode
 from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.models.model_files import model_name
 from coarsen.targets import Target, target_of
-from coarsen.user_models import (
-    ModelName,
-    answering_model,
-    cascade_called,
-    cascade_folder,
-    launch_model_folder,
-)
+from coarsen.user_models import ModelName, answering_model, cascade_called, cascade_folder, launch_model_folder
 
 
 def predict_factor(

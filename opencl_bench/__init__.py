@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
     from coarsen.opencl_bench.records.measurement import Measurement, Method
-    from coarsen.opencl_bench.reporting.page.write import write_report
-    from coarsen.opencl_bench.results.curve_files import read_curves
+    from coarsen.opencl_bench.reporting.page.page import write_report
     from coarsen.opencl_bench.results.curves import Curve, CurveData
     from coarsen.opencl_bench.results.examples import Examples, examples_of
+    from coarsen.opencl_bench.results.measured_curves import read_curves
     from coarsen.opencl_bench.results.results import Results, read_results, shipped_results, stored_results
-    from coarsen.opencl_bench.sweep.measure_kernels import measure_kernels
     from coarsen.opencl_bench.sweep.plan import Space
+    from coarsen.opencl_bench.sweep.several import measure_kernels
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
     from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+
 
 __all__ = [
     "SUITE",
@@ -62,13 +63,13 @@ _MODULE_OF = {
     "Space": "sweep.plan",
     "examples_of": "results.examples",
     "find_benchmark": "workloads.lookup",
-    "measure_kernels": "sweep.measure_kernels",
-    "read_curves": "results.curve_files",
+    "measure_kernels": "sweep.several",
+    "read_curves": "results.measured_curves",
     "read_results": "results.results",
     "shipped_results": "results.results",
     "stored_results": "results.results",
     "tune_inputs": "inputs.over_inputs",
-    "write_report": "reporting.page.write",
+    "write_report": "reporting.page.page",
 }
 
 __getattr__, __dir__ = lazy_names(

@@ -15,8 +15,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from coarsen.opencl_bench.results.measured_rows import shipped_files
 from coarsen.opencl_bench.results.results import shipped_results
-from coarsen.opencl_bench.results.shipped import shipped_files
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 SWEEPS = ("intel", "pocl", "h200", "larger_intel", "larger_pocl", "larger_h200")

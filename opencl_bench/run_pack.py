@@ -18,8 +18,7 @@ from coarsen.opencl_bench.measure.session import KEPT_BYTES
 from coarsen.opencl_bench.records.measurement import QUICK, Method
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.sweep.pack.reading import Pack
-from coarsen.opencl_bench.sweep.pack.running import RunRequest, run_pack
-from coarsen.opencl_bench.sweep.pack.target import CudaTarget, OpenClTarget, Target
+from coarsen.opencl_bench.sweep.pack.running import CudaTarget, OpenClTarget, RunRequest, Target, run_pack
 from coarsen.printable import printable
 from coarsen.whole_output import whole_output
 

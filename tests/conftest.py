@@ -12,6 +12,7 @@ import functools
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -211,3 +212,6 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def certain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any interval is narrow enough: what is tuned for real is kept, however busy this machine is."""
     monkeypatch.setattr("coarsen.opencl_bench.measure.speedup.WIDEST", float("inf"))
+    monkeypatch.setattr("coarsen.opencl_bench.tuning.captured_tuning.SERVICE", "tests.tuning_services.certain")
+    # A program that is run puts its own folder in the place of the first one.
+    monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parents[1])])

@@ -12,6 +12,7 @@ import networkx
 import pytest
 
 import coarsen
+from coarsen.devices.discovery import DeviceDescription
 
 ROOT = Path(__file__).parent.parent
 BASE = {
@@ -198,6 +199,70 @@ def loaded_by(code: str) -> set[str]:
 
 def test_importing_the_package_is_light() -> None:
     assert not loaded_by("import coarsen")
+
+
+COUNTED = """
+lines = {name: len(open(module.__file__).readlines()) for name, module in list(sys.modules.items())
+         if name.partition(".")[0] == "coarsen" and getattr(module, "__file__", None)}
+print(sum(lines.values()), *lines, file=sys.__stdout__)
+"""
+
+
+def coarsen_loaded_by(code: str) -> tuple[int, set[str]]:
+    """The lines of this package that a fresh interpreter has loaded after some code, and the modules."""
+    command = [sys.executable, "-c", f"import sys\n{code}\n{COUNTED}"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines, *modules = result.stdout.splitlines()[-1].split()
+    return int(lines), set(modules)
+
+
+FOR_PEOPLE = (
+    *("workloads.lookup", "workloads.suite", "workloads.described.read", "workloads.described.description"),
+    *("sweep.engine", "results.store.database", "reporting"),
+)
+
+
+def test_processes_that_tune_load_no_suite_and_no_language() -> None:
+    services = ("tuning.tuning_service", "sweep.compile_service", "sweep.measure_service")
+    code = "\n".join(f"import coarsen.opencl_bench.{service}" for service in services)
+    _, modules = coarsen_loaded_by(code)
+    assert not modules & {f"coarsen.opencl_bench.{name}" for name in FOR_PEOPLE}
+    assert loaded_by(code) <= {"networkx"}
+
+
+def test_importing_the_tuner_is_light() -> None:
+    code = "import coarsen.opencl_bench.tuning.captured_tuning"
+    lines, modules = coarsen_loaded_by(code)
+    assert lines <= 20_000, "0.33 s of processor time at 17,000"
+    assert not {module for module in modules if part_of(module) in ("transform", "models", "cost", "pipeline")}
+    assert not loaded_by(code)
+
+
+TUNED_LAUNCH = """
+import numpy as np
+import pyopencl as cl
+import coarsen
+from coarsen.devices.discovery import open_device
+from coarsen.devices.selection import find_device
+context = cl.Context([open_device(find_device("{device}"))])
+queue = cl.CommandQueue(context)
+source = "kernel void twice(global float *all) {{ all[get_global_id(0)] *= 2; }}"
+settings = coarsen.Tune(seconds=200, trials=2, local_sizes=False, levels=("item",), store="{store}")
+program = coarsen.Program(context, source, tune=settings).build(cache_dir="{cache}")
+buffer = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ones(4096, np.float32))
+program.twice(queue, (4096,), (64,), buffer)
+queue.finish()
+"""
+
+
+def test_a_tuned_first_launch_loads_little(working_devices: tuple[DeviceDescription, ...], tmp_path: Path) -> None:
+    code = TUNED_LAUNCH.format(device=working_devices[0].index, store=tmp_path / "store.sqlite", cache=tmp_path)
+    lines, modules = coarsen_loaded_by(code)
+    assert "coarsen.opencl_bench.tuning.captured_tuning" in modules
+    assert lines <= 40_000, "what is chosen is compiled by the process that tunes"
+    assert not modules & {
+        f"coarsen.opencl_bench.{name}" for name in FOR_PEOPLE if name != "results.store.database"
+    }
 
 
 def test_nothing_that_changes_kernels_asks_what_is_predicted() -> None:

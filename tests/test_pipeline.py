@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coarsen.api import coarsen
+from coarsen.api.coarsening import coarsen
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import Observer, carry_out
 from coarsen.source_places import place_of_branch

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 
 _JOINING = ("and", "or")
 

@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Argument, Instruction, Kernel, Value
 from coarsen.ir.types import AddressSpace, PointerType
 
 # The spaces whose variables no argument points into.

@@ -36,7 +36,8 @@ from coarsen.analysis.expressions import (
 from coarsen.analysis.geometric_loops import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.analysis.shares_below import SharesBelow
-from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Value
 from coarsen.ir.types import IntegerType
 
 _DEEPEST = 20

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from coarsen.analysis.expressions import Combined, Expression, Name, Number, Operator
+from coarsen.analysis.expression_nodes import Combined, Operator
+from coarsen.analysis.expressions import Expression, Name, Number
 from coarsen.errors import InvalidInputError
 
 _DEEPEST = 100

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from coarsen.analysis.expressions import (
-    Combined,
-    Expression,
-    Name,
-    Number,
-    Operator,
-    as_known,
-    number,
-    product,
-    split,
-)
+from coarsen.analysis.expression_nodes import Combined, Operator
+from coarsen.analysis.expressions import Expression, Name, Number, as_known, number, product, split
 
 _CALLS = {Operator.MINIMUM: "min", Operator.MAXIMUM: "max"}
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from coarsen.analysis.algebra.numbers import number_of
 from coarsen.analysis.control_flow import FlowGraph
 from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import IntegerType
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}

@@ -17,7 +17,8 @@ from coarsen.analysis.aliasing import Place
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.shared_memory import SharedMemory
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.opencl.builtins import is_barrier, is_group_copy
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.ir.details import is_inline_assembly
-from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.builtins import builtin_of
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import AddressSpace

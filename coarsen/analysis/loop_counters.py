@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.ir.graph.details import Comparison
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import IntegerType
 
 # A box with a longer side is larger than any tile.

@@ -30,7 +30,8 @@ from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum, number, total
 from coarsen.analysis.geometric_loops import geometric_of
 from coarsen.analysis.means import Mean, Means
-from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Value
 from coarsen.ir.types import IntegerType, PointerType
 
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {

@@ -16,7 +16,8 @@ from coarsen.analysis.algebra.comparisons import relation_of
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.predict.symbols import iteration
 from coarsen.analysis.control_flow import Loop
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction
 from coarsen.ir.types import IntegerType, PointerType
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 
 
 @dataclass(frozen=True, slots=True)

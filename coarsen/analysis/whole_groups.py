@@ -16,7 +16,8 @@ from coarsen.analysis.idle_barriers import idle_barriers
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.uses import names_in
 from coarsen.errors import RefusalError
-from coarsen.ir.kernel import Argument, Instruction, Kernel, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Argument, Instruction, Kernel
 from coarsen.ir.opencl.builtins import Builtin, Role, is_barrier
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.opencl.queries import ABOUT_GROUPS, DIMENSIONS, may_concern, query_of

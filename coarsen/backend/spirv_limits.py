@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from coarsen.errors import RefusalError
 from coarsen.ir.details import atomic_operation, is_inline_assembly
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import (
     ArrayType,
     FloatType,

@@ -110,8 +110,7 @@ def write_descriptions(
     folders = [f"-I{_from_file(folder, path)}" for folder in include or ()]
     options = [*others, *folders, f"-cl-std={standard}", *(build_option or ())]
     # Imported late: it loads NumPy, which a mistaken command can do without.
-    from coarsen.opencl_bench.workloads.described.template import template
-    from coarsen.opencl_bench.workloads.described.template_inputs import inputs_text, parameters_comment
+    from coarsen.opencl_bench.workloads.described.template import inputs_text, parameters_comment, template
 
     texts = []
     for name in names or [None]:

@@ -44,7 +44,7 @@ def existing_store(text: str | None, packages: Iterable[str] = STORE_PACKAGES) -
 
 def row_or_choice(store: Store, prefix: str) -> tuple[Measurement | None, RememberedChoice | None]:
     """Return the row, or the choice, whose key begins so. Raises InvalidInputError unless it is just one."""
-    from coarsen.opencl_bench.results.store.filters import Filter
+    from coarsen.opencl_bench.results.store.database import Filter
     from coarsen.opencl_bench.results.store.remembered import RememberedFilter
 
     rows, choices = Filter(key_prefix=prefix), RememberedFilter(key_prefix=prefix)

@@ -22,8 +22,7 @@ from coarsen.variant.coarsening import DIMENSIONS
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS, VariantOption
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.sweep.plan import Space
-    from coarsen.opencl_bench.sweep.points import DeviceLimits
+    from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space
     from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
     from coarsen.variant.space import ArrayChoices
     from coarsen.variant.transforms import DeviceKind

@@ -25,7 +25,8 @@ from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.access_costs import AccessCost, AccessCosts, pieces_of
 from coarsen.cost.lane_addresses import LaneAddresses, Place, lane_places
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.layout import size_of
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import AddressSpace, PointerType, StructType

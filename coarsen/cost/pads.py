@@ -22,7 +22,8 @@ from coarsen.cost.banks import (
 )
 from coarsen.cost.lane_addresses import Place, coarsened_size
 from coarsen.ir.graph.details import Access
-from coarsen.ir.kernel import GlobalVariable, Kernel
+from coarsen.ir.graph.variables import GlobalVariable
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import AddressSpace, ArrayType
 from coarsen.transform.layouts.rows import Rows, rows_of

@@ -34,7 +34,8 @@ from coarsen.analysis.regions import Region
 from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
 from coarsen.cost.rewritten_ids import id_rewriter
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.layout import content_bytes, size_of
 from coarsen.ir.types import (
     AddressSpace,

@@ -18,8 +18,7 @@ import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import AS_IT_IS, Known
 from coarsen.runtime.advice import GUESS, AdviceRequest

@@ -10,11 +10,9 @@ import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.tuning.captured_limit import most_captured_bytes
 from coarsen.opencl_bench.tuning.captured_tuning import check_python, tune_captured
-from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch, most_captured_bytes
+from coarsen.opencl_bench.tuning.settings import Deadline, Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.arguments import Argument
@@ -66,7 +64,9 @@ def tune_request(
         global_offset=request.offset,
         most_bytes=settings.most_bytes or _most_bytes(request.queue),
     )
-    return tune_captured(captured, device, request.transforms, groups_matter, settings, deadline, first)
+    return tune_captured(
+        captured, device, request.transforms, groups_matter, settings, deadline, first, request.cache_dir
+    )
 
 
 def _most_bytes(queue: pyopencl.CommandQueue) -> int:

@@ -17,22 +17,20 @@ import pyopencl
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.files import replace_file
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.opencl_bench.tuning.memory_regions import region_of, same_as
+from coarsen.opencl_bench.tuning.recording import region_of, same_as
 from coarsen.opencl_bench.workloads.described.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
     PassedArgument,
     PassedBuffer,
-    PassedOther,
-    read_launch_list,
-    write_launch_list,
-)
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
     PassedLocal,
     PassedNull,
+    PassedOther,
     PassedScalar,
     PassedShared,
+    read_launch_list,
+    write_launch_list,
 )
 from coarsen.runtime.advice import PassedLaunch
 from coarsen.runtime.tuned_checks import without_own_folder

@@ -228,6 +228,6 @@ def _shown(place: str) -> str:
     if "://" not in place:
         return place
     # Imported late: it loads SQLAlchemy.
-    from coarsen.opencl_bench.results.store.location import shown, store_url
+    from coarsen.opencl_bench.results.store.connection import shown, store_url
 
     return shown(store_url(place))

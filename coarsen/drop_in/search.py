@@ -74,7 +74,7 @@ class SearchNow(Remembered):
         from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
         from coarsen.drop_in.remembering import choice_of, no_result, remember, remember_no_result
         from coarsen.opencl_bench.tuning.captured_tuning import alone_on
-        from coarsen.opencl_bench.tuning.deadline import TimeOverError
+        from coarsen.opencl_bench.tuning.settings import TimeOverError
 
         settings = replace(self._settings, seconds=self._seconds(key))
         try:

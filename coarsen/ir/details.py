@@ -16,7 +16,8 @@ from coarsen.ir.graph.details import (
     access_of,
     expected,
 )
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction
 from coarsen.ir.types import Type
 
 _Kind = TypeVar("_Kind")

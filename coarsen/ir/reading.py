@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from coarsen.ir.graph.details import Detail
-from coarsen.ir.kernel import ValueKind
+from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.types import Type
 
 

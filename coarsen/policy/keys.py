@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.device_macros import DeviceMacros
-from coarsen.opencl_bench.results.remembered.choice import RememberedKey, allowed_text
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.results.remembered.choice import RememberedKey, SizeClass, allowed_text
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
 from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
 from coarsen.runtime.text_cache.versions import versions

@@ -17,13 +17,12 @@ import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, SizeClass, problem_of
 from coarsen.opencl_bench.results.remembered.look_up import (
     anything_remembered,
     remembered_choice,
     remembered_choices,
 )
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.keys import KernelFacts, kernel_facts, key_of
 from coarsen.runtime.advice import AdviceRequest, Decision

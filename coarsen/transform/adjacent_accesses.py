@@ -23,7 +23,8 @@ from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
 from coarsen.analysis.aliasing import Aliasing, Place, ReadWriteSets
 from coarsen.ir.details import alignment
-from coarsen.ir.kernel import Block, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Block, Instruction, Kernel, Value
 from coarsen.ir.layout import content_bytes, size_of
 from coarsen.ir.types import AddressSpace, Type, VectorType
 from coarsen.transform.vector_builtins import COUNTS, is_element

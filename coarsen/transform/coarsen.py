@@ -15,10 +15,11 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region, divergent_regions
 from coarsen.analysis.waits.refusal import check_waits
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.copying import copy_around
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.local_copies import LocalCopies, add_local_copies, local_memory_arguments
 from coarsen.transform.names import NameSupply

@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 
 from coarsen.analysis.idle_barriers import idle_barriers
 from coarsen.analysis.whole_groups import check_any_groups
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.function import Function
@@ -32,10 +33,10 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique, named_in
 from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.graph.origin import Origin, Role
-from coarsen.ir.kernel import AddedArgument, Kernel, ValueKind
 from coarsen.ir.kernel import Instruction as KernelInstruction
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
 from coarsen.transform.names import NameSupply, derived, like, own

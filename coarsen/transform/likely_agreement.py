@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable
 
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.one_position import difference_of, is_id
-from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Value
 
 _KEEPS_ORDER = frozenset({"add", "sub", "mul", "shl", "trunc", "zext", "sext", "sitofp", "uitofp", "freeze"})
 _COMBINES = frozenset({"and", "or", "xor", "select", "freeze"})

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Named, Variable
-from coarsen.ir.kernel import AddedArgument, Argument, Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.transform.added_arguments import add_arguments, copy_of_argument
 from coarsen.transform.names import NameSupply
 

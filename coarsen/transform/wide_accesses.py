@@ -34,9 +34,9 @@ from coarsen.ir.graph.display_name import Derivation, NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.graph.operands import Callee, Operand
+from coarsen.ir.graph.operands import Callee, Operand, ValueKind
 from coarsen.ir.graph.origin import Role
-from coarsen.ir.kernel import Kernel, Value, ValueKind
+from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.layout import content_bytes
 from coarsen.ir.types import VectorType, VoidType
 from coarsen.transform.adjacent_accesses import AdjacentAccesses, Member, Run

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from coarsen.opencl_bench import shipped_results
-from coarsen.opencl_bench.results.exchange.t4 import t4_document
+from coarsen.opencl_bench.results.exchange.files import t4_document
 from coarsen.opencl_bench.results.exchange.tables import COLUMNS as FILE_COLUMNS
 from coarsen.opencl_bench.results.exchange.tables import Column
 from coarsen.opencl_bench.results.frames import COLUMNS as FRAME_COLUMNS

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from coarsen.opencl_bench import plots, shipped_results
-from coarsen.opencl_bench.reporting.figures.style import BAND, GREY, GRID, PAGE_WIDTH, series_style, styled
+from coarsen.opencl_bench.reporting.sheet import BAND, GREY, GRID, PAGE_WIDTH, series_style, styled
 
 _CLIFFS = ("binarySearch", "reduce", "mvUncoal", "nbody", "blackscholes", "convolution")
 _STRIDES = ("dwtHaar1D", "fastWalsh", "reduce", "spmv")

@@ -49,9 +49,8 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
 )
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
-from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
-from coarsen.opencl_bench.workloads.described.recorded_input import LAUNCH
-from coarsen.opencl_bench.workloads.described.sequence import is_scratch
+from coarsen.opencl_bench.workloads.described.launch_list import LAUNCH
+from coarsen.opencl_bench.workloads.described.read import is_scratch, read_benchmark, read_description
 from coarsen.variant.variant import Variant
 
 # Places in the source, which values of macros may move.

@@ -39,29 +39,26 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
     SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.file_values import FileValues
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedArgument,
     PassedBuffer,
+    PassedLocal,
+    PassedNull,
     PassedOther,
+    PassedScalar,
+    PassedShared,
+    RecordedInput,
     argument_as_data,
     read_launch_list,
 )
-from coarsen.opencl_bench.workloads.described.launches import own_launch
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
-    PassedLocal,
-    PassedNull,
-    PassedScalar,
-    PassedShared,
-)
 from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY, scalar_numbers, with_recorded
-from coarsen.opencl_bench.workloads.described.toml_text import quoted
-from coarsen.opencl_bench.workloads.described.workload import check_preset
+from coarsen.opencl_bench.workloads.described.table import quoted
+from coarsen.opencl_bench.workloads.described.values import FileValues
+from coarsen.opencl_bench.workloads.described.workload import check_preset, own_launch
 from coarsen.variant.variant import shape
 
 SUFFIX = ".recorded"

@@ -32,10 +32,9 @@ from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of, name_of
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.points import Point, limits_of, points
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
-from coarsen.opencl_bench.sweep.version_rows import VersionRows
+from coarsen.opencl_bench.sweep.plan import Point, Space, SweepPlan, limits_of, points
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
+from coarsen.opencl_bench.sweep.rows import measure_against_default
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Variant
@@ -113,7 +112,7 @@ def measure_versions(
     with opened_inputs(plan, store, pool) as inputs:
         for preset in dict.fromkeys(plan.presets):
             with inputs.context(preset, collector, again) as context:
-                problem = VersionRows(context).run(inputs.points(preset))
+                problem = measure_against_default(context, inputs.points(preset))
             if problem:
                 problems[preset] = problem
     return MeasuredVersions(tuple(collector.rows), collector.measured, problems)
@@ -141,7 +140,7 @@ class OpenedInputs:
     def context(
         self, preset: str, observer: SweepObserver, again: Remeasure = Remeasure.NOTHING
     ) -> Iterator[SweepContext]:
-        """Open what an input is measured with, one at a time: by `VersionRows`, or a search that asks for rows.
+        """Open what an input is measured with, one at a time: by the default version, or a search.
 
         Args:
             preset: the input.

@@ -42,7 +42,7 @@ from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.speedups import is_uncertain
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
+from coarsen.opencl_bench.sweep.distinct_choice import lowered_own, with_distinct
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
@@ -142,8 +142,9 @@ def tune_over_inputs(
     default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
     plan = VersionsPlan(path, device.index, presets, (default,), default, settings.seed, method=settings.method)
     space = settings.space
-    if settings.distinct:
-        space = with_distinct(space, benchmark, presets[0], device.macros)
+    kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
+    if kernel is not None:
+        space = with_distinct(space, benchmark, presets[0], kernel)
     collector = CollectingObserver(observer or SweepObserver())
     baseline = left_open(benchmark, presets[0], default, device.macros)
     with CompilePool() as pool:

@@ -26,19 +26,21 @@ from coarsen.models.trees.arrays import Array
 from coarsen.opencl_bench.inputs.measuring import OpenedInputs, VersionsPlan, opened_inputs
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
-from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator
-from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.evaluator import (
+    Budget,
+    BudgetedEvaluator,
+    BudgetSpentError,
+    Evaluator,
+    FunctionEvaluator,
+)
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.parameters import Parameters
-from coarsen.opencl_bench.search.searcher import Searcher
-from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, count_valid
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
+from coarsen.opencl_bench.search.searcher import Found, Searcher
+from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid, listed
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
 from coarsen.opencl_bench.sweep.observer import SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import limits_of, variant_space
+from coarsen.opencl_bench.sweep.plan import Space, limits_of, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.variant.space import VariantSpace
 from coarsen.variant.transforms import device_kind_of

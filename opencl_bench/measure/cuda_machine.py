@@ -19,8 +19,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.cuda_driver import CudaError, DeviceMemory, Module, call, describe_device
 from coarsen.opencl_bench.measure.cuda_job import LoadedFunctions, RecordedJob
 from coarsen.opencl_bench.measure.cuda_launch import cuda_launch
-from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError
-from coarsen.opencl_bench.measure.placed_buffers import check_placed
+from coarsen.opencl_bench.measure.machine import BuildError, Executor, Job, LaunchError, check_placed
 from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload

@@ -17,8 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from coarsen.errors import InternalError
-from coarsen.ir.added_arguments import extent_of
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument, extent_of
 from coarsen.opencl_bench.measure.machine import UndividedError
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.workloads.benchmark import (

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from coarsen.errors import InvalidInputError
-from coarsen.ir.kernel import AddedArgument, WrittenArgument
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.ir.kernel import WrittenArgument
 from coarsen.variant.data_layout import Arrangement, ArrayLayout, Order
 from coarsen.variant.placement import Place, PlacedArgument
 from coarsen.variant.records import RecordType

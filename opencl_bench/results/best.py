@@ -6,15 +6,15 @@ measurements ─▶ cases ─▶ the choice of each (see `choice`) ─▶ BestRo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Measurement, Role
-from coarsen.opencl_bench.results.choice import choose, most_doubtful
-from coarsen.opencl_bench.results.compared import ITSELF, Compared
+from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
+from coarsen.opencl_bench.results.choice import ITSELF, Compared, choose, most_doubtful
 from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.variant.variant import Variant, shape
 
@@ -251,3 +251,38 @@ def _compared(measurement: Measurement) -> Compared:
 
 def _numbers(gain: Speedup) -> str:
     return f"{gain.ratio:.2f} ({gain.low:.2f} to {gain.high:.2f})"
+
+
+# Summary of a store's rows: how many there are for each benchmark on each device, how they ended, the best.
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The rows of one case.
+
+    `failures` holds the number of rows by how they ended, without correct ones. `best` is the best configuration,
+    None where nothing has a speed-up. `newest` is when the latest was started: UTC, ISO 8601.
+    """
+
+    case: Case
+    rows: int
+    failures: Mapping[Invalidity, int]
+    best: BestRow | None
+    newest: str
+
+
+def summaries(measurements: Iterable[Measurement]) -> list[Summary]:
+    """Return a summary of each case, in the order of devices, benchmarks and presets."""
+    cases: dict[Case, list[Measurement]] = {}
+    for measurement in measurements:
+        cases.setdefault(case_of(measurement), []).append(measurement)
+    return [_summary(case, cases[case]) for case in sorted(cases)]
+
+
+def _summary(case: Case, rows: Sequence[Measurement]) -> Summary:
+    endings = Counter(row.invalidity for row in rows)
+    failures: dict[Invalidity, int] = {
+        ending: endings[ending] for ending in Invalidity if ending is not Invalidity.CORRECT and ending in endings
+    }
+    newest = max((row.started_at for row in rows), key=seconds_of)
+    return Summary(case, len(rows), failures, best_row(rows), newest)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from coarsen.errors import InvalidInputError
+from coarsen.features import FACTORS
+from coarsen.files import read_file
+from coarsen.models.examples import best_factor_of
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
 
 # A kernel on a device along a dimension.
@@ -82,3 +89,146 @@ def on_devices(curves: Iterable[Curve], devices: Sequence[str]) -> tuple[Curve, 
         if device not in known:
             raise InvalidInputError(f"the data has nothing of a device '{device}'; it has {', '.join(known)}")
     return tuple(curve for curve in found if not devices or curve.device in devices)
+
+
+_UNIT = "_ns"
+# A picosecond and thirty years: the ratio of two times stays a number that has a logarithm.
+_SHORTEST, _LONGEST = 1e-3, 1e18
+_BEST_COLUMNS = ("kernel", "device", "best_factor")
+_PREDICTED = "predicted_factor"
+# A column that results have, and no other table.
+_RESULTS_COLUMN = "ir_hash"
+
+
+@dataclass(frozen=True)
+class _TableRow:
+    """A row's cells by column, and how a message calls it: the file and the row's line in it."""
+
+    place: str
+    cells: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        """Return a cell that must not be empty."""
+        if not self.cells[column]:
+            raise InvalidInputError(f"{self.place}: the column '{column}' is empty")
+        return self.cells[column]
+
+    def factor(self, column: str) -> int:
+        """Return a coarsening factor."""
+        text = self.cells[column]
+        if text not in map(str, FACTORS):
+            known = ", ".join(map(str, FACTORS))
+            raise InvalidInputError(f"{self.place}: the {column} '{text[:30]}' is none of {known}")
+        return int(text)
+
+    def nanoseconds(self, column: str) -> float | None:
+        """Return a runtime, None where the cell is empty: the configuration could not run."""
+        text = self.cells[column]
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not _SHORTEST <= value <= _LONGEST:
+            raise InvalidInputError(f"{self.place}: the {column} '{text[:30]}' is no time above 0")
+        return value
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A file's columns and its rows."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: tuple[_TableRow, ...]
+
+
+def read_table(path: Path) -> CurveData | None:
+    """Return the curves of a table of runtimes or of best factors; None where its columns are those of results.
+
+    Raises:
+        InvalidInputError: the file can't be read, its columns are those of no table, or a row is wrong. The
+            message names file and line.
+    """
+    table = _read(path)
+    if table is None:
+        return None
+    if set(_BEST_COLUMNS) <= set(table.columns):
+        return _best_factors(table)
+    if {"kernel", "factor"} < set(table.columns):
+        return _runtimes(table)
+    raise InvalidInputError(
+        f"{path}: the columns are neither those of runtimes (kernel,factor,DEVICE{_UNIT}), nor of best factors "
+        f"({','.join(_BEST_COLUMNS)}), nor of results"
+    )
+
+
+def _runtimes(table: _Table) -> CurveData:
+    timed = [column for column in table.columns if column not in ("kernel", "factor")]
+    for column in timed:
+        if not column.removesuffix(_UNIT) or not column.endswith(_UNIT):
+            raise InvalidInputError(f"{table.path}: the column '{column}' is no device's: DEVICE{_UNIT}")
+    times: dict[tuple[str, str], dict[int, float | None]] = {}
+    for row in table.rows:
+        kernel, factor = row.text("kernel"), row.factor("factor")
+        for column in timed:
+            known = times.setdefault((kernel, column.removesuffix(_UNIT)), {})
+            if factor in known:
+                raise InvalidInputError(f"{row.place}: factor {factor} of {kernel} is there twice")
+            known[factor] = row.nanoseconds(column)
+    return CurveData(tuple(_curves_of_times(table.path, times)))
+
+
+def _curves_of_times(path: Path, times: Mapping[tuple[str, str], Mapping[int, float | None]]) -> Iterator[Curve]:
+    for (kernel, device), known in times.items():
+        measured = {factor: time for factor, time in sorted(known.items()) if time is not None}
+        if not measured:
+            continue
+        if 1 not in measured:
+            raise InvalidInputError(f"{path}: {kernel} has no time at factor 1 on {device}")
+        speedup = {factor: measured[1] / time for factor, time in measured.items() if factor > 1}
+        if speedup:
+            yield Curve(kernel, device, 0, None, speedup, best_factor_of(speedup))
+
+
+def _best_factors(table: _Table) -> CurveData:
+    for column in table.columns:
+        if column not in (*_BEST_COLUMNS, _PREDICTED):
+            raise InvalidInputError(f"{table.path}: a table of best factors has no column '{column}'")
+    curves: dict[tuple[str, str], Curve] = {}
+    predicted: dict[tuple[str, str], int] = {}
+    for row in table.rows:
+        place = row.text("kernel"), row.text("device")
+        if place in curves:
+            raise InvalidInputError(f"{row.place}: {place[0]} on {place[1]} is there twice")
+        curves[place] = Curve(*place, 0, None, {}, row.factor("best_factor"))
+        if _PREDICTED in table.columns:
+            predicted[place] = row.factor(_PREDICTED)
+    return CurveData(tuple(curves.values()), predicted)
+
+
+def _read(path: Path) -> _Table | None:
+    """The file as a table; None where its columns are those of results, whose cells may be of any length."""
+    try:
+        text = read_file(path).decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        columns = tuple(column.strip() for column in next(reader, []))
+        if _RESULTS_COLUMN in columns:
+            return None
+        rows = tuple(_row(path, columns, cells, reader.line_num) for cells in reader if cells)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInputError(f"{path}: can't be read: {error}") from None
+    if not rows:
+        raise InvalidInputError(f"{path}: the table has no rows")
+    for column in columns:
+        if columns.count(column) > 1:
+            raise InvalidInputError(f"{path}: the column '{column}' is there twice")
+    return _Table(path, columns, rows)
+
+
+def _row(path: Path, columns: Sequence[str], cells: Sequence[str], line: int) -> _TableRow:
+    place = f"{path}, line {line}"
+    if len(cells) != len(columns):
+        raise InvalidInputError(f"{place}: {len(cells)} cells under {len(columns)} columns")
+    return _TableRow(place, {column: cell.strip() for column, cell in zip(columns, cells, strict=True)})

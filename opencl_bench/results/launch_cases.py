@@ -5,30 +5,43 @@ measured launches ─▶ by kernel ─▶ lowered, planned at each launch's size
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.examples import family_of
+from coarsen.models.judge import refuse_judge
 from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import usual_global_sizes
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
-from coarsen.opencl_bench.results.launch_rows import MeasuredLaunches, measured_launches
-from coarsen.opencl_bench.results.learnable import check_learnable
+from coarsen.models.trees.arrays import Array
+from coarsen.opencl_bench.records.code import FORMS
+from coarsen.opencl_bench.records.measurement import Measurement, Role
+from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, ScalarArgument
-from coarsen.opencl_bench.workloads.kernel_source import find_measured
+from coarsen.opencl_bench.results.speedups import speedup_of
+from coarsen.opencl_bench.results.versions import newest_versions
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.opencl_bench.workloads.kernel_source import find_measured, known_kernel
+from coarsen.opencl_bench.workloads.launch_sizes import sizes_of_launch
+from coarsen.opencl_bench.workloads.lookup import SUITE, judge
 from coarsen.processes import mapped
 from coarsen.variant.variant import Variant
 
@@ -175,19 +188,185 @@ def _at_usual_sizes(
         yield launch_inputs(planned, device)
 
 
-def sizes_of_launch(
-    benchmark: Benchmark, kernel: Kernel, preset: str, local_size: LocalSize
-) -> tuple[LaunchSizes, Mapping[str, int]]:
-    """Return the sizes of a benchmark's largest launch, and its whole scalar arguments by name.
+# Measured launches of a kernel at one size on one device, with their log times, of one run or several.
+#
+#   rows of each file ─▶ one environment and baseline for each (kernel, preset, device) ─▶ log time of each variant
+#
+# All rows of a run were timed against one baseline, so their speed-ups over it compare. A file is a run of its
+# own: where several have the same case, its launches have a log time in each. A launch that was given up, since it
+# took more than ten times the best so far, has `GIVEN_UP`; one that could not run has none.
+
+# The log time over the baseline's of what took too long.
+GIVEN_UP = math.log(10.0)
+
+# A kernel, a preset and a device's name.
+Place = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class MeasuredLaunches:
+    """The launches of a kernel at one size on one device.
+
+    Attributes:
+        kernel: its name in the data.
+        preset: the name of its size.
+        device: a name of `device_descriptors`.
+        variants: the launches, (n,).
+        log_times: natural logarithms, relative to one launch of each run, (n, runs); NaN where one has no time.
+        errors: their standard errors, (n, runs), 0 where they are not known.
+    """
+
+    kernel: str
+    preset: str
+    device: str
+    variants: tuple[Variant, ...]
+    log_times: Array
+    errors: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A log time and its standard error."""
+
+    log_time: float
+    error: float
+
+
+_UNTIMED = _Timed(math.nan, 0.0)
+
+
+def measured_launches(
+    runs: Sequence[Iterable[Measurement]], *, joined: bool = False
+) -> tuple[MeasuredLaunches, ...]:
+    """Return the launches of all kernels, presets and known devices in some runs.
+
+    A case is left out that has no uncoarsened launch with a time in each of its runs.
+
+    Args:
+        runs: rows of any kernels, devices and roles; only comparisons count.
+        joined: whether runs become one, in which a launch has the mean of its log times.
+    """
+    found: defaultdict[Place, list[Mapping[Variant, _Timed]]] = defaultdict(list)
+    for rows in runs:
+        for place, times in _of_run(rows).items():
+            found[place].append(times)
+    cases = [_measured_case(place, times) for place, times in found.items()]
+    known = tuple(_aligned(case) for case in cases if _common_baselines(case).any())
+    return tuple(map(_as_one_run, known)) if joined else known
+
+
+def _of_run(rows: Iterable[Measurement]) -> Mapping[Place, Mapping[Variant, _Timed]]:
+    newest, _ = newest_versions(rows)
+    groups: defaultdict[Place, list[Measurement]] = defaultdict(list)
+    for row in newest:
+        descriptor = known_descriptor(row.environment.device, row.environment.platform)
+        if row.role is Role.COMPARISON and descriptor is not None:
+            groups[row.subject.benchmark, row.subject.preset, descriptor.name].append(row)
+    return {place: _log_times(found) for place, found in groups.items()}
+
+
+def _log_times(rows: Sequence[Measurement]) -> Mapping[Variant, _Timed]:
+    best = min(FORMS.index(row.environment.form) for row in rows)
+    in_form = [row for row in rows if row.environment.form == FORMS[best]]
+    latest = max(in_form, key=lambda row: seconds_of(row.started_at))
+    alike = [row for row in in_form if _where(row) == _where(latest)]
+    baseline, _ = Counter(row.baseline for row in alike).most_common(1)[0]
+    ordered = sorted(alike, key=lambda row: seconds_of(row.started_at))
+    return {row.candidate: _log_time(row) for row in ordered if row.baseline == baseline}
+
+
+def _where(row: Measurement) -> tuple[object, ...]:
+    return row.environment.driver_version, row.environment.compute_units, row.method.cold_cache
+
+
+def _log_time(row: Measurement) -> _Timed:
+    if row.is_given_up_as_slow:
+        return _Timed(GIVEN_UP, 0.0)
+    gain = speedup_of(row, interval=False)
+    if gain is None or not gain.ratio > 0:
+        return _UNTIMED
+    ratios = np.log(np.array(row.nanoseconds) / np.array(row.baseline_nanoseconds))
+    return _Timed(-math.log(gain.ratio), float(ratios.std() / math.sqrt(len(ratios))))
+
+
+def _measured_case(place: Place, runs: Sequence[Mapping[Variant, _Timed]]) -> MeasuredLaunches:
+    variants = tuple(dict.fromkeys(variant for times in runs for variant in times if _is_plain(variant)))
+    found = [[run.get(variant, _UNTIMED) for run in runs] for variant in variants]
+    times, errors = (
+        np.array([[getattr(timed, name) for timed in row] for row in found]).reshape(-1, len(runs))
+        for name in ("log_time", "error")
+    )
+    return MeasuredLaunches(*place, variants, times, errors)
+
+
+def _is_plain(variant: Variant) -> bool:
+    return bool(variant.local_size) and not variant.any_size and not variant.arrays
+
+
+def _common_baselines(case: MeasuredLaunches) -> NDArray[np.bool_]:
+    """Return which launches are uncoarsened and have a time in every run, (n,)."""
+    uncoarsened = np.array([not variant.is_coarsened for variant in case.variants], dtype=np.bool_)
+    return np.asarray(uncoarsened & np.isfinite(case.log_times).all(axis=1))
+
+
+def _aligned(case: MeasuredLaunches) -> MeasuredLaunches:
+    """The same relative to the uncoarsened launches: each run was timed against a baseline of its own."""
+    return replace(case, log_times=case.log_times - case.log_times[_common_baselines(case)].mean(axis=0))
+
+
+def _as_one_run(case: MeasuredLaunches) -> MeasuredLaunches:
+    known = np.isfinite(case.log_times)
+    sums = np.where(known, case.log_times, 0.0).sum(axis=1)
+    counts = known.sum(axis=1)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return replace(case, log_times=means[:, None], errors=case.errors.max(axis=1, keepdims=True))
+
+
+# Refusal to learn from the second judge, under whatever name its kernels stand in the data.
+#
+# names ─▶ `judge-…`                                         ─▶ refused
+#       └▶ descriptions in a folder ─▶ IR in its normal form ─▶ the same as one of the judge's? ─▶ refused
+
+
+def check_learnable(names: Iterable[str], kernels: Path | None = None) -> None:
+    """Check that none of the kernels that something is learned from is one of the second judge.
+
+    Args:
+        names: of the kernels, as they stand in the data.
+        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
 
     Raises:
-        InvalidInputError: the local size is one that the algorithm can't use.
+        InvalidInputError: one is, by its name, or since it has the normal form of one; a description is wrong.
     """
-    launch = max(benchmark.real_launches(preset, local_size), key=lambda each: np.prod(each.global_size))
-    names = [argument.name for argument in kernel.arguments]
-    scalars = {
-        name: int(argument.value)
-        for name, argument in zip(names, launch.arguments, strict=False)
-        if isinstance(argument, ScalarArgument) and isinstance(argument.value, np.integer)
-    }
-    return LaunchSizes(padded(launch.global_size), padded(local_size)), scalars
+    known = dict.fromkeys(names)
+    refuse_judge(known)
+    for name in known:
+        described = known_kernel(name, kernels) if name not in SUITE else None
+        if described is None or (described.source_text and described.source_file is None):
+            # The suite's and the generator's kernels are this package's, and tested to be others.
+            continue
+        found = judge_hashes().get(normal_form_hash(described))
+        if found is not None:
+            raise InvalidInputError(
+                f"{name} is {found} under another name, a kernel of the second judge, and nothing may learn from "
+                "those; leave it out"
+            )
+
+
+@cache
+def judge_hashes() -> Mapping[str, str]:
+    """Return the second judge's kernels by the hash of their normal form."""
+    return {normal_form_hash(benchmark): name for name, benchmark in judge().items()}
+
+
+def normal_form_hash(benchmark: Benchmark) -> str:
+    """Return a hash of a kernel's IR in its normal form that doesn't depend on the kernel's own name.
+
+    Empty for a kernel that can't be lowered: nothing can be learned from it either.
+    """
+    try:
+        kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
+    except RefusalError:
+        return ""
+    text = re.sub(rf"\b{re.escape(benchmark.kernel)}\b", "kernel", module_text(kernel.graph))
+    return hashlib.sha256(text.encode()).hexdigest()

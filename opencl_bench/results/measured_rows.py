@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 
 from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.results.shipped import shipped_files
 
 _STORE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
 
@@ -26,8 +27,14 @@ def read_rows(source: str) -> list[Measurement]:
         from coarsen.opencl_bench.results.exchange.files import read_results
 
         return read_results(Path(source))
-    from coarsen.opencl_bench.results.store.database import open_existing_store
-    from coarsen.opencl_bench.results.store.filters import Filter
+    from coarsen.opencl_bench.results.store.database import Filter, open_existing_store
 
     with open_existing_store(source) as store:
         return list(store.measurements(Filter()))
+
+
+def shipped_files() -> Mapping[str, Path]:
+    """Return the files of the sweeps by their names, in alphabetical order."""
+    # Found from the package: the folder may be installed elsewhere than this file.
+    data = Path(str(resources.files("coarsen.opencl_bench"))) / "data"
+    return {path.stem: path for path in sorted(data.glob("*.parquet"))}

@@ -14,7 +14,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.exchange.files import read_results as read_file
-from coarsen.opencl_bench.results.shipped import shipped_files
+from coarsen.opencl_bench.results.measured_rows import shipped_files
 from coarsen.opencl_bench.results.versions import newest_versions
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ class Results:
             holds 1), `confirmed` (timed once more, in new processes), `oracle`, and how many `configurations`
             there are, `measured`, `excluded` by the constraints and `failed`.
         """
-        from coarsen.opencl_bench.results.best_table import best_table
-        from coarsen.opencl_bench.results.intervals import frame_with_intervals
+        from coarsen.opencl_bench.results.rows import best_table, frame_with_intervals
 
         rows = frame_with_intervals(self.measurements, lambda rows: best_table(rows)["key"])
         return best_table(rows)
@@ -114,7 +113,7 @@ class Results:
             (kernels that the mean is of), `helped` (kernels whose best is coarsened, its interval above 1) and
             `kernels`.
         """
-        from coarsen.opencl_bench.results.best_table import geometric_means
+        from coarsen.opencl_bench.results.rows import geometric_means
 
         return geometric_means(self.best())
 
@@ -162,8 +161,7 @@ def stored_results(store: str | Path | None = None) -> Results:
         InvalidInputError: there is no such store, it can't be read, or has no measurement.
     """
     # Imported late: it loads SQLAlchemy, which files do without.
-    from coarsen.opencl_bench.results.store.database import open_existing_store
-    from coarsen.opencl_bench.results.store.filters import Filter
+    from coarsen.opencl_bench.results.store.database import Filter, open_existing_store
 
     with open_existing_store(None if store is None else str(store)) as opened:
         return _results(opened.measurements(Filter()), opened.location)

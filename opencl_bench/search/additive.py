@@ -15,21 +15,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coarsen.opencl_bench.search.additive_design import (
+    AdditiveModel,
     Design,
+    base_count,
+    combinations,
+    few_combinations,
     measure_design,
     origin_of,
     planned_choices,
     predictable_share,
+    ranked,
 )
-from coarsen.opencl_bench.search.additive_model import AdditiveModel, ranked
-from coarsen.opencl_bench.search.additive_plan import base_count, combinations, few_combinations
-from coarsen.opencl_bench.search.additivity import Additivity, judged
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
-from coarsen.opencl_bench.search.evaluator import Evaluator
+from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, BudgetSpentError, Evaluator
 from coarsen.opencl_bench.search.exhaustive import SPENT, try_all
-from coarsen.opencl_bench.search.found import Found, fastest
-from coarsen.opencl_bench.search.sampling import random_order
-from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, has_at_most
+from coarsen.opencl_bench.search.searcher import Additivity, Found, fastest, judged
+from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, has_at_most, random_order
 
 # Ranked choices looked at, valid or not, before the search for the next best one is given up.
 _MOST_RANKED = 300_000
@@ -92,12 +92,6 @@ class AdditiveSearcher:
         ending, additivity = self._check(budgeted, design.models, draw)
         notes = (*self._bases_note(space, places), *design.notes(), *_verdict_notes(space, design, additivity))
         return Found(fastest(evaluator.trace), evaluator.trace, ending, notes, additivity)
-
-    def planned_runs(self, space: SearchSpace, seed: int) -> int:
-        """Return how many choices a search measures where nothing fails and the budget does not end it."""
-        draw = random.Random(seed)
-        origin = self.origin(space, draw)
-        return 0 if origin is None else self._runs(space, self.combinations(space, origin, draw))
 
     def origin(self, space: SearchSpace, draw: random.Random) -> Choice | None:
         """Return the valid choice whose independent values the bases have; None where nothing is valid."""

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.encoding import Encoding
 from coarsen.opencl_bench.search.evaluator import Trial
-from coarsen.opencl_bench.search.prior import Prior
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
 from coarsen.opencl_bench.search.surrogate import (
     NEEDED,
+    Encoding,
     Floats,
     Predicted,
+    Prior,
     expected_log_times,
     log_times,
     weight_of,

@@ -12,12 +12,12 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.opencl_bench.search.ordered_axes import ascending
 from coarsen.opencl_bench.search.spaces import (
     Axis,
     Choice,
     SearchSpace,
     StandingSpace,
+    ascending,
     is_enumerable,
     valid_choices,
 )

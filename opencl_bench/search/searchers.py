@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from coarsen.opencl_bench.search.additive import PAPER, AdditiveSearcher
-from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher
-from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.evaluator import Budget
+from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
 from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.random_sample import RandomSearcher
-from coarsen.opencl_bench.search.searcher import Searcher
-from coarsen.opencl_bench.search.staircase import StaircaseSearcher
+from coarsen.opencl_bench.search.searcher import Found, Searcher
 
 __all__ = ["SEARCHERS", "Budget", "Found", "Searcher"]
 

@@ -11,9 +11,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
+
+from coarsen.errors import InvalidInputError
+from coarsen.variant.space import MACRO, VariantSpace, is_of_arrays
+from coarsen.variant.variant import Variant
 
 Choice = tuple[int, ...]
 ENUMERABLE = 1_000_000
@@ -152,3 +158,181 @@ def independent_places(space: SearchSpace) -> tuple[int, ...]:
 def values_of(space: SearchSpace, choice: Choice) -> dict[str, Any]:
     """Return the values that a choice makes, by the names of the axes."""
     return {axis.name: axis.values[index] for axis, index in zip(space.axes, choice, strict=True)}
+
+
+# Uniform draws from the valid choices of a space.
+
+# Larger spaces are drawn from, smaller ones shuffled.
+_SHUFFLED = 100_000
+# Draws in a row without a new valid choice before the space is taken to have no more.
+_VAIN_DRAWS = 100_000
+
+
+def is_shuffled(space: SearchSpace) -> bool:
+    """Return True if the random order of a space surely has all its valid choices."""
+    return is_enumerable(space, _SHUFFLED)
+
+
+def random_order(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
+    """Enumerate valid choices in random order, each once: whatever was taken, all others come next equally likely.
+
+    A small space is shuffled. Of a large one choices are drawn; those that are invalid or came before are drawn
+    again; it ends once that happens too often in a row.
+    """
+    if is_shuffled(space):
+        choices = list(valid_choices(space))
+        draw.shuffle(choices)
+        return iter(choices)
+    return _drawn(space, draw)
+
+
+def _drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
+    lengths = [len(axis.values) for axis in space.axes]
+    seen: set[Choice] = set()
+    vain = 0
+    while vain < _VAIN_DRAWS:
+        choice = tuple(draw.randrange(length) for length in lengths)
+        vain += 1
+        if choice not in seen and space.is_valid(choice):
+            vain = 0
+            seen.add(choice)
+            yield choice
+
+
+# A kernel's configuration space as one to search: coarsenings, launches, transforms and macros as axes.
+#
+# shared local sizes, factors, strides (they scale every access of a kernel); macros that are not independent
+# independent transforms of coarsened kernels; layouts and orders of arrays; macros that a user declares so
+
+# Choices that stand for a variant: more are not listed.
+_MOST_LISTED = 200_000
+TRANSFORMS = frozenset({"fast_path", "lock_step", "wide_accesses", "clean_up", "distinct", "any_size"})
+
+
+@dataclass(frozen=True)
+class VariantSearchSpace:
+    """The choices of a configuration space that stand for a variant which may run.
+
+    Args:
+        space: the dimensions, and the constraints.
+        independent_macros: names of `-D` macros whose contributions to the time add up with those of others.
+
+    Raises:
+        InvalidInputError: the space has no such macro.
+    """
+
+    space: VariantSpace
+    independent_macros: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        known = {d.name.removeprefix(MACRO) for d in self.space.dimensions if d.name.startswith(MACRO)}
+        if unknown := sorted(self.independent_macros - known):
+            raise InvalidInputError(
+                f"{unknown[0]} is no macro of the space: it has {', '.join(sorted(known)) or 'none'}"
+            )
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The dimensions of the space, in its order."""
+        return tuple(Axis(d.name, d.values, self._is_shared(d.name)) for d in self.space.dimensions)
+
+    def is_valid(self, choice: Choice) -> bool:
+        """Return True if a choice stands for a variant, against which nothing is known."""
+        variant = self.space.variant(choice)
+        return variant is not None and self.space.violation(variant) is None
+
+    def variant(self, choice: Choice) -> Variant:
+        """Return the variant of a valid choice.
+
+        Raises:
+            InvalidInputError: another choice stands for it, or it coarsens too much.
+        """
+        variant = self.space.variant(choice)
+        if variant is None:
+            raise InvalidInputError(f"{choice} stands for no variant of the space: ask is_valid first")
+        return variant
+
+    def choice_of(self, variant: Variant) -> Choice:
+        """Return the choice that stands for a variant.
+
+        Raises:
+            InvalidInputError: the variant is not in the space.
+        """
+        try:
+            return self.space.choice_of(variant)
+        except ValueError as error:
+            raise InvalidInputError(f"not in the space: {variant}") from error
+
+    def standing(self, choice: Choice) -> Choice:
+        """Return the choice that stands for the same variant: one without a stride where nothing is merged."""
+        return self.space.standing(choice)
+
+    def _is_shared(self, name: str) -> bool:
+        if name in TRANSFORMS or is_of_arrays(name):
+            return False
+        return name.removeprefix(MACRO) not in self.independent_macros
+
+
+@dataclass(frozen=True)
+class ListedVariantSpace(VariantSearchSpace):
+    """A space whose valid choices are listed once: `listed` makes one."""
+
+    def is_valid(self, choice: Choice) -> bool:
+        """Return True if a choice stands for a variant, against which nothing is known."""
+        return choice in self._valid
+
+    def valid_choices(self) -> Iterator[Choice]:
+        """Enumerate the valid choices, each once, in ascending order."""
+        return iter(self._valid)
+
+    @cached_property
+    def _valid(self) -> dict[Choice, None]:
+        standing = self.space.standing_choices(_MOST_LISTED) or ()
+        return dict.fromkeys(filter(super().is_valid, standing))
+
+
+def listed(space: VariantSearchSpace) -> VariantSearchSpace:
+    """Return a space that lists its valid choices once where these are not too many, and else the space itself.
+
+    Few of the combinations stand for a variant, so that testing every one takes long.
+    """
+    if space.space.standing_choices(_MOST_LISTED) is None:
+        return space
+    return ListedVariantSpace(space.space, space.independent_macros)
+
+
+# Axes in ascending order of their values: neighbours of a value are then those next to it.
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedAxis:
+    """The values of an axis in ascending order.
+
+    Attributes:
+        numbers: the values where all of them are numbers or spell one, else 0, 1, 2, … in the axis's own order.
+        places: the index of each on the axis.
+    """
+
+    numbers: tuple[float, ...]
+    places: tuple[int, ...]
+
+
+def ascending(axis: Axis) -> OrderedAxis:
+    """Return an axis in ascending order."""
+    numbers = [number_of(value) for value in axis.values]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or len(set(known)) < len(known):
+        indices = tuple(range(len(numbers)))
+        return OrderedAxis(tuple(map(float, indices)), indices)
+    places = sorted(range(len(known)), key=known.__getitem__)
+    return OrderedAxis(tuple(known[place] for place in places), tuple(places))
+
+
+def number_of(value: object) -> float | None:
+    """Return the number that a value is or spells; None for any other value."""
+    if not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None

@@ -21,8 +21,7 @@ from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.studies.tuned_rows import KNOWN, LOCAL_SIZE
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.further import FURTHER, further_benchmark
-from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, further_benchmark
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 
@@ -115,7 +114,7 @@ def shipped_best(devices: Sequence[str], preset: str) -> KnownBest:
     if importlib.util.find_spec("pyarrow") is None:
         return {}
     from coarsen.opencl_bench.results.exchange.files import read_results
-    from coarsen.opencl_bench.results.shipped import shipped_files
+    from coarsen.opencl_bench.results.measured_rows import shipped_files
 
     files = shipped_files()
     named = {device: [files[name] for name in (f"larger_{device}", device) if name in files] for device in devices}

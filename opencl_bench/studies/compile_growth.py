@@ -23,7 +23,7 @@ from types import FrameType
 
 from rich.table import Table
 
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel

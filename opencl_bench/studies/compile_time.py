@@ -30,13 +30,7 @@ from coarsen.api import predict
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
 from coarsen.models import load_launch, load_model
-from coarsen.opencl_bench.studies.compile_growth import (
-    SECONDS,
-    cells,
-    coarsen_to_text,
-    growth_lines,
-    growth_table,
-)
+from coarsen.opencl_bench.studies.compile_growth import SECONDS, cells, coarsen_to_text, growth_lines, growth_table
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 KERNEL = "mriQ"

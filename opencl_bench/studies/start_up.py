@@ -27,7 +27,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
     Workload,
 )
-from coarsen.opencl_bench.workloads.further import further_benchmark
+from coarsen.opencl_bench.workloads.lookup import further_benchmark
 
 PROGRAM = Path(__file__).with_name("start_up_program.py")
 PLAIN, REMEMBERED = "plain", "remembered"

@@ -30,7 +30,7 @@ from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.studies.tuned_rows import AS_IT_IS, CHOSEN, KNOWN, LOCAL_SIZE, known_label
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
-from coarsen.opencl_bench.workloads.further import further_benchmark
+from coarsen.opencl_bench.workloads.lookup import further_benchmark
 from coarsen.runtime.advice import AdviceRequest, Decision
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json

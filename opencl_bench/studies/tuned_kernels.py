@@ -31,7 +31,7 @@ from coarsen.opencl_bench.studies.start_up import starts_of
 from coarsen.opencl_bench.studies.tuned_rows import KNOWN, LOCAL_SIZE, Row, problem_of, read_rows, write_rows
 from coarsen.opencl_bench.studies.tuned_tables import left_out, summary, table, write_csv
 from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
-from coarsen.opencl_bench.workloads.further import names_of
+from coarsen.opencl_bench.workloads.lookup import names_of
 
 CHILD = "coarsen.opencl_bench.studies.tuned_kernel"
 _MOST_SECONDS = 600

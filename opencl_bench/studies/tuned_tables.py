@@ -21,7 +21,7 @@ from coarsen.opencl_bench.studies.tuned_rows import (
     problem_of,
     ratio,
 )
-from coarsen.opencl_bench.workloads.further import FURTHER
+from coarsen.opencl_bench.workloads.lookup import FURTHER
 
 _OVERS = (AS_IT_IS, LOCAL_SIZE, KNOWN)
 _HEADINGS = ("over own launch", "over best local size", "share of best known")

@@ -15,9 +15,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
+
+from coarsen.backend.processes import end_with_parent
 
 READ_BYTES = 1 << 16
 # The last messages of a driver or an assertion before a crash.
@@ -71,6 +73,16 @@ class ChildProcess:
         """Return True if there is a process that can be asked; it then still knows what it was told before."""
         return self._process is not None and self._process.poll() is None
 
+    def start(self) -> None:
+        """Start the process ahead of its first request, which it then need not be waited for.
+
+        Raises:
+            ChildDiedError: the system starts none.
+        """
+        if not self.is_running:
+            self.close()
+            self._start()
+
     def ask(self, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         """Return the child's answer.
 
@@ -82,9 +94,7 @@ class ChildProcess:
             ChildTimedOutError: no answer in time; the child is dead by now.
             ChildDiedError: it ended; the message says how.
         """
-        if not self.is_running:
-            self.close()
-            self._start()
+        self.start()
         deadline = time.monotonic() + timeout
         try:
             self._send(json.dumps(request).encode() + b"\n", deadline)
@@ -249,3 +259,34 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     _signal(process)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(DYING_SECONDS)
+
+
+# The inner side of a child process: answers requests, one JSON object per line, until its input ends.
+#
+# What anything in the process prints to standard output (drivers do) goes to standard error; only answers reach
+# the parent. The process ends with its parent, whatever it is doing.
+
+Message = Mapping[str, Any]
+Handler = Callable[[Message], Message]
+
+
+def serve(handlers: Mapping[str, Handler]) -> None:
+    """Answer requests: `{"do": name, …}` goes to the handler of that name, whose result is the answer.
+
+    An exception ends the process: the parent finds it dead, with the traceback on its standard error.
+    """
+    end_with_parent()  # elsewhere than on Linux the end of its input ends it
+    with _answers() as answers:
+        for line in sys.stdin:
+            request = json.loads(line)
+            answers.write(json.dumps(handlers[request["do"]](request)) + "\n")
+            answers.flush()
+
+
+@contextlib.contextmanager
+def _answers() -> Iterator[TextIO]:
+    """The pipe to the parent, to which nothing else in this process can write from now on."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with answers:
+        yield answers

@@ -22,26 +22,25 @@ store already are found there.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
 from distributed import Client, Future, KilledWorker, get_worker
+from distributed.security import Security
 
-from coarsen.codec import decoded, encoded
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.results.store.filters import Filter
-from coarsen.opencl_bench.results.store.location import shown
-from coarsen.opencl_bench.results.store.location import store_url as parsed_url
+from coarsen.opencl_bench.results.store.connection import shown
+from coarsen.opencl_bench.results.store.connection import store_url as parsed_url
+from coarsen.opencl_bench.results.store.database import Filter, Store, open_store
 from coarsen.opencl_bench.results.store.place import STORE_VARIABLE
-from coarsen.opencl_bench.sweep.cluster_connection import Scheduler, connected
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_one
@@ -52,16 +51,6 @@ SECONDS_BETWEEN_COUNTS = 0.5
 SECONDS_WITHOUT_WORKER = 60.0
 # Of a task that fails unexpectedly; a worker that dies isn't counted here, but by the scheduler.
 RETRIES = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A message to a worker: a plan as JSON, the identity of the store, and its URL without password."""
-
-    plan: dict[str, Any]
-    identity: str
-    again: str
-    url: str
 
 
 def sweep_on_cluster(
@@ -91,8 +80,7 @@ def sweep_on_cluster(
         url = shown(parsed_url(store_url))
         stored = (row for chosen in _filters(plans) for row in store.measurements(chosen))
         before = frozenset(row.key for row in stored if row.invalidity is not Invalidity.CONSTRAINTS)
-        orders = [Order(plan_to_json(plan), store.identity, again.value, url) for plan in plans]
-        futures = [_submit(client, plan, order) for plan, order in zip(plans, orders, strict=True)]
+        futures = [_submit(client, plan, again, url, store.identity) for plan in plans]
         try:
             tasks = list(zip(plans, futures, strict=True))
             return _Gathering(client, store, observer, before, tasks).results()
@@ -100,10 +88,14 @@ def sweep_on_cluster(
             client.cancel(futures)
 
 
-def _submit(client: Client, plan: SweepPlan, order: Order) -> Future:
+def _submit(client: Client, plan: SweepPlan, again: Remeasure, url: str, identity: str) -> Future:
+    """Begin to sweep a plan on a worker; the URL of the store has no password."""
     return client.submit(
         _sweep_here,
-        order,
+        plan,
+        again,
+        url,
+        identity,
         key=f"sweep-{Path(plan.benchmark).stem}-{_resource(plan)}-{uuid.uuid4().hex}",
         resources={_resource(plan): 1},
         retries=RETRIES,
@@ -210,23 +202,18 @@ class _Gathering:
         except Exception as error:  # whatever went wrong over there ends this sweep only
             problem = f"on the worker, {type(error).__name__}: {' '.join(str(error).split())}"
             return _failed(plan, problem, CoarsenError.exit_code)
-        return self._read(plan, answer)
+        return self._read(*answer)
 
-    def _read(self, plan: SweepPlan, answer: Mapping[str, Any]) -> SweepResult:
+    def _read(self, found: SweepResult, keys: Sequence[str]) -> SweepResult:
         """The result with its rows; rows of a worker that has died since count as measured now, too."""
-        rows = [row for key in answer["keys"] if (row := self._store.find(key)) is not None]
-        measured = frozenset(answer["measured"])
-        known = measured | self._before
+        rows = tuple(row for key in keys if (row := self._store.find(key)) is not None)
+        known = found.measured | self._before
         by_others = [row for row in rows if row.key not in known and row.invalidity is not Invalidity.CONSTRAINTS]
-        return SweepResult(
-            plan,
-            answer["benchmark"],
-            answer["device"],
-            tuple(rows),
-            measured | {row.key for row in by_others},
-            answer["seconds"] + sum(row.compile_seconds + row.measure_seconds for row in by_others),
-            answer["problem"],
-            answer["exit_code"],
+        return replace(
+            found,
+            rows=rows,
+            measured=found.measured | {row.key for row in by_others},
+            seconds=found.seconds + sum(row.compile_seconds + row.measure_seconds for row in by_others),
         )
 
 
@@ -258,25 +245,16 @@ class _ObserverOnWorker(SweepObserver):
             raise _AbandonedError
 
 
-def _sweep_here(order: Order) -> dict[str, Any]:
-    """The task: sweep on this worker. Returns what `SweepResult` says, with the rows' keys for the rows."""
-    asked = plan_from_json(order.plan)
+def _sweep_here(plan: SweepPlan, again: Remeasure, url: str, identity: str) -> tuple[SweepResult, tuple[str, ...]]:
+    """The task: sweep on this worker. Returns the result without its rows, which the store has, and their keys."""
     try:
-        with _same_store(order.url, order.identity) as store:
-            result = sweep_one(asked, store, _ObserverOnWorker(), Remeasure(order.again))
+        with _same_store(url, identity) as store:
+            result = sweep_one(plan, store, _ObserverOnWorker(), again)
     except CoarsenError as error:
-        result = _failed(asked, str(error), error.exit_code)
+        result = _failed(plan, str(error), error.exit_code)
     except _AbandonedError:
-        result = _failed(asked, "the sweep was cancelled", CoarsenError.exit_code)
-    return {
-        "benchmark": result.benchmark,
-        "device": result.device,
-        "keys": [row.key for row in result.rows],
-        "measured": sorted(result.measured),
-        "seconds": result.seconds,
-        "problem": result.problem,
-        "exit_code": result.exit_code,
-    }
+        result = _failed(plan, "the sweep was cancelled", CoarsenError.exit_code)
+    return replace(result, rows=()), tuple(row.key for row in result.rows)
 
 
 @contextmanager
@@ -312,13 +290,92 @@ def _opened(url: str, here: str) -> Store:
         ) from None
 
 
-def plan_to_json(plan: SweepPlan) -> dict[str, Any]:
-    """Return a plan as JSON takes it; `plan_from_json` reads it back."""
-    return {"is_file": isinstance(plan.benchmark, Path), **encoded(replace(plan, benchmark=str(plan.benchmark)))}
+# The way to a Dask scheduler: loopback or TLS, since whoever reaches a scheduler can run code on its workers.
+
+CONNECTING_SECONDS = 10
+ENCRYPTED = ("tls", "wss")
 
 
-def plan_from_json(value: Mapping[str, Any]) -> SweepPlan:
-    """Return the plan that `plan_to_json` wrote. Raises InvalidInputError where it is none."""
-    content = {name: entry for name, entry in value.items() if name != "is_file"}
-    plan = decoded(SweepPlan, content, "the plan", {str | Path: str})
-    return replace(plan, benchmark=Path(plan.benchmark)) if value["is_file"] else plan
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """A Dask scheduler and how it may be reached.
+
+    `ca_file`, `certificate` and `key` are files in the PEM format for `tls://` addresses; where they are left out,
+    Dask's own configuration has them. `trusts_network`: an address of another machine without TLS is used too.
+    """
+
+    address: str
+    ca_file: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    trusts_network: bool = False
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Return True if both ends show certificates, and nobody between them can read or change anything."""
+        return self._scheme in ENCRYPTED
+
+    @property
+    def worker_options(self) -> str:
+        """The options that `dask worker ADDRESS` needs besides."""
+        if self.is_encrypted:
+            return "--tls-ca-file CA.pem --tls-cert CERTIFICATE.pem --tls-key KEY.pem"
+        return "" if self.trusts_network else "--host 127.0.0.1"
+
+    def check(self) -> None:
+        """Raise InvalidInputError for an address that anybody could listen to."""
+        if not (self.is_encrypted or self.trusts_network or _is_loopback(self.address)):
+            raise InvalidInputError(
+                f"the scheduler {self.address} is on another machine and not encrypted: whoever reaches it can "
+                "run code on all workers. Use TLS (tls://HOST:PORT with --tls-ca-file, --tls-cert and --tls-key), "
+                "or have it listen to 127.0.0.1 alone and reach it by an SSH tunnel; --trust-network uses it so"
+            )
+        if any((self.ca_file, self.certificate, self.key)) and not self.is_encrypted:
+            raise InvalidInputError(f"--tls-ca-file, --tls-cert and --tls-key are for tls://, not {self.address}")
+
+    @property
+    def _scheme(self) -> str:
+        return self.address.partition("://")[0].lower() if "://" in self.address else "tcp"
+
+    def security(self) -> Security | None:
+        """Return Dask's TLS settings; None where there is no TLS. Raises InvalidInputError for missing files."""
+        if not self.is_encrypted:
+            return None
+        files = {"tls_ca_file": self.ca_file, "tls_client_cert": self.certificate, "tls_client_key": self.key}
+        given = {name: str(path) for name, path in files.items() if path is not None}
+        security = Security(require_encryption=True, **given)
+        try:
+            complete = security.get_connection_args("client").get("ssl_context") is not None
+        except OSError as error:  # also what SSL says of a file that is none
+            raise InvalidInputError(f"the certificates for {self.address} can't be used: {error}") from None
+        if not complete:
+            raise InvalidInputError(
+                f"{self.address} needs certificates: give --tls-ca-file, --tls-cert and --tls-key"
+            )
+        return security
+
+
+@contextmanager
+def connected(scheduler: Scheduler) -> Iterator[Client]:
+    """Provide a client of the scheduler while the context lasts.
+
+    Raises:
+        InvalidInputError: it can't be reached, or anybody could listen.
+    """
+    scheduler.check()
+    security = scheduler.security()
+    try:
+        client = Client(scheduler.address, timeout=CONNECTING_SECONDS, set_as_default=False, security=security)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInputError(f"the scheduler {scheduler.address} can't be reached: {reason}") from None
+    with client:
+        yield client
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        host = urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

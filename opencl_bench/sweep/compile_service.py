@@ -27,11 +27,10 @@ from coarsen.ir.kernel import Kernel, WrittenArgument
 from coarsen.opencl_bench.measure.machine import BuildError
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
-from coarsen.opencl_bench.sweep.measure_service import open_machine
-from coarsen.opencl_bench.sweep.serving import Message, serve
+from coarsen.opencl_bench.sweep.child_process import Message, serve
+from coarsen.opencl_bench.sweep.measure_service import benchmark_of, open_machine
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.padding import written_arguments
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import carry_out
 from coarsen.runtime.code import options_of_coarsened
 from coarsen.variant.variant import Definitions, Variant
@@ -53,7 +52,7 @@ class CompileService:
         self._forget()
 
     def _forget(self) -> None:
-        self._benchmark = lru_cache(maxsize=4)(find_benchmark)
+        self._benchmark = lru_cache(maxsize=4)(benchmark_of)
         self._unit = lru_cache(maxsize=4)(self._compile_source)
         self._lowered = lru_cache(maxsize=64)(self._lower)
         self._written = lru_cache(maxsize=64)(self._written_by)

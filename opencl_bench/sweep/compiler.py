@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.code import Code, Form, code_from_json
-from coarsen.opencl_bench.records.measurement import Invalidity, Method
+from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_to_json
 
@@ -122,12 +124,13 @@ class Compiler:
     """Compiles the candidates of one benchmark; those that differ in the local size alone share their code.
 
     Args:
-        benchmark: what `find_benchmark` takes.
+        benchmark: what `benchmark_of` takes.
         form: what the device takes.
         machine: where the device's own compiler is tried; None where the device isn't here.
         method: says how long a compilation may take.
         pool: the processes that compile; a compilation not begun when the context ends is dropped.
         time_left: the seconds that are left for everything; None where there is no such limit.
+        called: the benchmark in messages; `benchmark` if None.
     """
 
     def __init__(
@@ -138,9 +141,11 @@ class Compiler:
         method: Method,
         pool: CompilePool,
         time_left: Callable[[], float] | None = None,
+        called: str | None = None,
     ) -> None:
         self._time_left = time_left
         self._benchmark = benchmark
+        self._called = called or benchmark
         self._form = form
         self._machine = machine
         self._method = method
@@ -173,9 +178,9 @@ class Compiler:
         try:
             answer = self._shared.submit(lambda: self._ask(request)).result()
         except (ChildDiedError, ChildTimedOutError) as error:
-            raise InvalidInputError(f"{self._benchmark} can't be compiled: {error}") from None
+            raise InvalidInputError(f"{self._called} can't be compiled: {error}") from None
         if "failed" in answer:
-            raise InvalidInputError(f"{self._benchmark}: {answer['failed']}")
+            raise InvalidInputError(f"{self._called}: {answer['failed']}")
         self._ir_hashes[definitions] = str(answer["ir_hash"])
         return self._ir_hashes[definitions]
 
@@ -211,7 +216,7 @@ class Compiler:
         except ChildDiedError as error:
             return Compiled(None, invalidity=Invalidity.COMPILE, failure=f"while compiling, {error}")
         if "changed" in answer:
-            raise InvalidInputError(f"{self._benchmark} has changed since the sweep began; begin again")
+            raise InvalidInputError(f"{self._called} has changed since the sweep began; begin again")
         if "failed" in answer:
             return Compiled(None, invalidity=Invalidity.COMPILE, failure=answer["failed"])
         return Compiled(code_from_json(answer["code"]), answer["binary"], answer["seconds"])
@@ -221,3 +226,64 @@ class Compiler:
         if self._time_left is not None:
             seconds = min(seconds, max(self._time_left(), _LEAST_SECONDS))
         return self._shared.ask({**request, "number": self._number}, seconds)
+
+
+class CompiledSubjects:
+    """The subjects of a benchmark, each found out once.
+
+    Args:
+        benchmark: what is measured.
+        preset: names the sizes.
+        seed: of the inputs.
+        ir_hash: compiles the kernel with some macro values; raises InvalidInputError where it doesn't compile.
+    """
+
+    def __init__(
+        self, benchmark: Benchmark, preset: str, seed: int, ir_hash: Callable[[Definitions], str]
+    ) -> None:
+        self._benchmark = benchmark
+        self._preset = preset
+        self._seed = seed
+        self._ir_hash = ir_hash
+        self._subjects: dict[Definitions, Subject] = {}
+
+    def of(self, definitions: Definitions) -> Subject:
+        """Return the subject with these macro values.
+
+        Raises:
+            InvalidInputError: these are the first values that were asked for, and the kernel doesn't compile.
+        """
+        if definitions not in self._subjects:
+            self._subjects[definitions] = self._subject(self._hash_of(definitions))
+        return self._subjects[definitions]
+
+    def _hash_of(self, definitions: Definitions) -> str:
+        """The IR's hash; that of the reason where these values of several are wrong, whose rows say so then."""
+        try:
+            return self._ir_hash(definitions)
+        except InvalidInputError as error:
+            if not self._subjects:
+                raise
+            return hashlib.sha256(f"{error}\0{self._benchmark.source}".encode()).hexdigest()
+
+    def _subject(self, ir_hash: str) -> Subject:
+        benchmark = self._benchmark
+        return Subject(
+            benchmark.name,
+            benchmark.kernel,
+            ir_hash,
+            tuple(_without_folders(benchmark.build_options)),
+            self._preset,
+            tuple(sorted(benchmark.preset(self._preset).size.items())),
+            self._seed,
+        )
+
+
+def _without_folders(options: Sequence[str]) -> Iterator[str]:
+    """Build options without `-I`: what is included is part of the IR, and where it lies is no matter."""
+    remaining = iter(options)
+    for option in remaining:
+        if option == "-I":
+            next(remaining, None)
+        elif not option.startswith("-I"):
+            yield option

@@ -9,34 +9,17 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.laid_out import arrangements_of
-from coarsen.opencl_bench.measure.speedup import median
+from coarsen.opencl_bench.measure.speedup import Conversion, median
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.sweep.compile_service import build_options, code_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import carry_out
 from coarsen.runtime.layout import packed, unpacked
 from coarsen.variant.variant import Variant
-
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """The seconds that a conversion takes, and the runs of the job until it pays; None where it never does."""
-
-    seconds: float
-    runs: int | None
-
-    @property
-    def sentence(self) -> str:
-        """Say both."""
-        took = f"to pack its arrays and unpack what it writes took the host {self.seconds * 1e3:.3g} ms"
-        if self.runs is None:
-            return f"{took}, which never pays"
-        return f"{took}: that pays after {self.runs} run{'s' if self.runs > 1 else ''} on the same data"
 
 
 def conversion_of(benchmark: Benchmark, row: Measurement) -> Conversion:

@@ -12,36 +12,44 @@ from dataclasses import replace
 from coarsen.errors import CoarsenError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.variant_launch import buffer_passed_twice
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.pipeline import for_distinct_memory
 
 
-def with_distinct(space: Space, benchmark: Benchmark, preset: str, macros: DeviceMacros) -> Space:
+def lowered_own(benchmark: Benchmark, macros: DeviceMacros) -> Kernel | None:
+    """Return a benchmark's kernel with the first values of its macros; None where it can't be read."""
+    try:
+        return lower(benchmark.code, benchmark.kernel, benchmark.own_options, macros)
+    except CoarsenError:
+        return None
+
+
+def with_distinct(space: Space, benchmark: Benchmark, preset: str, kernel: Kernel) -> Space:
     """Return a space in which arguments are taken as distinct, too, where that can change the code.
 
     Args:
         space: of the launch; as it is where nothing can be gained.
         benchmark: what is launched.
         preset: names the sizes.
-        macros: what the source may find out about its device.
+        kernel: what is coarsened.
 
     Raises:
         InvalidInputError: no such preset.
     """
-    if not (_are_apart(benchmark, preset) and gains_by_distinct(benchmark, macros)):
+    if not (_are_apart(benchmark, preset) and gains_by_distinct(kernel)):
         return space
     return replace(space, transforms=replace(space.transforms, distinct=(False, True)))
 
 
-def gains_by_distinct(benchmark: Benchmark, macros: DeviceMacros) -> bool:
-    """Return True if other code can come of distinct arguments; False of a kernel that can't be read."""
+def gains_by_distinct(kernel: Kernel) -> bool:
+    """Return True if other code can come of distinct arguments; False of a kernel that can't be coarsened."""
     try:
-        _, found = for_distinct_memory(lower(benchmark.code, benchmark.kernel, benchmark.own_options, macros))
+        return for_distinct_memory(kernel)[1].gains
     except CoarsenError:
         return False
-    return found.gains
 
 
 def _are_apart(benchmark: Benchmark, preset: str) -> bool:

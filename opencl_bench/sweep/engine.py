@@ -1,77 +1,24 @@
-"""The sweep of one benchmark on one device: every configuration becomes a row of the store, whatever happens.
-
-    uncoarsened configurations ──▶ the best of them is the baseline
-    every configuration        ──▶ verified, timed against the baseline ──▶ store
-    the best of these          ──▶ confirmed in several new processes: the numbers that are reported
-
-A row that the store has already is not measured again, so a sweep that was killed goes on where it was.
-"""
+"""What a benchmark is measured with on a device: processes that compile, and one that measures."""
 
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.selection import find_device
 from coarsen.opencl_bench.measure.environment import environment_of
 from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
+from coarsen.opencl_bench.sweep.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.device_lock import device_lock
-from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep.out_of_bounds import explained
+from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess, machine_to_json
+from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
 from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import limits_of, points
-from coarsen.opencl_bench.sweep.rows import RowSweep
-from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant
-
-
-def sweep(
-    plan: SweepPlan,
-    store: Store,
-    observer: SweepObserver | None = None,
-    again: Remeasure = Remeasure.NOTHING,
-    pool: CompilePool | None = None,
-) -> SweepSummary:
-    """Measure every configuration of a benchmark that the store doesn't have yet.
-
-    Args:
-        plan: what to measure, where and how.
-        store: where the rows go, one committed transaction each.
-        observer: sees rows as they come.
-        again: which stored rows are measured once more.
-        pool: the processes that compile; some of its own if None.
-
-    Returns:
-        the sweep's rows and counts.
-
-    Raises:
-        InvalidInputError: no such benchmark or preset, a kernel that doesn't compile, a space without points, a
-            user's kernel that accesses memory out of bounds.
-        RefusalError: the kernel can't be read at all.
-        DeviceError: no such device; it can't be opened (any more).
-    """
-    start = time.perf_counter()
-    benchmark = find_benchmark(name_of(plan))
-    device = find_device(plan.device)
-    space = points(benchmark, plan.preset, plan.space, limits_of(device), device_kind_of(device.device_types))
-    collector = CollectingObserver(observer or SweepObserver())
-    with opened_context(plan, benchmark, device, store, collector, again, pool) as context:
-        problem = RowSweep(context).run(space)
-    if isinstance(plan.benchmark, Path):
-        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
-    seconds = time.perf_counter() - start
-    return SweepSummary(benchmark.name, str(device), tuple(collector.rows), collector.measured, seconds, problem)
 
 
 @contextmanager
@@ -161,11 +108,6 @@ def compiler_of(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -
     """Return the compiler of a plan's benchmark, for all presets; it is closed as a context manager."""
     machine = None if plan.form == "ptx" else machine_to_json(device)
     return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
-
-
-def machine_to_json(device: DeviceDescription) -> dict[str, object]:
-    """Return a device as the child processes take it."""
-    return {"kind": "opencl", "device": asdict(device)}
 
 
 def name_of(plan: SweepPlan) -> str:

@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.search.evaluator import RememberingEvaluator, Trial
-from coarsen.opencl_bench.search.spaces import Choice
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
+from coarsen.opencl_bench.search.evaluator import Evaluator, Trial
+from coarsen.opencl_bench.search.spaces import Choice, VariantSearchSpace
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
 from coarsen.variant.variant import Variant
 
@@ -27,7 +26,7 @@ def unobserved(_number: int, _seconds: float) -> None:
     """Do nothing: the observer of trials where nobody looks."""
 
 
-class LiveEvaluator(RememberingEvaluator):
+class LiveEvaluator(Evaluator):
     """Measures choices of a configuration space against one baseline.
 
     A trial's time is the median of the configuration over that of the baseline, both of one row. Its seconds are

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import importlib
 import sys
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from coarsen.errors import CoarsenError, InternalError
@@ -19,15 +21,19 @@ from coarsen.opencl_bench.measure.machine import (
     BuildError,
     BuildingMachine,
     LaunchError,
-    Machine,
     UndividedError,
 )
 from coarsen.opencl_bench.measure.session import KEPT_BYTES, Session, Slot
 from coarsen.opencl_bench.records.code import code_from_json
 from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.sweep.serving import Message, serve
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.opencl_bench.sweep.child_process import Message, serve
+from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.captured_benchmark import SUFFIX, read_launch
 from coarsen.variant.variant_json import variant_from_json
+
+# Finds what is no captured launch. By name and late: tuning a launch needs neither the suite nor the language of
+# descriptions.
+_FINDER = "coarsen.opencl_bench.workloads.lookup"
 
 
 class MeasureService:
@@ -35,7 +41,7 @@ class MeasureService:
 
     def __init__(self) -> None:
         self._opened: Session | None = None
-        self._machine: tuple[Message, Machine] | None = None
+        self._machine: tuple[Message, BuildingMachine] | None = None
 
     def open(self, request: Message) -> Message:
         """`benchmark`, `preset`, `seed`, `machine`: begin a session.
@@ -47,7 +53,7 @@ class MeasureService:
         self._opened = None
         try:
             machine = self._opened_machine(request["machine"])
-            benchmark = find_benchmark(request["benchmark"])
+            benchmark = benchmark_of(request["benchmark"])
             if request["content_hash"] not in (None, benchmark.content_hash(request["preset"])):
                 return {"changed": True}
         except CoarsenError as error:
@@ -114,7 +120,18 @@ class MeasureService:
             return _failed(error)
         return {"ok": True, "clock": self._session.clock, "wrong": wrong, **dataclasses.asdict(timed)}
 
-    def _opened_machine(self, description: Message) -> Machine:
+    def build(self, request: Message) -> Message:
+        """`machine`, `code`: build it, so that the driver has it in its cache; nothing is run.
+
+        `binary` is the device's, in base64, or null where it gives none.
+        """
+        try:
+            binary = self._opened_machine(request["machine"]).compile(code_from_json(request["code"]))
+        except (BuildError, LaunchError, CoarsenError) as error:
+            return _failed(error)
+        return {"ok": True, "binary": base64.b64encode(binary).decode() if binary else None}
+
+    def _opened_machine(self, description: Message) -> BuildingMachine:
         """The machine of the session before, where it is the same."""
         if self._machine is None or self._machine[0] != description:
             self._machine = description, open_machine(description)
@@ -129,6 +146,18 @@ class MeasureService:
 
 def _failed(error: Exception) -> Message:
     return {"failed": str(error) or "the memory does not suffice"}
+
+
+def benchmark_of(reference: str) -> Benchmark:
+    """Return what is compiled or measured. Raises InvalidInputError where there is no such benchmark.
+
+    Args:
+        reference: the file of a captured launch, or what `find_benchmark` takes.
+    """
+    if reference.endswith(SUFFIX):
+        return read_launch(Path(reference))
+    found: Benchmark = importlib.import_module(_FINDER).find_benchmark(reference)
+    return found
 
 
 def open_machine(description: Mapping[str, Any]) -> BuildingMachine:
@@ -156,7 +185,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     service = MeasureService()
     handlers = {"open": service.open, "place": service.place, "load": service.load, "expect": service.expect}
-    serve({**handlers, "try": service.try_out, "time": service.time})
+    serve({**handlers, "try": service.try_out, "time": service.time, "build": service.build})
     return 0
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.measure.session import Slot
-from coarsen.opencl_bench.measure.timing import NOTHING_BESIDE, Beside
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import WHILE_BUILT, CheckedAgainst, Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
@@ -68,7 +68,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of measuring a candidate; the fields are those of a `Measurement`, and what is kept beside."""
+    """The result of measuring a candidate: the fields of a `Measurement` that are not known before."""
 
     invalidity: Invalidity
     reason: str = ""
@@ -77,8 +77,10 @@ class Outcome:
     baseline_nanoseconds: tuple[int, ...] = ()
     measure_seconds: float = 0.0
     clock: Clock = Clock.SUM
-    beside: Beside = NOTHING_BESIDE
-    baseline_beside: Beside = NOTHING_BESIDE
+    sum_nanoseconds: tuple[int, ...] = ()
+    host_nanoseconds: tuple[int, ...] = ()
+    baseline_sum_nanoseconds: tuple[int, ...] = ()
+    baseline_host_nanoseconds: tuple[int, ...] = ()
 
 
 class _FailedError(Exception):
@@ -94,7 +96,7 @@ class MeasuringProcess:
     """Measures candidates of one benchmark on one machine.
 
     Args:
-        benchmark: a name of the suite, or the path of a TOML file.
+        benchmark: what `measure_service.benchmark_of` takes.
         preset: names the sizes.
         seed: of the inputs.
         machine: as `measure_service.open_machine` takes it.
@@ -105,6 +107,7 @@ class MeasuringProcess:
         shared_local_size: as `Session` takes it.
         default: likewise.
         child: the process, which others use before and after and close; one of its own if None.
+        called: the benchmark in messages; `benchmark` if None.
     """
 
     def __init__(
@@ -120,7 +123,9 @@ class MeasuringProcess:
         shared_local_size: LocalSize | None = None,
         default: Variant | None = None,
         child: ChildProcess | None = None,
+        called: str | None = None,
     ) -> None:
+        self._called = called or benchmark
         self._time_left = time_left
         self._opening: Mapping[str, Any] = {
             "benchmark": benchmark,
@@ -189,9 +194,7 @@ class MeasuringProcess:
                 problem = f"the device can't be opened: {error}"
                 continue
             if "changed" in answer:
-                raise InvalidInputError(
-                    f"{self._opening['benchmark']} has changed since the sweep began; begin again"
-                )
+                raise InvalidInputError(f"{self._called} has changed since the sweep began; begin again")
             if "failed" not in answer:
                 self._is_open = True
                 return
@@ -217,6 +220,7 @@ class MeasuringProcess:
             self._load_baseline(ready, baseline)
         timed = self._timed(tried["nanoseconds"], limits)
         self._refuse_wrong(timed)
+        beside, baseline_beside = timed["candidate_beside"], timed["baseline_beside"]
         return Outcome(
             Invalidity.CORRECT,
             "",
@@ -224,8 +228,10 @@ class MeasuringProcess:
             tuple(timed["candidate"]),
             tuple(timed["baseline"]),
             clock=Clock(timed["clock"]),
-            beside=_beside(timed["candidate_beside"]),
-            baseline_beside=_beside(timed["baseline_beside"]),
+            sum_nanoseconds=tuple(beside["sums"]),
+            host_nanoseconds=tuple(beside["host"]),
+            baseline_sum_nanoseconds=tuple(baseline_beside["sums"]),
+            baseline_host_nanoseconds=tuple(baseline_beside["host"]),
         )
 
     def _refuse_wrong(self, answer: Mapping[str, Any]) -> None:
@@ -334,8 +340,9 @@ class MeasuringProcess:
         raise _FailedError(Invalidity.COMPILE if refused else Invalidity.RUNTIME, answer["failed"])
 
 
-def _beside(answer: Mapping[str, Any]) -> Beside:
-    return Beside(tuple(answer["sums"]), tuple(answer["host"]))
+def machine_to_json(device: DeviceDescription) -> dict[str, object]:
+    """Return a device as the child processes take it."""
+    return {"kind": "opencl", "device": asdict(device)}
 
 
 def _is_slow(nanoseconds: int, longest: float | None) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from coarsen.bug_report import bug_message
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.search.searcher import Found
 from coarsen.variant.variant import Variant
 
 
@@ -64,11 +67,44 @@ class SweepObserver:
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """The result of a search over the variants of a space.
+
+    Attributes:
+        searcher: its name.
+        found: what it found; its times are relative to the baseline's.
+        best: the fastest variant before any is confirmed; None if nothing could run.
+        choices: how many configurations may be tried; None where the space is too large to be counted.
+    """
+
+    searcher: str
+    found: Found
+    best: Variant | None
+    choices: int | None
+
+    @property
+    def tried(self) -> int:
+        """The number of configurations tried, failed ones too."""
+        return len(self.found.trace)
+
+    @property
+    def failed(self) -> int:
+        """The number of those that have no time."""
+        return sum(trial.time is None for trial in self.found.trace)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the configurations that was tried; None where these are not counted."""
+        return self.tried / self.choices if self.choices else None
+
+
+@dataclass(frozen=True, slots=True)
 class SweepSummary:
     """A finished sweep of one benchmark on one device.
 
     `rows` are all of the sweep's rows, stored before or measured now; `problem` says in one line why there are no
-    speed-ups, empty where there are. `seconds` is wall-clock time; `measured` the number of rows measured now.
+    speed-ups, empty where there are. `seconds` is wall-clock time; `measured` the number of rows measured now;
+    `searched` what a search found, None without one.
     """
 
     benchmark: str
@@ -77,6 +113,7 @@ class SweepSummary:
     measured: int
     seconds: float
     problem: str = ""
+    searched: Searched | None = None
 
     def failures(self) -> Counter[Invalidity]:
         """Count the rows that ended other than correct, by kind."""
@@ -117,3 +154,24 @@ class CollectingObserver(SweepObserver):
         self._rows.append(measurement)
         self.measured += measured
         self._onwards.stored(measurement, measured)
+
+
+# Ending of a sweep that came to nothing: in one line, and as the exit code of the command line.
+
+
+def problem_of(error: Exception) -> tuple[str, int]:
+    """Return an error in one line, and its exit code."""
+    text = " ".join(str(error).split())
+    if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
+        return text, error.exit_code
+    return bug_message(error), InternalError.exit_code
+
+
+def exit_code_without_baseline(rows: Iterable[Measurement]) -> int:
+    """Return the exit code where no uncoarsened configuration runs correctly.
+
+    The device works, but there is nothing that others could be verified against.
+    """
+    endings = {row.invalidity for row in rows}
+    has_run = endings & {Invalidity.CORRECTNESS, Invalidity.RUNTIME, Invalidity.TIMEOUT}
+    return VerificationError.exit_code if has_run else InvalidInputError.exit_code

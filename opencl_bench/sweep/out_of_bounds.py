@@ -15,22 +15,28 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from coarsen.devices.selection import SIMULATOR
+from coarsen.devices.selection import SIMULATOR, find_device
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.measure.session import CHECKED_PRESET, WROTE_OUTSIDE
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.sweep.child_process import DIED
-from coarsen.opencl_bench.sweep.compile_service import build_options
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
-from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
+from coarsen.opencl_bench.sweep.compile_service import build_options, original_code
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Workload
+from coarsen.opencl_bench.workloads.described.argument_use import IndexUse, index_uses
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.variant import Definitions
 
-SERVICE = "coarsen.opencl_bench.sweep.simulated_run"
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+SERVICE = "coarsen.opencl_bench.sweep.out_of_bounds"
 # Oclgrind interprets: a run that takes longer is left undiagnosed.
 SECONDS = 60.0
 POLLING_SECONDS = 0.1
@@ -196,3 +202,56 @@ def _is_found(text: str) -> bool:
 
 def _text(log: Path) -> str:
     return log.read_text(errors="replace") if log.exists() else ""
+
+
+def main(name: str, preset: str, local_size: str, definitions: str) -> int:
+    """Run a benchmark's uncoarsened kernel once on Oclgrind, which writes down every access out of bounds.
+
+    The buffers are made in the order of their arguments and have no guard zones, so that the first access beyond
+    one of them shows.
+
+    Args:
+        name: what `find_benchmark` takes.
+        preset: names the sizes.
+        local_size: as JSON.
+        definitions: the macro values as JSON.
+
+    Raises:
+        CoarsenError, pyopencl.Error: that isn't possible.
+    """
+    # Imported late: who only reads the log does without.
+    import pyopencl as cl
+
+    from coarsen.devices.building import build_uncached
+    from coarsen.devices.discovery import open_device
+    from coarsen.opencl_bench.measure.run import LaunchableKernel, enqueue_launch
+
+    warnings.simplefilter("ignore")
+    benchmark = find_benchmark(name)
+    macros = tuple((str(macro), str(value)) for macro, value in json.loads(definitions))
+    workload = benchmark.workload(preset, 0, tuple(json.loads(local_size)), macros)
+    context = cl.Context([open_device(find_device(SIMULATOR))])
+    queue = cl.CommandQueue(context)
+    buffers = {name: _on_device(queue, workload, name) for name in workload.buffers}
+    code = original_code(benchmark, macros, benchmark.source)
+    program = build_uncached(context, code.content, code.options)
+    for launch in workload.launches:
+        kernel = cast("LaunchableKernel", cl.Kernel(program, launch.kernel))
+        enqueue_launch(queue, kernel, launch, buffers)
+        queue.finish()
+    return 0
+
+
+def _on_device(queue: cl.CommandQueue, workload: Workload, name: str) -> cl.MemoryObject:
+    import pyopencl as cl
+
+    from coarsen.opencl_bench.measure.run import PlacedImage
+
+    contents = workload.buffers[name]
+    if name in workload.images:
+        return PlacedImage(queue, contents, workload.images[name]).view
+    return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=contents)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

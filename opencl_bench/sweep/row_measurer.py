@@ -6,18 +6,22 @@ its code along and writes a file. Needs nothing but Python, NumPy and the device
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from typing import Protocol
 
 from coarsen.errors import InternalError
 from coarsen.opencl_bench.measure.session import DEFAULT_VERSION, UNCOARSENED
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import (
     CheckedAgainst,
+    Environment,
     Invalidity,
     Measurement,
+    Method,
     Role,
     Subject,
     content_key,
@@ -25,10 +29,10 @@ from coarsen.opencl_bench.records.measurement import (
 )
 from coarsen.opencl_bench.results.speedups import is_uncertain
 from coarsen.opencl_bench.sweep.compiler import Compiled
-from coarsen.opencl_bench.sweep.measuring_process import Limits, Outcome, Ready
-from coarsen.opencl_bench.sweep.observer import Remeasure
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
-from coarsen.variant.variant import Variant
+from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
+from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
+from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.variant.variant import Definitions, Variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +84,8 @@ class RowMeasurer:
         kept = self._cached(Role.COMPARISON, candidate, baseline)
         if kept is not None:
             return self._reported(kept, measured=False)
-        row = Measurement(
-            subject=self._context.subjects.of(candidate.definitions),
-            environment=self._context.environment,
-            method=self._context.method,
-            role=Role.COMPARISON,
-            candidate=candidate,
-            baseline=baseline,
-            invalidity=Invalidity.CONSTRAINTS,
-            started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            reason=violation,
-            clock=self._context.clock,
-        )
-        return self._store_new(row)
+        outcome = Outcome(Invalidity.CONSTRAINTS, violation)
+        return self._store_new(self._row_of(outcome, Role.COMPARISON, candidate, baseline, _now()))
 
     def is_compared(self, candidate: Variant, baseline: Variant) -> bool:
         """Return True where `compared` has nothing to measure."""
@@ -130,15 +123,25 @@ class RowMeasurer:
             return self._reported(kept, measured=False)
         subject = self._context.subjects.of(candidate.definitions)
         self._context.observer.measuring(subject.benchmark, candidate)
-        started_at = datetime.now(UTC).isoformat(timespec="seconds")
+        started_at = _now()
         pair = self._pair(candidate, baseline)
         with self._context.lock():
             # Another sweep may have measured it while this one waited.
             kept = self._cached(role, candidate, baseline, invocation)
             if kept is not None:
                 return self._reported(kept, measured=False)
-            measured = self._measured(subject, role, pair, started_at)
-            return self._store_new(replace(measured, invocation=invocation))
+            outcome = self._outcome(pair)
+            row = self._row_of(outcome, role, candidate, baseline, started_at)
+            code = pair.compiled.code
+            return self._store_new(
+                replace(
+                    row,
+                    invocation=invocation,
+                    compile_seconds=pair.compiled.seconds,
+                    timed_seconds=timed_seconds_of(row.nanoseconds, row.baseline_nanoseconds),
+                    code_hash=code.hash if code else "",
+                )
+            )
 
     def _pair(self, candidate: Variant, baseline: Variant) -> _Pair:
         """The codes of both; where compiling would disturb what another sweep measures, not while it does."""
@@ -148,35 +151,24 @@ class RowMeasurer:
             ready_baseline = self._ready(baseline, self._context.codes.compiled(baseline))
         return _Pair(candidate, baseline, compiled, ready, ready_baseline)
 
-    def _measured(self, subject: Subject, role: Role, pair: _Pair, started_at: str) -> Measurement:
-        outcome = self._outcome(pair)
+    def _row_of(
+        self, outcome: Outcome, role: Role, candidate: Variant, baseline: Variant, started_at: str
+    ) -> Measurement:
+        """The row that an outcome is, with all that was known before."""
         clock = self._context.clock
         if outcome.invalidity is Invalidity.CORRECT and outcome.clock is not clock:
             raise InternalError(f"timed by the {outcome.clock}, where the {clock} was expected")
         if outcome.oracle is CheckedAgainst.UNCOARSENED and self._context.default is not None:
             raise InternalError("not compared with the default version")
         return Measurement(
-            subject=subject,
+            subject=self._context.subjects.of(candidate.definitions),
             environment=self._context.environment,
             method=self._context.method,
             role=role,
-            candidate=pair.candidate,
-            baseline=pair.baseline,
-            invalidity=outcome.invalidity,
+            candidate=candidate,
+            baseline=baseline,
             started_at=started_at,
-            reason=outcome.reason,
-            oracle=outcome.oracle,
-            nanoseconds=outcome.nanoseconds,
-            baseline_nanoseconds=outcome.baseline_nanoseconds,
-            compile_seconds=pair.compiled.seconds,
-            measure_seconds=outcome.measure_seconds,
-            timed_seconds=timed_seconds_of(outcome.nanoseconds, outcome.baseline_nanoseconds),
-            code_hash=pair.compiled.code.hash if pair.compiled.code else "",
-            clock=clock,
-            sum_nanoseconds=outcome.beside.sums,
-            host_nanoseconds=outcome.beside.host,
-            baseline_sum_nanoseconds=outcome.baseline_beside.sums,
-            baseline_host_nanoseconds=outcome.baseline_beside.host,
+            **{field.name: getattr(outcome, field.name) for field in fields(outcome)} | {"clock": clock},
         )
 
     def _outcome(self, pair: _Pair) -> Outcome:
@@ -245,3 +237,75 @@ class RowMeasurer:
             return
         best = min(median(row.nanoseconds), median(row.baseline_nanoseconds), self._limits.best or float("inf"))
         self._limits = Limits(best, median(row.baseline_nanoseconds))
+
+
+# What measuring works with: where subjects and codes come from, where rows go, the process that measures.
+
+
+class Subjects(Protocol):
+    """Knows what is measured."""
+
+    def of(self, definitions: Definitions) -> Subject:
+        """Return the subject with these macro values.
+
+        Raises InvalidInputError where the kernel doesn't compile.
+        """
+        ...
+
+
+class Codes(Protocol):
+    """Gives candidates' code."""
+
+    def ahead(self, candidate: Variant) -> Future[Compiled]:
+        """Begin to make a candidate's code."""
+        ...
+
+    def compiled(self, candidate: Variant) -> Compiled:
+        """Return a candidate's code, or why there is none; waits for it."""
+        ...
+
+
+class Rows(Protocol):
+    """Where rows are stored."""
+
+    def find(self, key: str) -> Measurement | None:
+        """Return the row of this key, if there is one."""
+        ...
+
+    def add(self, measurement: Measurement) -> bool:
+        """Store a row; False where one with its key was there."""
+        ...
+
+    def replace(self, measurement: Measurement) -> None:
+        """Store a row in place of the one with its key."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SweepContext:
+    """All that measuring works with.
+
+    `device` is what a person is told; `lock` is held while something is measured; `compile_first` says that
+    compiling would disturb measuring; `confirms` that the best ones are confirmed in new processes. `clock` is the
+    benchmark's. `default` is the version that others' results are compared with, as the process knows it; None:
+    the uncoarsened kernel with the same macros.
+    """
+
+    device: str
+    environment: Environment
+    method: Method
+    subjects: Subjects
+    codes: Codes
+    process: MeasuringProcess
+    rows: Rows
+    lock: Callable[[], AbstractContextManager[None]]
+    observer: SweepObserver = field(default_factory=SweepObserver)
+    again: Remeasure = Remeasure.NOTHING
+    compile_first: bool = False
+    confirms: bool = True
+    clock: Clock = Clock.SUM
+    default: Variant | None = None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,8 +1,6 @@
-"""A sweep that a search leads: it measures what the search asks for, not every configuration.
+"""A search that leads a sweep: it measures what the search asks for, not every configuration.
 
-    uncoarsened configurations ──▶ the best of them is the baseline
-    choices of the search      ──▶ verified, timed against the baseline ──▶ store ──▶ the search asks for the next
-    the best of these          ──▶ confirmed in several new processes: the numbers that are reported
+    choices of the search ──▶ verified, timed against the baseline ──▶ store ──▶ the search asks for the next
 
 A row that the store has already is not measured again, but counts as tried. The same seed asks for the same
 configurations where the times are the same, so a search that was killed goes on where it was.
@@ -10,86 +8,87 @@ configurations where the times are the same, so a search that was killed goes on
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from pathlib import Path
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.spaces import ListedSpace, count_valid
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.confirmation import CANDIDATES, confirm, most_rows, to_confirm
-from coarsen.opencl_bench.sweep.engine import name_of, opened_context
-from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
+from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.opencl_bench.search.evaluator import Budget
+from coarsen.opencl_bench.search.guided import GuidedSearcher
+from coarsen.opencl_bench.search.searcher import Found, Searcher
+from coarsen.opencl_bench.search.spaces import ListedSpace, VariantSearchSpace, count_valid, listed
+from coarsen.opencl_bench.search.surrogate import Prior
+from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator, relative_time
 from coarsen.opencl_bench.sweep.observer import (
-    CollectingObserver,
-    Remeasure,
+    Searched,
     SearchProgress,
-    SweepObserver,
-    SweepSummary,
 )
-from coarsen.opencl_bench.sweep.out_of_bounds import explained
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of, uncoarsened_variants, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.search_prior import with_prior
-from coarsen.opencl_bench.sweep.search_request import Searched, SearchRequest
-from coarsen.opencl_bench.sweep.selection import select_baseline
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan, uncoarsened_variants, variant_space
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.rows import (
+    CANDIDATES,
+    Selected,
+    measure_best,
+    most_rows,
+)
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.variant.transforms import DeviceKind, device_kind_of
+from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
+
+# Expects the logarithm of a variant's time over that of its own launch uncoarsened.
+VariantPrior = Callable[[Variant], float]
 
 
 @dataclass(frozen=True, slots=True)
-class SearchSummary:
-    """A finished search: its rows, counted as those of a sweep, and what it found; None without a baseline."""
+class SearchRequest:
+    """The way to search a space.
 
-    sweep: SweepSummary
-    searched: Searched | None
+    Attributes:
+        searcher: asks for configurations.
+        budget: what it may try; what the baseline is selected from, and confirmations, count for nothing.
+        seed: of the searcher.
+        prior: what is expected of variants, for a guided search; None: nothing.
+    """
+
+    searcher: Searcher
+    budget: Budget
+    seed: int = 0
+    prior: VariantPrior | None = None
 
 
-def search_sweep(
-    plan: SweepPlan,
-    request: SearchRequest,
-    store: Store,
-    observer: SweepObserver | None = None,
-    again: Remeasure = Remeasure.NOTHING,
-    pool: CompilePool | None = None,
-) -> SearchSummary:
-    """Search the space of a plan for its fastest configuration.
+def search_points(
+    context: SweepContext, benchmark: Benchmark, space: VariantSearchSpace, request: SearchRequest
+) -> tuple[str, Searched | None]:
+    """Search a space for its fastest configuration.
 
-    Args:
-        plan: what to measure, where and how; its space is not sampled.
-        request: how to search.
-        store: where the rows go, one committed transaction each.
-        observer: sees trials and rows as they come.
-        again: which stored rows are measured once more.
-        pool: the processes that compile; some of its own if None.
+    Returns:
+        Why there is no baseline, and what was found where there is one.
 
     Raises:
-        InvalidInputError: no such benchmark or preset, a kernel that doesn't compile, a space that is sampled, a
-            budget that can't be kept in this space, a package is missing.
-        RefusalError: the kernel can't be read at all.
-        DeviceError: no such device; it can't be opened (any more).
+        DeviceError, InvalidInputError: as `measure_best`; also for a budget that can't be kept in this space.
     """
-    start = time.perf_counter()
-    benchmark = find_benchmark(name_of(plan))
-    device = find_device(plan.device)
-    space = search_space(benchmark, plan, limits_of(device), device_kind_of(device.device_types))
-    collector = CollectingObserver(observer or SweepObserver())
-    with opened_context(plan, benchmark, device, store, collector, again, pool) as context:
-        problem, searched = _measured(context, benchmark, space, request)
-    if isinstance(plan.benchmark, Path):
-        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
-    seconds = time.perf_counter() - start
-    rows = tuple(collector.rows)
-    summary = SweepSummary(benchmark.name, str(device), rows, collector.measured, seconds, problem)
-    return SearchSummary(summary, searched)
+    launches, budget, found = _launches(benchmark, space), request.budget, list[Found]()
+    most = _most_trials(space, budget)
+
+    def trying(trial: int, seconds: float) -> None:
+        context.observer.trying(SearchProgress(trial, most, seconds, budget.seconds))
+
+    def propose(measurer: RowMeasurer, selected: Selected) -> Sequence[Measurement]:
+        assert selected.baseline is not None
+        evaluator = LiveEvaluator(measurer, selected.baseline, space, trying)
+        searcher = _with_prior(request.searcher, request.prior, space, selected)
+        found.append(searcher.search(evaluator, budget, request.seed))
+        return evaluator.rows
+
+    rows = _expected_rows(len(launches), most, context.confirms)
+    problem = measure_best(context, benchmark.name, launches, rows, propose)
+    if not found:
+        return problem, None
+    best = found[0].best
+    chosen = space.variant(best.choice) if best is not None else None
+    return problem, Searched(request.searcher.name, found[0], chosen, _choices(space))
 
 
 def search_space(
@@ -140,25 +139,25 @@ def _launches(benchmark: Benchmark, space: VariantSearchSpace) -> list[Variant]:
     return [variant for variant in every if space.space.violation(variant) is None]
 
 
-def _measured(
-    context: SweepContext, benchmark: Benchmark, space: VariantSearchSpace, request: SearchRequest
-) -> tuple[str, Searched | None]:
-    """Select the baseline, search and confirm; why there is no baseline, and what was found where there is one."""
-    launches = _launches(benchmark, space)
-    measurer, observer, budget = RowMeasurer(context), context.observer, request.budget
-    most = _most_trials(space, budget)
-    observer.planned(benchmark.name, context.device, _expected_rows(len(launches), most, context.confirms))
-    selected = select_baseline(measurer, launches)
-    if selected.baseline is None:
-        return selected.problem, None
+def _with_prior(
+    searcher: Searcher, prior: VariantPrior | None, space: VariantSearchSpace, selected: Selected
+) -> Searcher:
+    """A guided searcher with what is expected of the choices of a space; any other searcher as it is."""
+    if prior is None or not isinstance(searcher, GuidedSearcher):
+        return searcher
+    return replace(searcher, prior=_choice_prior(prior, space, selected))
 
-    def trying(trial: int, seconds: float) -> None:
-        observer.trying(SearchProgress(trial, most, seconds, budget.seconds))
 
-    evaluator = LiveEvaluator(measurer, selected.baseline, space, trying)
-    searcher = with_prior(request.searcher, request.prior, space, selected)
-    found = searcher.search(evaluator, budget, request.seed)
-    if context.confirms:
-        confirm(measurer, to_confirm(evaluator.rows, selected.baseline), selected.baseline)
-    best = space.variant(found.best.choice) if found.best is not None else None
-    return "", Searched(searcher.name, found, best, _choices(space))
+def _choice_prior(prior: VariantPrior, space: VariantSearchSpace, selected: Selected) -> Prior:
+    """The expected logarithm of choices' times: of their launches as measured, of their coarsenings by a prior."""
+    times = ((row.candidate, relative_time(row)) for row in selected.rows)
+    launches = {candidate: math.log(time) for candidate, time in times if time is not None}
+    # A time in the evaluator's unit is relative to the baseline's; these rows are relative to the first launch.
+    baseline = launches[selected.baseline] if selected.baseline is not None else 0.0
+
+    @functools.cache
+    def expected(choice: tuple[int, ...]) -> float:
+        variant = space.variant(choice)
+        return launches.get(variant.uncoarsened(), baseline) - baseline + prior(variant)
+
+    return expected

@@ -1,23 +1,42 @@
-"""Several sweeps, one after the other: one that fails is reported and does not end the others."""
+"""Sweeps: of a benchmark on a device every configuration, or what a search asks for, becomes a row of the store.
+
+A row that the store has already is not measured again, so a sweep that was killed goes on where it was. Of several
+sweeps, one that fails is reported and does not end the others.
+"""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.results.store.database import Store
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.devices.selection import find_device, find_working_device
+from coarsen.errors import DeviceError, InvalidInputError, VerificationError
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
+from coarsen.opencl_bench.results.results import Results
+from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.confirmation import most_rows
-from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
-from coarsen.opencl_bench.sweep.engine import sweep
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points
-from coarsen.opencl_bench.sweep.search_request import Searched, SearchRequest
-from coarsen.opencl_bench.sweep.search_sweep import search_sweep
+from coarsen.opencl_bench.sweep.engine import name_of, opened_context
+from coarsen.opencl_bench.sweep.observer import (
+    CollectingObserver,
+    Remeasure,
+    Searched,
+    SweepObserver,
+    SweepSummary,
+    exit_code_without_baseline,
+    problem_of,
+)
+from coarsen.opencl_bench.sweep.out_of_bounds import explained
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, SweepPlan, limits_of, points
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
+from coarsen.opencl_bench.sweep.rows import measure_points, most_rows
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.transforms import device_kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +83,60 @@ class SweepsObserver(SweepObserver):
 
     def counted(self, rows: int, measured: int) -> None:
         """Report remote progress: feasible rows present, and those measured in this run."""
+
+
+def sweep(
+    plan: SweepPlan,
+    store: Store,
+    observer: SweepObserver | None = None,
+    again: Remeasure = Remeasure.NOTHING,
+    pool: CompilePool | None = None,
+    request: SearchRequest | None = None,
+) -> SweepSummary:
+    """Measure every configuration of a benchmark that the store doesn't have yet, or search among them.
+
+    Args:
+        plan: what to measure, where and how; a space that is searched is not sampled.
+        store: where the rows go, one committed transaction each.
+        observer: sees trials and rows as they come.
+        again: which stored rows are measured once more.
+        pool: the processes that compile; some of its own if None.
+        request: how to search; None for every configuration.
+
+    Returns:
+        the sweep's rows and counts, and what a search found.
+
+    Raises:
+        InvalidInputError: no such benchmark or preset, a kernel that doesn't compile, a space without points, a
+            user's kernel that accesses memory out of bounds; a space that is sampled, a budget that can't be kept
+            in this space, a missing package.
+        RefusalError: the kernel can't be read at all.
+        DeviceError: no such device; it can't be opened (any more).
+    """
+    start = time.perf_counter()
+    benchmark = find_benchmark(name_of(plan))
+    device = find_device(plan.device)
+    measure = _measuring(plan, benchmark, device, request)
+    collector = CollectingObserver(observer or SweepObserver())
+    with opened_context(plan, benchmark, device, store, collector, again, pool) as context:
+        problem, searched = measure(context)
+    if isinstance(plan.benchmark, Path):
+        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
+    seconds = time.perf_counter() - start
+    rows = tuple(collector.rows)
+    return SweepSummary(benchmark.name, str(device), rows, collector.measured, seconds, problem, searched)
+
+
+def _measuring(
+    plan: SweepPlan, benchmark: Benchmark, device: DeviceDescription, request: SearchRequest | None
+) -> Callable[[SweepContext], tuple[str, Searched | None]]:
+    """Return what measures a plan: it returns why there is no baseline, and what a search found."""
+    limits, kind = limits_of(device), device_kind_of(device.device_types)
+    if request is None:
+        every = points(benchmark, plan.preset, plan.space, limits, kind)
+        return lambda context: (measure_points(context, every), None)
+    space = search_space(benchmark, plan, limits, kind)
+    return lambda context: search_points(context, benchmark, space, request)
 
 
 class _Recorder(CollectingObserver):
@@ -133,11 +206,8 @@ def sweep_one(
     recorder = _Recorder(observer, plan)
     problem, exit_code, searched = "", 0, None
     try:
-        if request is None:
-            problem = sweep(plan, store, recorder, again, pool).problem
-        else:
-            summary = search_sweep(plan, request, store, recorder, again, pool)
-            problem, searched = summary.sweep.problem, summary.searched
+        summary = sweep(plan, store, recorder, again, pool, request)
+        problem, searched = summary.problem, summary.searched
         exit_code = exit_code_without_baseline(recorder.rows) if problem else 0
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them
@@ -166,3 +236,92 @@ def planned_rows(benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) ->
     selected = [point for point in feasible if point.candidate.is_original]
     confirmed = most_rows(len(feasible) - len(selected), len(selected)) if plan.confirms else 0
     return len(selected) + len(feasible) + confirmed
+
+
+# Measuring kernels from Python: what `coarsen bench` does, without its command line.
+#
+# kernels, a device, a space ─▶ sweeps ─▶ rows in a store ─▶ Results
+
+_ERRORS = {error.exit_code: error for error in (DeviceError, InvalidInputError, VerificationError)}
+
+
+def measure_kernels(
+    kernels: str | Path | Iterable[str | Path],
+    device: str | None = None,
+    *,
+    preset: str = "cpu",
+    space: Space | None = None,
+    method: Method | None = None,
+    store: str | Path | None = None,
+    confirms: bool = True,
+    own_local_sizes: bool = False,
+    observer: SweepsObserver | None = None,
+) -> Results:
+    """Measure kernels on a device: every configuration of a space, verified, against the best uncoarsened one.
+
+    Each is compiled and run in processes that may crash or hang without harm. A configuration that fails is a row
+    with its reason. Where one of several kernels can't be measured at all, its error is raised
+    when the others are done; only a `store` keeps their rows then.
+
+    Args:
+        kernels: names of the suite, `synthetic-SEED-NUMBER`, `launch-SEED-NUMBER`, or paths of TOML files that
+            describe kernels (`coarsen bench init` writes one); one or several.
+        device: its index or a part of its name; the first that works if None.
+        preset: the sizes of the inputs.
+        space: factors, strides, dimensions and local sizes (in work-items); those that `coarsen bench` tries if
+            None.
+        method: how to time; as `coarsen bench` does if None.
+        store: an SQLite file or URL that keeps the rows: what it has already is not measured again. None: the
+            rows are kept in what is returned alone.
+        confirms: whether the best configurations are timed once more, in several new processes.
+        own_local_sizes: whether each kernel is measured at its own local size alone, that of the preset, which is
+            all that `Results.curves` looks at; the space's local sizes have no say then.
+        observer: is told of the progress.
+
+    Returns:
+        All rows of these sweeps, also those that the store had already.
+
+    Raises:
+        DeviceError: no such device, or it can't run an uncoarsened kernel.
+        InvalidInputError: no kernel, no such kernel or preset, a mistake in a description, a space that isn't one.
+        VerificationError: an uncoarsened kernel's results are wrong.
+    """
+    place = find_working_device() if device is None else find_device(device)
+    names = _names(kernels)
+    # All of them before anything is measured: a mistake in the last one shows at once.
+    own = {name: find_benchmark(name).preset(preset).local_size for name in names}
+    wanted = space or Space()
+    plans = [
+        SweepPlan(
+            name,
+            place.index,
+            preset,
+            space=replace(wanted, local_sizes=(local_size,)) if own_local_sizes else wanted,
+            method=method or Method(),
+            confirms=confirms,
+        )
+        for name, local_size in own.items()
+    ]
+    with tempfile.TemporaryDirectory(prefix="coarsen-") as folder:
+        url = str(Path(folder) / "store.sqlite") if store is None else str(store)
+        with open_store(url) as opened:
+            results = sweep_all(plans, opened, observer or SweepsObserver())
+            where = "what was measured" if store is None else opened.location
+    _check(results)
+    return Results(tuple(row for result in results for row in result.rows), where)
+
+
+def _names(kernels: str | Path | Iterable[str | Path]) -> list[str | Path]:
+    given = [kernels] if isinstance(kernels, str | Path) else list(kernels)
+    if not given:
+        raise InvalidInputError("there is no kernel to measure")
+    # The measuring processes may be started in another folder.
+    return [Path(name).resolve() if str(name).endswith(".toml") else name for name in given]
+
+
+def _check(results: Iterable[SweepResult]) -> None:
+    """Raise the error of the first sweep that has no speed-ups."""
+    for result in results:
+        if result.problem:
+            error = _ERRORS.get(result.exit_code, InvalidInputError)
+            raise error(f"{result.benchmark} on {result.device}: {result.problem}")

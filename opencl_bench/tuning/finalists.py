@@ -11,16 +11,16 @@ that a variant is faster nor that none is: it is timed again in more processes w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from coarsen.errors import DeviceError
 from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.choice import CLEAR_GAIN, most_doubtful
 from coarsen.opencl_bench.results.speedups import across_processes, quotient, speedup_of
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES, in_turn
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.tuning.deadline import Deadline
+from coarsen.opencl_bench.sweep.rows import PROCESSES, in_turn
+from coarsen.opencl_bench.tuning.settings import Deadline
+from coarsen.opencl_bench.tuning.tuned import Decision
 from coarsen.variant.variant import Variant
 
 # Of those that look faster than the launch as it is, so many are timed again.
@@ -34,30 +34,6 @@ _LEAST_GAIN_OF_LAUNCH = 1.05
 _MOST_PROCESSES = 3 * PROCESSES
 
 _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The choice among finalists.
-
-    Attributes:
-        choice: the variant; the launch as it was where nothing is faster.
-        speedup: of the choice over the launch as it was, with its interval.
-        over_uncoarsened: over the fastest uncoarsened local size of those tried; None where no other one than the
-            launch's own was timed again.
-        processes: in how many new processes the choice was timed.
-        nanoseconds: the launch as it was and the choice, medians of the last of these processes; zeros where
-            neither was timed again.
-        doubtful: the speed-up of the variant that may be the fastest, where its interval is too wide to tell and
-            nothing is chosen for that; None where the choice is certain.
-    """
-
-    choice: Variant
-    speedup: Speedup
-    over_uncoarsened: Speedup | None
-    processes: int
-    nanoseconds: tuple[float, float]
-    doubtful: Speedup | None = None
 
 
 def finalists(gains: Mapping[Variant, float]) -> tuple[Variant, ...]:

@@ -11,14 +11,15 @@ from coarsen.cost.work_counts import LaunchSizes
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
 from coarsen.launch_prediction import device_of, launch_model, learned_devices
 from coarsen.models.launch.case import launch_inputs
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.expected_improvement import Prior
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
-from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+from coarsen.opencl_bench.workloads.launch_sizes import sizes_of_launch
 from coarsen.targets import target_of_installed
 from coarsen.user_models import launch_model_folder
 from coarsen.variant.variant import Variant
@@ -123,7 +124,12 @@ class EvenPrior:
 
 
 def launch_prior(
-    benchmark: Benchmark, preset: str, device: DeviceDescription, own: LocalSize, model: LaunchModel | None = None
+    benchmark: Benchmark,
+    preset: str,
+    device: DeviceDescription,
+    own: LocalSize,
+    model: LaunchModel | None = None,
+    kernel: Kernel | None = None,
 ) -> Prior:
     """Return what is expected of a launch's variants.
 
@@ -133,8 +139,9 @@ def launch_prior(
         device: where it runs.
         own: the launch's local size; empty where it is left open.
         model: the user's own if None, or that of the package.
+        kernel: the benchmark's, where it was lowered already.
     """
-    return launch_model_prior(benchmark, preset, device, own, model) or EvenPrior(own)
+    return launch_model_prior(benchmark, preset, device, own, model, kernel) or EvenPrior(own)
 
 
 def coarsening_prior(
@@ -149,7 +156,12 @@ def coarsening_prior(
 
 
 def launch_model_prior(
-    benchmark: Benchmark, preset: str, device: DeviceDescription, own: LocalSize, model: LaunchModel | None = None
+    benchmark: Benchmark,
+    preset: str,
+    device: DeviceDescription,
+    own: LocalSize,
+    model: LaunchModel | None = None,
+    kernel: Kernel | None = None,
 ) -> LaunchModelPrior | None:
     """Return what the launch model expects of a launch's variants; None where it can't tell anything.
 
@@ -164,9 +176,10 @@ def launch_model_prior(
         target = target_of_installed(device)
         if target.descriptor.name not in learned_devices(model):
             return None
-        kernel = PlannedKernel(lower(benchmark.code, benchmark.kernel, benchmark.own_options))
-        sizes = PlannedSizes(benchmark, preset, kernel)
-        prior = LaunchModelPrior(model, KernelPlanner(kernel), sizes, device_of(target), variant)
+        lowered = kernel or lower(benchmark.code, benchmark.kernel, benchmark.own_options, device.macros)
+        planned = PlannedKernel(lowered)
+        sizes = PlannedSizes(benchmark, preset, planned)
+        prior = LaunchModelPrior(model, KernelPlanner(planned), sizes, device_of(target), variant)
     except CoarsenError:
         return None
     prior.prepare([variant])

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from coarsen.errors import CoarsenError, RefusalError
-from coarsen.frontend.lower import lower
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, limits_of
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.transform.coarsen import analyse
-from coarsen.variant.coarsening import Level
-from coarsen.variant.space import TransformChoices
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.space import ArrayChoices, TransformChoices
 from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import LocalSize, Variant
 
 FACTORS = (1, 2, 4, 8, 16, 32)
 # Neighbouring work-items for CPUs, those of a warp apart for GPUs.
@@ -83,16 +82,12 @@ def may_need_guard(global_sizes: Iterable[tuple[int, ...]]) -> bool:
     return any(extent % MOST_MERGED for sizes in global_sizes for extent in sizes if extent > 1)
 
 
-def without_refused(space: Space, benchmark: Benchmark) -> Space:
+def without_refused(space: Space, kernel: Kernel, dimensions: tuple[int, ...]) -> Space:
     """Return a space without the levels at which no dimension of a kernel can be coarsened.
 
-    Where nothing can be, only local sizes are left. A kernel that can't be read is for others to complain of.
+    Where nothing can be, only local sizes are left.
     """
-    try:
-        kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
-    except CoarsenError:
-        return space
-    levels = tuple(level for level in space.levels if _is_mergeable(kernel, level, benchmark.dimensions))
+    levels = tuple(level for level in space.levels if _is_mergeable(kernel, level, dimensions))
     return replace(space, levels=levels)
 
 
@@ -102,6 +97,35 @@ def _is_mergeable(kernel: Kernel, level: Level, dimensions: tuple[int, ...]) -> 
             analyse(kernel, dimension, level)
             return True
     return False
+
+
+def local_sizes_beside(
+    global_size: tuple[int, ...],
+    own: LocalSize,
+    device: DeviceDescription,
+    groups_matter: bool,
+    settings: Tune,
+) -> tuple[LocalSize, ...]:
+    """Return the local sizes that a launch is tried at beside its own.
+
+    Args:
+        global_size: in work-items.
+        own: its local size; empty where it is left open.
+        device: where it runs.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: whether other local sizes are allowed.
+
+    Raises:
+        InvalidInputError: it is left open, which matters to the kernel.
+    """
+    is_free = settings.local_sizes and not groups_matter
+    others = other_local_sizes(global_size, own, limits_of(device)) if is_free else ()
+    if groups_matter and not own:
+        raise InvalidInputError(
+            "its local size is left to the driver, and its work-items must be grouped as they are: give a local "
+            "size to have it tuned"
+        )
+    return others
 
 
 def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits) -> tuple[LocalSize, ...]:
@@ -141,3 +165,80 @@ def _fits(size: LocalSize, limits: DeviceLimits) -> bool:
 def _distance(size: LocalSize, own: LocalSize) -> tuple[float, LocalSize]:
     """The distance of two local sizes, in doublings; the sizes themselves make the order certain."""
     return sum(abs(math.log2(a / b)) for a, b in zip(size, own, strict=True)), size
+
+
+# The first variants that tuning tries: each way to coarsen once, and the launch as it is at other local sizes.
+#
+# the launch as it is │ one coarsening of each kind │ items along two dimensions │ other local sizes
+
+# The first of these that the launch's sizes allow: from 4, both 2 and 8 are a step away.
+_FACTORS = (4, 2, 8)
+# So many other local sizes: what is found of coarsened variants tells where others are worth a trial.
+MOST_LOCAL_SIZES = 1
+
+
+def starting_points(
+    local_sizes: Sequence[LocalSize],
+    dimensions: Iterable[int],
+    levels: Sequence[Level],
+    strides: Sequence[int],
+    transforms: Transforms,
+    is_valid: Callable[[Variant], bool],
+) -> Iterator[Variant]:
+    """Enumerate the variants to begin with: the launch as it is, coarsened ones, then other local sizes.
+
+    Args:
+        local_sizes: of the launch before coarsening, its own first; that is empty where it is left open, and then
+            the first of the others is coarsened, if there is one.
+        dimensions: those of the NDRange.
+        levels: what may be merged.
+        strides: of work-items, 1 first.
+        transforms: of coarsened variants.
+        is_valid: tells the variants that may run, those for any size where no other may.
+    """
+    divided = next(filter(None, local_sizes), ())
+
+    def coarsened(*coarsenings: Coarsening) -> Variant:
+        return Variant(divided, coarsenings, transforms=transforms)
+
+    kinds = list(_kinds(dimensions, levels, strides))
+    ways = [[coarsened(replace(kind, factor=factor)) for factor in _FACTORS] for kind in kinds]
+    guarded = ((replace(way, any_size=True) for way in each) for each in ways)
+    first = [next(filter(is_valid, (*each, *more)), None) for each, more in zip(ways, guarded, strict=True)]
+    single = [variant for variant in first if variant is not None]
+    yield Variant(local_sizes[0])
+    yield from single
+    near = [c for c in (each.coarsenings[0] for each in single) if c.stride == 1 and c.level is Level.ITEM]
+    yield from filter(is_valid, itertools.starmap(coarsened, itertools.combinations(near, 2)))
+    others = filter(is_valid, (Variant(local_size) for local_size in local_sizes[1:]))
+    yield from itertools.islice(others, MOST_LOCAL_SIZES)
+
+
+def laid_out_starts(starts: Sequence[Variant], arrays: Sequence[ArrayChoices]) -> Iterator[Variant]:
+    """Enumerate variants to begin with whose arrays lie otherwise: all at their first choice, then one each.
+
+    Args:
+        starts: with arrays as written, the launch as it is first; the first that merges anything is laid out, too.
+        arrays: how each array may lie.
+    """
+    plans = [list(choices.changes()) for choices in arrays]
+    together = tuple(each[0] for each in plans if each)
+    if not together:
+        return
+    own, merged = starts[0], next((start for start in starts if start.is_coarsened), None)
+    yield replace(own, arrays=together)
+    if merged is not None:
+        yield replace(merged, arrays=together)
+    for plan in itertools.chain.from_iterable(plans):
+        if (plan,) != together:
+            yield replace(own, arrays=(plan,))
+
+
+def _kinds(dimensions: Iterable[int], levels: Sequence[Level], strides: Sequence[int]) -> Iterator[Coarsening]:
+    """Enumerate one coarsening along each dimension, at each level and with each stride."""
+    for dimension, level in itertools.product(sorted(dimensions), levels):
+        if level is Level.GROUP:
+            yield Coarsening(_FACTORS[0], dimension, level=level)
+            continue
+        for stride in strides:
+            yield Coarsening(_FACTORS[0], dimension, stride)

@@ -5,8 +5,12 @@ queue, kernel, sizes, arguments ─▶ CapturedLaunch ─▶ `write_capture` (wo
 
 from __future__ import annotations
 
+import math
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,23 +21,30 @@ from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.tuning.image_recording import byte_count_of_images, captured_image, captured_sampler
-from coarsen.opencl_bench.tuning.memory_regions import Region, buffer_of, region_of, same_as
 from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.described.argument_use import is_readable, pointer_uses
 from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
+    CapturedImage,
     CapturedLaunch,
+    CapturedSampler,
     CapturedUnread,
 )
-from coarsen.opencl_bench.workloads.described.image_use import is_readable
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
     PassedShared,
 )
-from coarsen.opencl_bench.workloads.described.pointer_use import pointer_uses
+from coarsen.opencl_bench.workloads.image_format import (
+    CHANNEL_TYPES,
+    CHANNELS,
+    Addressing,
+    Filter,
+    ImageFormat,
+    SamplerArgument,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +114,7 @@ def captured_launch(
         ),
         offset if any(offset) else (),
         macros,
+        lowered,
     )
 
 
@@ -188,3 +200,234 @@ def _shared_content(queue: pyopencl.CommandQueue, memory: pyopencl.SVMPointer) -
     content = np.empty(int(size), np.uint8)
     pyopencl.enqueue_copy(queue, content, memory)
     return content
+
+
+# Captures the images and samplers of a launch: their formats, and what the images hold on the device.
+
+_KINDS = {
+    pyopencl.mem_object_type.IMAGE2D: "image2d",
+    pyopencl.mem_object_type.IMAGE2D_ARRAY: "image2d_array",
+    pyopencl.mem_object_type.IMAGE3D: "image3d",
+}
+_DIMENSIONS = 3
+
+
+def byte_count_of_images(kernel: str, arguments: Sequence[Any]) -> int:
+    """Return how many bytes the images among a launch's arguments hold.
+
+    Args:
+        kernel: the kernel's name, for messages.
+        arguments: those of the launch.
+
+    Raises:
+        InvalidInputError: an image that can't be captured: of a kind or a format that no description has, made of
+            a buffer, or given twice.
+    """
+    total = 0
+    seen: dict[int, int] = {}
+    for index, image in enumerate(arguments):
+        if not isinstance(image, pyopencl.Image):
+            continue
+        try:
+            image_format = format_of(image)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                f"the kernel '{kernel}': argument {index} can't be captured: {error}"
+            ) from None
+        handle = int(image.int_ptr)
+        if handle in seen:
+            raise InvalidInputError(
+                f"the kernel '{kernel}': its arguments {seen[handle]} and {index} are one image, "
+                "which a workload can't have"
+            )
+        seen[handle] = index
+        channels = math.prod(_extents(image, image_format)) * image_format.component_count
+        total += channels * np.dtype(image_format.scalar).itemsize
+    return total
+
+
+def format_of(image: pyopencl.Image) -> ImageFormat:
+    """Return the format of an image. Raises InvalidInputError where no description has such images."""
+    if image.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT) is not None:
+        raise InvalidInputError("it is an image that is made of a buffer or of another image")
+    type_of_object: Any = image.get_info(pyopencl.mem_info.TYPE)
+    kind = _KINDS.get(type_of_object)
+    if kind is None:
+        raise InvalidInputError("it is an image of one dimension, which no description has")
+    described: Any = image.get_image_info(pyopencl.image_info.FORMAT)
+    channels = _name_of(pyopencl.channel_order, described.channel_order)
+    channel_type = _name_of(pyopencl.channel_type, described.channel_data_type).lower()
+    if channels not in CHANNELS or channel_type not in CHANNEL_TYPES:
+        raise InvalidInputError(f"it is an image of {channels} {channel_type}, which no description has")
+    return ImageFormat(kind, channels, channel_type)
+
+
+def captured_image(queue: pyopencl.CommandQueue, image: pyopencl.Image, is_read: bool) -> CapturedImage:
+    """Return an image with a copy of what it holds when the queue has come so far.
+
+    Args:
+        queue: where its kernel would be launched.
+        image: one of those that `format_of` takes.
+        is_read: False where the kernel does not read it: then it is not copied.
+    """
+    image_format = format_of(image)
+    extents = _extents(image, image_format)
+    if not is_read:
+        return CapturedImage(image_format, extents, None)
+    content = np.empty(image_format.shape(extents), image_format.scalar)
+    region = (*extents, *[1] * (_DIMENSIONS - len(extents)))
+    pyopencl.enqueue_copy(queue, content, image, origin=(0,) * _DIMENSIONS, region=region)
+    return CapturedImage(image_format, extents, content)
+
+
+def captured_sampler(sampler: pyopencl.Sampler) -> CapturedSampler:
+    """Return what a sampler is."""
+    information = pyopencl.sampler_info
+    addressing: Any = sampler.get_info(information.ADDRESSING_MODE)
+    chosen: Any = sampler.get_info(information.FILTER_MODE)
+    return CapturedSampler(
+        SamplerArgument(
+            Addressing(_name_of(pyopencl.addressing_mode, addressing).lower()),
+            Filter(_name_of(pyopencl.filter_mode, chosen).lower()),
+            bool(sampler.get_info(information.NORMALIZED_COORDS)),
+        )
+    )
+
+
+def _extents(image: pyopencl.Image, image_format: ImageFormat) -> tuple[int, ...]:
+    """The width, height and depth (or number of layers)."""
+    names = {
+        "image2d": ("WIDTH", "HEIGHT"),
+        "image2d_array": ("WIDTH", "HEIGHT", "ARRAY_SIZE"),
+        "image3d": ("WIDTH", "HEIGHT", "DEPTH"),
+    }[image_format.kind]
+    numbers: list[Any] = [image.get_image_info(getattr(pyopencl.image_info, name)) for name in names]
+    return tuple(map(int, numbers))
+
+
+def _name_of(names: Any, value: int) -> str:  # noqa: ANN401 (PyOpenCL's tables of constants have no common type)
+    return str(names.to_string(value))
+
+
+# Where the arguments of a launch lie in a device's memory: which are the same bytes, which overlap.
+#
+# Two pointers to the same bytes are one buffer given twice; parts of one buffer that don't meet are two buffers.
+
+_SHARED_MEMORY = 0  # the "object" that all shared virtual memory is part of; no handle is 0
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes from `begin` up to `end` of a memory object, which `whole` tells apart from others."""
+
+    whole: int
+    begin: int
+    end: int
+
+    @property
+    def byte_count(self) -> int:
+        """The number of bytes."""
+        return self.end - self.begin
+
+    def meets(self, other: Region) -> bool:
+        """Return True if they have bytes in common."""
+        return self.whole == other.whole and self.begin < other.end and other.begin < self.end
+
+
+def region_of(argument: Any) -> Region | None:  # noqa: ANN401 (whatever PyOpenCL takes)
+    """Return where the memory of an argument lies; None if it is no buffer and no shared virtual memory.
+
+    Raises:
+        InvalidInputError: shared virtual memory of no known size; a part of a buffer that was released.
+    """
+    if isinstance(argument, pyopencl.SVMPointer):
+        return _shared_region(argument)
+    held = buffer_of(argument)
+    if held is None:
+        return None
+    offset = int(argument.offset) if isinstance(argument, pyopencl.array.Array) else 0
+    whole = _whole_of(held)
+    if whole is None:
+        return Region(int(held.int_ptr), offset, int(held.size))
+    start: Any = held.get_info(pyopencl.mem_info.OFFSET)
+    return Region(int(whole.int_ptr), int(start) + offset, int(start) + int(held.size))
+
+
+def _whole_of(part: pyopencl.Buffer) -> pyopencl.Buffer | None:
+    """The buffer that another is part of, None where it is none."""
+    try:
+        # PyOpenCL's annotation: any object.
+        whole: Any = part.get_info(pyopencl.mem_info.ASSOCIATED_MEMOBJECT)
+    except pyopencl.LogicError:  # on Intel's runtime, which does not keep it for its parts
+        raise InvalidInputError(
+            "it is part of a buffer that was released, so that it can't be told from other parts; keep the buffer"
+        ) from None
+    return whole if isinstance(whole, pyopencl.Buffer) else None
+
+
+def buffer_of(argument: Any) -> pyopencl.Buffer | None:  # noqa: ANN401
+    """Return the buffer that an argument is, or that an array's numbers are in."""
+    held = argument.base_data if isinstance(argument, pyopencl.array.Array) else argument
+    return held if isinstance(held, pyopencl.Buffer) else None
+
+
+def same_as(kernel: str, regions: Mapping[int, Region]) -> dict[int, int]:
+    """Return the arguments that are given the same memory as one before them, with that one's index.
+
+    Args:
+        kernel: the kernel's name, for messages.
+        regions: of the arguments that are memory, by their indices.
+
+    Raises:
+        InvalidInputError: the memory of two overlaps and isn't the same.
+    """
+    first: dict[Region, int] = {}
+    same: dict[int, int] = {}
+    for index, region in regions.items():
+        if region in first:
+            same[index] = first[region]
+            continue
+        for other, before in first.items():
+            if region.meets(other):
+                raise InvalidInputError(
+                    f"the kernel '{kernel}': its arguments {before} and {index} are parts of one buffer that "
+                    "overlap, which a workload can't have"
+                )
+        first[region] = index
+    return same
+
+
+def _shared_region(memory: pyopencl.SVMPointer) -> Region:
+    size: Any = memory.size
+    if size is None:
+        raise InvalidInputError("it is shared virtual memory of no known size; pass its SVMAllocation")
+    begin = int(memory.svm_ptr)
+    return Region(_SHARED_MEMORY, begin, begin + int(size))
+
+
+# A launch is kept once as files, and at most four times in the memory of host and device each.
+_PART_OF_MEMORY = 16
+_PART_OF_DISK = 4
+
+
+def most_captured_bytes(device_bytes: int, folder: Path) -> int:
+    """Return how much the buffers of a launch may hold in all, so that copies of them crowd nothing else out.
+
+    Args:
+        device_bytes: the memory of the device.
+        folder: where files of them will lie.
+
+    Returns:
+        A sixteenth of the smaller one of the device's and the host's memory, at most a quarter of what is free on
+        the folder's disk, in bytes.
+    """
+    memory = min(device_bytes, _host_bytes() or device_bytes)
+    return max(1, min(memory // _PART_OF_MEMORY, shutil.disk_usage(folder).free // _PART_OF_DISK))
+
+
+def _host_bytes() -> int | None:
+    """Return the host's memory in bytes; None where the system doesn't say."""
+    names = getattr(os, "sysconf_names", {})
+    if not {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= names.keys():
+        return None
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

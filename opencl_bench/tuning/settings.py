@@ -1,12 +1,13 @@
-"""The settings of tuning: how long, over which variants, and where what was found is remembered."""
+"""The settings of tuning: how long, over which variants, where what was found is remembered; and its deadline."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from coarsen.errors import InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
 
@@ -58,7 +59,7 @@ class Tune:
             each launch is checked for it.
         local_sizes: whether other local sizes than the program's own may be taken where the kernel does not care.
         most_bytes: launches whose buffers hold more in all are not tuned: they are copied to the disk and to the
-            device once more. None for a part of the memory and of the disk (`captured_limit.py`).
+            device once more. None for a part of the memory and of the disk (`most_captured_bytes`).
         store: where what was found is remembered, a file or a URL; None for the user's store.
         progress: is told how a tuning goes on, in place of the line that is shown otherwise.
 
@@ -89,3 +90,37 @@ class Tune:
             raise InvalidInputError(
                 f"the levels are 'item' and 'group', not {unknown[0] if unknown else 'none'!r}"
             )
+
+
+# The moment at which tuning has to be over.
+
+
+class TimeOverError(DeviceError):
+    """The time was over before a tuning had any result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """So many seconds from when it was made."""
+
+    seconds: float
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def spent(self) -> float:
+        """The seconds that have passed."""
+        return time.monotonic() - self.begun
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left; 0 once it is over."""
+        return max(0.0, self.seconds - self.spent)
+
+    @property
+    def is_over(self) -> bool:
+        """Return True once no time is left."""
+        return self.left <= 0
+
+    def earlier(self, seconds: float) -> Deadline:
+        """Return the moment that is so many seconds before."""
+        return Deadline(self.seconds - seconds, self.begun)

@@ -4,11 +4,60 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.tuning.finalists import Decision
-from coarsen.opencl_bench.tuning.laid_out_choice import LaidOutChoice
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.variant.variant import Variant, shape
+from coarsen.opencl_bench.measure.speedup import Conversion, Speedup
+from coarsen.variant.variant import LocalSize, Variant, shape
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The choice among finalists.
+
+    Attributes:
+        choice: the variant; the launch as it was where nothing is faster.
+        speedup: of the choice over the launch as it was, with its interval.
+        over_uncoarsened: over the fastest uncoarsened local size of those tried; None where no other one than the
+            launch's own was timed again.
+        processes: in how many new processes the choice was timed.
+        nanoseconds: the launch as it was and the choice, medians of the last of these processes; zeros where
+            neither was timed again.
+        doubtful: the speed-up of the variant that may be the fastest, where its interval is too wide to tell and
+            nothing is chosen for that; None where the choice is certain.
+    """
+
+    choice: Variant
+    speedup: Speedup
+    over_uncoarsened: Speedup | None
+    processes: int
+    nanoseconds: tuple[float, float]
+    doubtful: Speedup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOutChoice:
+    """The best variant whose arrays lie otherwise.
+
+    Attributes:
+        variant: with the arrays' plans.
+        speedup: over the launch as it was, without the conversion.
+        own_seconds: a run of the launch as it was.
+        without: the speed-up of the best variant whose arrays lie as written; 1 where the launch as it was is.
+        conversion: what packing and unpacking took the host, and after how many runs it pays beside that variant.
+    """
+
+    variant: Variant
+    speedup: Speedup
+    own_seconds: float
+    without: float
+    conversion: Conversion
+
+    def gain_over(self, runs: int) -> float:
+        """Return how many times as fast so many runs on the same data are, conversion included, as without.
+
+        Args:
+            runs: at least one.
+        """
+        seconds = self.conversion.seconds + runs * self.own_seconds / self.speedup.ratio
+        return runs * self.own_seconds / self.without / seconds
 
 
 @dataclass(frozen=True, slots=True)

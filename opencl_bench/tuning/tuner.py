@@ -1,7 +1,7 @@
 """Tuning of one launch: a search over its variants, verified and measured apart, the best of it timed again.
 
-    description ─▶ compile in processes that may die ─▶ verify, time against the launch as it is ─▶ search
-                                                        the best, in new processes               ─▶ Tuned
+    benchmark ─▶ compile in processes that may die ─▶ verify, time against the launch as it is ─▶ search
+                                                      the best, in new processes               ─▶ Tuned
 
 Nothing runs in the process of the caller: a variant that crashes the device's compiler, hangs, or writes where it
 should not does so in a process of its own.
@@ -15,40 +15,47 @@ from concurrent.futures import wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from pathlib import Path
 
+from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.measure.variant_launch import needs_guard, undivided
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.search.spaces import count_valid
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES
-from coarsen.opencl_bench.sweep.distinct_choice import with_distinct
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import limits_of, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
-from coarsen.opencl_bench.tuning.deadline import Deadline, TimeOverError
-from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, finalists
-from coarsen.opencl_bench.tuning.laid_out_choice import decision_without, laid_out_choice
-from coarsen.opencl_bench.tuning.launch_model import LaunchModel
+from coarsen.opencl_bench.search.spaces import VariantSearchSpace, count_valid, listed
+from coarsen.opencl_bench.sweep.distinct_choice import lowered_own, with_distinct
+from coarsen.opencl_bench.sweep.plan import Space, limits_of, variant_space
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.rows import PROCESSES
+from coarsen.opencl_bench.tuning.captured_tuning import alone_on, check_python
+from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, decide, finalists
 from coarsen.opencl_bench.tuning.launch_prior import launch_prior
-from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, LaunchSearch
-from coarsen.opencl_bench.tuning.launch_space import without_refused
-from coarsen.opencl_bench.tuning.memory_rows import MemoryRows
-from coarsen.opencl_bench.tuning.methods import (
+from coarsen.opencl_bench.tuning.launch_search import TIME_OVER, LaunchModel, LaunchSearch, RacingEvaluator
+from coarsen.opencl_bench.tuning.launch_space import (
+    laid_out_starts,
+    launch_space,
+    local_sizes_beside,
+    may_need_guard,
+    starting_points,
+    without_refused,
+)
+from coarsen.opencl_bench.tuning.layout_choices import laid_out_choice
+from coarsen.opencl_bench.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
+from coarsen.opencl_bench.tuning.tuned import Decision, LaidOutChoice, Tuned
+from coarsen.opencl_bench.tuning.tuning_processes import (
+    LaunchToTune,
+    MemoryRows,
+    TuningProcesses,
     compiling_method,
     confirming_method,
     confirming_seconds,
     search_method,
+    tuning_processes,
 )
-from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
-from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
-from coarsen.opencl_bench.tuning.starting_points import laid_out_starts, starting_points
-from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune, TuningProcesses, tuning_processes
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalSize
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.variant.space import ArrayChoices
+from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Definitions, Variant
 
 # A larger space is not counted: that takes longer than it is worth.
@@ -76,22 +83,23 @@ def tune_launch(
         DeviceError: the device can't be opened a second time.
         TimeOverError: the time was over before anything was found out.
         VerificationError: the launch as it is does not run there, or does not give the same results twice.
-        InvalidInputError: the kernel doesn't compile, the description can't be used.
+        InvalidInputError: the kernel doesn't compile, the launch can't be used.
         RefusalError: the kernel can't be coarsened at all.
     """
-    benchmark = find_benchmark(launch.description)
-    space = without_refused(space, benchmark)
+    benchmark = launch.benchmark
     rows = MemoryRows()
     with tuning_processes(launch, deadline) as processes:
-        if settings.distinct:
-            space = with_distinct(space, benchmark, launch.preset, launch.device.macros)
-        context = processes.context(rows, benchmark)
+        kernel = lowered_own(benchmark, launch.device.macros)
+        if kernel is not None:
+            space = without_refused(space, kernel, benchmark.dimensions)
+            space = with_distinct(space, benchmark, launch.preset, kernel) if settings.distinct else space
+        context = processes.context(rows)
         with _in_time(deadline, "before the search had ended"):
-            searched = _search(processes, benchmark, space, context, settings, deadline, first)
+            searched = _search(processes, kernel, space, context, settings, deadline, first)
         _tell(settings, benchmark.kernel, searched.trials, None, searched.gains, deadline, is_confirming=True)
         with _in_time(deadline, "before the best variants were timed again"):
             confirmed = _confirmed(processes, context, searched, deadline)
-    decision = decision_without(confirmed, searched.own)
+    decision = decide({variant: each for variant, each in confirmed.items() if not variant.arrays}, searched.own)
     own = searched.own.local_size
     return Tuned(
         kernel=benchmark.kernel,
@@ -109,9 +117,20 @@ def tune_launch(
             for row in rows.rows
             if row.invalidity is Invalidity.CORRECTNESS and row.role is Role.COMPARISON
         ),
-        laid_out=laid_out_choice(confirmed, searched.own, decision, benchmark),
+        laid_out=_laid_out(confirmed, searched.own, decision, benchmark),
         laid_out_trials=searched.laid_out_trials,
     )
+
+
+def _laid_out(
+    confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant, plain: Decision, benchmark: Benchmark
+) -> LaidOutChoice | None:
+    """The best of the variants whose arrays lie otherwise; None where none was timed again, or is faster."""
+    if not any(variant.arrays for variant in confirmed):
+        return None
+    # Imported late: it converts arrays, for which it loads the whole compiler.
+
+    return laid_out_choice(confirmed, own, plain, benchmark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +148,14 @@ class _Searched:
 
 def _search(
     processes: TuningProcesses,
-    benchmark: Benchmark,
+    kernel: Kernel | None,
     space: Space,
     context: SweepContext,
     settings: Tune,
     deadline: Deadline,
     first: Variant | None,
 ) -> _Searched:
-    launch = processes.launch
+    launch, benchmark = processes.launch, processes.launch.benchmark
     # That of the program, whose context may have devices of other kinds, too: what is measured is what runs there.
     kind = launch.transforms.device_kind
     variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
@@ -147,7 +166,7 @@ def _search(
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
-    expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size)
+    expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size, kernel=kernel)
     with _in_time(deadline, _BEFORE_MEASURED):
         own_row, opening_seconds = _measured_own(processes, context, own, deadline)
     method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
@@ -331,3 +350,115 @@ def _in_time(deadline: Deadline, when: str) -> Iterator[None]:
 
 def _too_short(deadline: Deadline, when: str) -> TimeOverError:
     return TimeOverError(f"the time was over {when}: give it more than {deadline.seconds:.3g} s")
+
+
+# Tuning of a benchmark at one of its presets: a kernel of the suite, or one that a file describes.
+
+
+def tune_described(
+    name: str | Path,
+    benchmark: Benchmark,
+    preset: str,
+    device: DeviceDescription,
+    transforms: Transforms,
+    groups_matter: bool,
+    settings: Tune,
+    arrays: tuple[ArrayChoices, ...] = (),
+) -> Tuned:
+    """Find the fastest variant of a benchmark; its macros have their first values.
+
+    Args:
+        name: what a plan calls it: a name of the suite, or the path of a TOML file.
+        benchmark: what that is.
+        preset: names the sizes.
+        device: where it runs.
+        transforms: those that may be used, wide accesses apart.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: how to tune.
+        arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
+
+    Raises:
+        InvalidInputError: no such preset; the local size is left open, which matters to the kernel.
+        CoarsenError: as `tune_launch` does.
+    """
+    check_python()
+    launch = LaunchToTune(benchmark, str(name), str(name), preset, device, transforms)
+    with alone_on(device, settings.seconds):
+        return tune_benchmark(launch, groups_matter, settings, Deadline(settings.seconds), arrays)
+
+
+def tune_benchmark(
+    launch: LaunchToTune,
+    groups_matter: bool,
+    settings: Tune,
+    deadline: Deadline,
+    arrays: tuple[ArrayChoices, ...] = (),
+    first: Variant | None = None,
+) -> Tuned:
+    """Find the fastest variant of a launch; its macros have their first values.
+
+    Args:
+        launch: what is launched, and where.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: how to tune.
+        deadline: when it has to be over.
+        arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
+        first: a variant to begin with, where the space has it; an empty local size is the launch's own.
+
+    Raises:
+        InvalidInputError: no such preset; the local size is left open, which matters to the kernel.
+        CoarsenError: as `tune_launch` does.
+    """
+    benchmark, preset = launch.benchmark, launch.preset
+    own = benchmark.preset(preset).local_size
+    others = local_sizes_to_try(benchmark, preset, own, launch.device, groups_matter, settings)
+    sizes = (each.global_size for each in benchmark.real_launches(preset, own))
+    has_guarded = not groups_matter and may_need_guard(sizes)
+    space = replace(
+        launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded),
+        definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
+        arrays=arrays,
+    )
+    return tune_launch(launch, space, settings, deadline, first)
+
+
+def launches_alike(benchmark: Benchmark, preset: str) -> bool:
+    """Return True if all launches of a preset are of one kernel and have the same sizes."""
+    launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
+    return len({_sizes(launch) for launch in launches}) == 1
+
+
+def _sizes(launch: Launch) -> tuple[str, tuple[int, ...], LocalSize]:
+    return launch.kernel, launch.global_size, launch.local_size
+
+
+def local_sizes_to_try(
+    benchmark: Benchmark,
+    preset: str,
+    own: LocalSize,
+    device: DeviceDescription,
+    groups_matter: bool,
+    settings: Tune,
+) -> tuple[LocalSize, ...]:
+    """Return the local sizes that the benchmark names beside a launch's; if none, usual ones where any will do.
+
+    Args:
+        benchmark: what is launched.
+        preset: names the sizes.
+        own: the launch's local size; empty where it is left open.
+        device: where it runs.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: whether other local sizes are allowed.
+
+    Raises:
+        InvalidInputError: the local size is left open, which matters to the kernel.
+    """
+    if benchmark.local_size_of is not None:
+        return ()
+    named = tuple(size for size in benchmark.local_sizes_of(preset) if size and size != own)
+    if named:
+        return named if settings.local_sizes else ()
+    launches = benchmark.real_launches(preset, own)
+    if len(launches) > 1 and own:
+        return ()
+    return local_sizes_beside(launches[0].global_size, own, device, groups_matter, settings)

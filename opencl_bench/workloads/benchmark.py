@@ -89,7 +89,7 @@ class Workload:
     which is 0 unless rounding of an intermediate result may tip it.
 
     Where `rounding_steps` isn't 0, so many rounded operations lead to a floating-point element one after the
-    other, and a difference that they explain is right as well (`measure/rounding.py`).
+    other, and a difference that they explain is right as well (`measure/comparison.py`).
 
     `order_free` names outputs whose elements may come in any order; several of one group have theirs together, as
     a key and its value.

@@ -1,87 +1,66 @@
-"""Benchmarks by name or path: the suite (drivers in the folder `suite`), those that adapt, on records, drawn,
-judging and described ones."""
+"""Benchmarks by name or path: the suite, kernels of the package that TOML files describe, drawn ones."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import TypeVar
 
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.models.judge import is_judge
+from coarsen.models.judge import JUDGE_PREFIX
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import suite
-from coarsen.opencl_bench.workloads.adaptive_driver import ADAPTIVE_PREFIX, AdaptiveKernel
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.records_driver import RECORDS_PREFIX, RecordsKernel
+from coarsen.opencl_bench.workloads.benchmark import KERNEL_FOLDER, Benchmark
 
-_Kernel = TypeVar("_Kernel", Benchmark, AdaptiveKernel, RecordsKernel)
+ADAPTIVE_PREFIX = "adaptive-"
+RECORDS_PREFIX = "records-"
 
 
 def _drivers(package: ModuleType) -> Iterator[Benchmark]:
     for module in pkgutil.iter_modules(package.__path__):
-        found = getattr(importlib.import_module(f"{package.__name__}.{module.name}"), "BENCHMARK", None)
-        if not isinstance(found, Benchmark):
-            raise InternalError(f"the driver {module.name} defines no BENCHMARK")
-        yield found
+        members = vars(importlib.import_module(f"{package.__name__}.{module.name}"))
+        found = [member for member in members.values() if isinstance(member, Benchmark)]
+        if not found:
+            raise InternalError(f"the module {module.name} defines no Benchmark")
+        yield from found
 
 
-SUITE: Mapping[str, Benchmark] = MappingProxyType({driver.name: driver for driver in _drivers(suite)})
+SUITE: Mapping[str, Benchmark] = MappingProxyType(
+    {driver.name: driver for driver in sorted(_drivers(suite), key=lambda each: each.name.lower())}
+)
 """The seventeen benchmarks, by name."""
 
 
-@cache
+def described(prefix: str) -> Mapping[str, Path]:
+    """Return the descriptions of the package's own kernels, by the names of their benchmarks.
+
+    Args:
+        prefix: of the names; without its `-`, it is the folder in `kernels`.
+    """
+    files = sorted((KERNEL_FOLDER / prefix.removesuffix("-")).glob("*.toml"))
+    return {f"{prefix}{path.stem}": path for path in files}
+
+
 def judge() -> Mapping[str, Benchmark]:
     """The thirty benchmarks of the second judge, by name: for a sweep and for the last step of an evaluation."""
-    # Imported late: whoever measures or trains on other kernels doesn't see these.
-    from coarsen.opencl_bench.workloads import judge as drivers
-
-    return MappingProxyType({driver.name: driver for driver in _drivers(drivers)})
+    return {name: _described(name, path) for name, path in described(JUDGE_PREFIX).items()}
 
 
-@cache
-def adaptive() -> Mapping[str, AdaptiveKernel]:
-    """The kernels of which the best version depends on the input, by the names of their benchmarks."""
-    # Imported late: hardly anyone needs them.
-    from coarsen.opencl_bench.workloads import adaptive as drivers
-
-    found: dict[str, AdaptiveKernel] = {}
-    for module in pkgutil.iter_modules(drivers.__path__):
-        kernels = getattr(importlib.import_module(f"{drivers.__name__}.{module.name}"), "KERNELS", None)
-        if not isinstance(kernels, tuple):
-            raise InternalError(f"the driver {module.name} defines no KERNELS")
-        found |= {kernel.name: kernel for kernel in kernels}
-    return MappingProxyType(found)
-
-
-def adaptive_kernel(name: str) -> AdaptiveKernel:
-    """Return the kernel that adapts of this name, `adaptive-<kernel>`.
-
-    Raises:
-        InvalidInputError: there is none; the message lists the names.
-    """
-    return _named(name, adaptive())
-
-
-@cache
-def records() -> Mapping[str, RecordsKernel]:
+def records() -> Mapping[str, Benchmark]:
     """The kernels whose arrays hold records, by the names of their benchmarks."""
-    # Imported late: hardly anyone needs them.
-    from coarsen.opencl_bench.workloads import records as drivers
+    return {name: _described(name, path) for name, path in described(RECORDS_PREFIX).items()}
 
-    found: dict[str, RecordsKernel] = {}
-    for module in pkgutil.iter_modules(drivers.__path__):
-        if module.ispkg:
-            continue
-        kernel = getattr(importlib.import_module(f"{drivers.__name__}.{module.name}"), "KERNEL", None)
-        if not isinstance(kernel, RecordsKernel):
-            raise InternalError(f"the driver {module.name} defines no KERNEL")
-        found[kernel.name] = kernel
-    return MappingProxyType(found)
+
+@cache
+def _described(name: str, path: Path) -> Benchmark:
+    # Imported late: hardly anyone needs it.
+    from coarsen.opencl_bench.workloads.described.read import read_benchmark
+
+    return replace(read_benchmark(path), name=name)
 
 
 def benchmark(name: str) -> Benchmark:
@@ -90,19 +69,18 @@ def benchmark(name: str) -> Benchmark:
     Raises:
         InvalidInputError: there is none; the message lists the names.
     """
-    return _named(name, SUITE)
+    return SUITE[_known(name, SUITE)]
 
 
-def _named(name: str, known: Mapping[str, _Kernel]) -> _Kernel:
+def _known(name: str, names: Iterable[str]) -> str:
+    known = sorted(names)
     if name not in known:
-        raise InvalidInputError(
-            f"no benchmark {name!r}{did_you_mean(name, known)}; there are {', '.join(sorted(known))}"
-        )
-    return known[name]
+        raise InvalidInputError(f"no benchmark {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}")
+    return name
 
 
 def find_benchmark(name_or_path: str | Path) -> Benchmark:
-    """Return the benchmark of this name, or of a TOML file.
+    """Return the benchmark of this name: of the suite, drawn, described in the package; or of a TOML file.
 
     Args:
         name_or_path: a name of the suite, `launch-<seed>-<index>`, `adaptive-<kernel>`, `records-<kernel>` or
@@ -117,13 +95,47 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
             from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 
             return free_launch_benchmark(name_or_path)
-        if name_or_path.startswith(ADAPTIVE_PREFIX):
-            return adaptive_kernel(name_or_path).benchmark
-        if name_or_path.startswith(RECORDS_PREFIX):
-            return _named(name_or_path, records()).benchmark
-        if is_judge(name_or_path):
-            return _named(name_or_path, judge())
+        for prefix in (ADAPTIVE_PREFIX, RECORDS_PREFIX, JUDGE_PREFIX):
+            if name_or_path.startswith(prefix):
+                known = described(prefix)
+                return _described(name_or_path, known[_known(name_or_path, known)])
         return benchmark(name_or_path)
     from coarsen.opencl_bench.workloads.described.read import read_benchmark
 
     return read_benchmark(Path(name_or_path))
+
+
+# Ten further kernels, beside the suite: described by TOML files, for studies of what a program's author gains.
+
+FURTHER: Mapping[str, Path] = MappingProxyType(
+    {path.stem: path for path in sorted((KERNEL_FOLDER / "further").glob("*.toml"))}
+)
+"""The descriptions of the further kernels, by name. No sweep of "the whole suite" and no training has them."""
+
+
+def further_benchmark(name: str) -> Benchmark:
+    """Return the suite's benchmark or the further kernel of this name. Raises InvalidInputError as they do."""
+    if name in SUITE or name not in FURTHER:
+        return find_benchmark(name)
+    return find_benchmark(FURTHER[name])
+
+
+def names_of(words: str) -> tuple[str, ...]:
+    """Return the names of the kernels that are asked for.
+
+    Args:
+        words: `seventeen`, `ten` or `all`, or names separated by commas.
+
+    Raises:
+        InvalidInputError: there is no such kernel.
+    """
+    groups = {"seventeen": (*SUITE,), "ten": (*FURTHER,), "all": (*SUITE, *FURTHER)}
+    if words in groups:
+        return groups[words]
+    names = tuple(dict.fromkeys(words.split(",")))
+    for name in names:
+        if name not in groups["all"]:
+            raise InvalidInputError(
+                f"no kernel {name!r}; there are {', '.join(groups['all'])}, and {', '.join(groups)}"
+            )
+    return names

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import FloatType, IntegerType
 

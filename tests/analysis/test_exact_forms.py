@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.frontend.lower import lower
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.layout import size_of
 from coarsen.ir.types import IntegerType, Type
 

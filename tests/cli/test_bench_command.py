@@ -16,6 +16,7 @@ from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
 from coarsen.opencl_bench.sweep.plan import SweepPlan
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
@@ -185,7 +186,12 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
 
     def arrange(endings: dict[str, Any]) -> None:
         def sweep(
-            plan: SweepPlan, store: Store, observer: SweepObserver, _again: Remeasure, _pool: CompilePool
+            plan: SweepPlan,
+            store: Store,
+            observer: SweepObserver,
+            _again: Remeasure,
+            _pool: CompilePool,
+            _request: SearchRequest | None,
         ) -> SweepSummary:
             observer.planned(str(plan.benchmark), "0:0 Some device", 10)
             for ending in endings[str(plan.benchmark)]:

@@ -12,7 +12,7 @@ import pytest
 import coarsen
 from coarsen.opencl_bench.measure.machine import UndividedError
 from coarsen.opencl_bench.measure.variant_launch import variant_launch
-from coarsen.opencl_bench.results.exchange.t4 import t4_configuration
+from coarsen.opencl_bench.results.exchange.files import t4_configuration
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument, Launch
 from coarsen.variant.coarsening import Coarsening, Level

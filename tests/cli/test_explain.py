@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from coarsen.api import coarsen, explain
+from coarsen.api import explain
+from coarsen.api.coarsening import coarsen
 from coarsen.errors import InvalidInputError
 from coarsen.explanation import Explanation, explain_ir, explain_source
 from coarsen.frontend.lower import lower

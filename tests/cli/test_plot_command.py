@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.results.exchange.files import read_results, write_results
-from coarsen.opencl_bench.results.exchange.t4 import write_t4
+from coarsen.opencl_bench.results.exchange.files import read_results, write_results, write_t4
 from coarsen.opencl_bench.results.exchange.tables import write_table
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.variant.variant import Variant

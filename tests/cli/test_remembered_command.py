@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
-from coarsen.opencl_bench.results.remembered.files import read_choices
+from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json, read_choices
 from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant

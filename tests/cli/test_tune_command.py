@@ -14,14 +14,11 @@ import coarsen
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in.program import Program
-from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.measure.speedup import Conversion, Speedup
 from coarsen.opencl_bench.results.store.database import open_existing_store
-from coarsen.opencl_bench.sweep.conversion import Conversion
-from coarsen.opencl_bench.tuning import described_tuning
-from coarsen.opencl_bench.tuning.finalists import Decision
-from coarsen.opencl_bench.tuning.laid_out_choice import LaidOutChoice
+from coarsen.opencl_bench.tuning import tuner
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.opencl_bench.tuning.tuned import Decision, LaidOutChoice, Tuned
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
@@ -98,7 +95,7 @@ def found(
 def finding(monkeypatch: pytest.MonkeyPatch) -> list[Tuned]:
     """What tuning finds, in place of a search."""
     given: list[Tuned] = []
-    monkeypatch.setattr(described_tuning, "tune_described", lambda *_arguments: given.pop())
+    monkeypatch.setattr(tuner, "tune_described", lambda *_arguments: given.pop())
     return given
 
 

@@ -25,7 +25,7 @@ from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.evaluator import Budget
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from tests.cli.conftest import Run

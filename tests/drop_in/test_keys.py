@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coarsen.frontend.device_macros import PORTABLE
-from coarsen.opencl_bench.results.remembered.choice import RememberedKey
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.results.remembered.choice import RememberedKey, SizeClass
 from coarsen.policy.keys import kernel_facts, key_of
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from tests.devices.described_devices import TAHITI

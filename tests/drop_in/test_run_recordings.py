@@ -12,12 +12,13 @@ from coarsen.drop_in.recorder import Contents
 from coarsen.drop_in.running import Recording, RunResult
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import source_hash_of
-from coarsen.opencl_bench.workloads.described.launch_list import PassedBuffer, read_launch_list
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
+    PassedBuffer,
     PassedLocal,
     PassedNull,
     PassedScalar,
     PassedShared,
+    read_launch_list,
 )
 from tests.drop_in.scripts import COUNT, HEAD, SCALE, SOURCE, written
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,12 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
-from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError
 from coarsen.opencl_bench.results.store.database import open_existing_store, open_store
-from coarsen.opencl_bench.sweep import compiler, measuring_process
 from coarsen.opencl_bench.tuning import captured_tuning
+from coarsen.opencl_bench.tuning.captured_tuning import PREFIX
 from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
 from coarsen.opencl_bench.tuning.tuned import Tuned
-from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.variant.variant import Variant
 from tests.drop_in.tuned_programs import (
@@ -71,8 +71,7 @@ def test_a_compiler_that_crashes_or_hangs_fails_trials_only(
     said: Callable[[], list[str]],
 ) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(compiler, "SERVICE", "tests.drop_in.crashing_compiler")
-    monkeypatch.setattr("coarsen.opencl_bench.tuning.methods._COMPILE_SECONDS", 4.0)
+    monkeypatch.setattr(captured_tuning, "SERVICE", "tests.tuning_services.crashing")
     results: list[Tuned] = []
     tune_captured = captured_tuning.tune_captured
 
@@ -104,7 +103,7 @@ def test_results_that_differ_from_run_to_run_are_not_tuned(
     said: Callable[[], list[str]],
 ) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(measuring_process, "SERVICE", "tests.drop_in.restless_device")
+    monkeypatch.setattr(captured_tuning, "SERVICE", "tests.tuning_services.restless")
     program, recorder = program_of(context, Tune(seconds=SECONDS, trials=3, store=store), RACING)
     counter = cl.Buffer(context, FLAGS.READ_WRITE | FLAGS.COPY_HOST_PTR, hostbuf=np.zeros(1, np.uint32))
     order = cl.Buffer(context, FLAGS.READ_WRITE, 4 * COUNT)
@@ -213,20 +212,35 @@ def test_who_measures_at_the_same_time_is_named(device: DeviceDescription) -> No
         raise AssertionError("two measure at once")
 
 
+@pytest.mark.parametrize(
+    ("service", "seed", "error", "message"),
+    [
+        ("without_compiler", 0, InvalidInputError, r"the kernel 'add' can't be compiled: .*no_such_compiler.*"),
+        ("buggy", 0, InternalError, r"Traceback.*nobody thought of it.*"),
+        ("buggy", 1, DeviceError, r"while it was tuned, the process died of signal SIGKILL"),
+    ],
+)
 def test_no_message_names_a_temporary_file(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, monkeypatch: pytest.MonkeyPatch
+    context: cl.Context,
+    queue: cl.CommandQueue,
+    buffers: Buffers,
+    store: str,
+    monkeypatch: pytest.MonkeyPatch,
+    service: str,
+    seed: int,
+    error: type[CoarsenError],
+    message: str,
 ) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(captured_tuning, "SERVICE", f"tests.tuning_services.{service}")
     program, _ = program_of(context, False)
     arguments = buffers.sum_, buffers.terms_, np.float32(2), buffers.last_
-
-    def failing(described: LaunchToTune, *_others: object) -> Tuned:
-        path = Path(described.description)
-        raise InvalidInputError(f"{path} can't be compiled: {path.parent / path.stem}.cl:3:5: no such name")
-
-    monkeypatch.setattr(captured_tuning, "tune_launch", failing)
-    with pytest.raises(InvalidInputError) as caught:
-        ahead.tune(program.add, queue, (COUNT,), (64,), *arguments, settings=Tune(seconds=SECONDS, store=store))
-    assert str(caught.value) == "the kernel 'add' can't be compiled: the source:3:5: no such name"
+    settings = Tune(seconds=SECONDS, store=store, seed=seed)
+    with pytest.raises(error) as caught:
+        ahead.tune(program.add, queue, (COUNT,), (64,), *arguments, settings=settings)
+    assert re.fullmatch(message, str(caught.value), re.DOTALL)
+    assert PREFIX not in str(caught.value)
+    assert not Path(store).exists()
 
 
 SCALE = "kernel void scale(global float *values) { values[get_global_id(0)] *= 2.0f; }"

@@ -20,8 +20,7 @@ from coarsen.errors import DeviceError, VerificationError
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.deadline import TimeOverError
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.settings import TimeOverError, Tune
 from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.variant.coarsening import Coarsening

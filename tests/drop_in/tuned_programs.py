@@ -11,9 +11,8 @@ from coarsen.drop_in.program import Program
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.finalists import Decision
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.opencl_bench.tuning.tuned import Decision, Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening

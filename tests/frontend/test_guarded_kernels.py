@@ -9,7 +9,8 @@ import numpy
 import pyopencl
 import pytest
 
-from coarsen.api import coarsen, explain
+from coarsen.api import explain
+from coarsen.api.coarsening import coarsen
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError

@@ -9,9 +9,10 @@ import pytest
 from coarsen.errors import SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.frontend.parsing import parsed
+from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
-from coarsen.ir.kernel import Kernel, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import Metadata
 from coarsen.ir.reader import read_module
 from coarsen.ir.types import AddressSpace, ArrayType, FloatType, IntegerType, PointerType, TargetType

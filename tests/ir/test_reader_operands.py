@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.printer import module_text
-from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import parse_type
 

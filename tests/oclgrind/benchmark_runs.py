@@ -14,7 +14,8 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.workloads.benchmark import (
     Argument,

@@ -7,11 +7,10 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
 from coarsen.opencl_bench.workloads.lookup import find_benchmark, records
 from coarsen.variant.coarsening import Coarsening
 from tests.oclgrind.watch import watching
-from tests.opencl_bench.workloads.coarsened_run import run_coarsened
+from tests.opencl_bench.workloads.coarsened_run import run_coarsened, run_original
 
 
 def runs_on(parameters: dict[str, object]) -> bool:
@@ -23,15 +22,12 @@ def runs_on(parameters: dict[str, object]) -> bool:
 @pytest.mark.parametrize("factor", [1, 2, 4])
 @pytest.mark.parametrize("name", records())
 def test_nothing_is_found(name: str, factor: int, device: DeviceDescription) -> None:
-    chosen = find_benchmark(name)
-    workload = chosen.workload("test", seed=2)
+    workload = find_benchmark(name).workload("test", seed=2)
     with watching(device) as watched:
         properties = cl.command_queue_properties.PROFILING_ENABLE
         queue = cl.CommandQueue(watched.context, properties=properties)
-        if factor > 1:
-            result = run_coarsened(queue, name, Coarsening(factor, 0), workload)
-        else:
-            result = run_workload(queue, workload, kernels_of(build_program(watched.context, chosen)))
+        original = run_original(queue, name, workload)
+        result = run_coarsened(queue, name, Coarsening(factor, 0), workload) if factor > 1 else original
         assert not watched.findings()
-    assert compare(result.outputs, workload.expected(), workload) == []
+    assert compare(result.outputs, original.outputs, workload) == []
     assert result.guards_intact

@@ -6,8 +6,7 @@ import dataclasses
 from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, allowed_text
-from coarsen.opencl_bench.results.remembered.size_class import SizeClass
+from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, SizeClass, allowed_text
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 

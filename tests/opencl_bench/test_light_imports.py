@@ -21,16 +21,15 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 from coarsen.opencl_bench.measure import comparison, run
 from coarsen.opencl_bench.records import code, measurement
-from coarsen.opencl_bench.sweep import points
+from coarsen.opencl_bench.sweep import plan
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.opencl_bench.sweep.plan import Space
 
-limits = points.DeviceLimits(1024, (1024, 1024, 1024), 1 << 16)
+limits = plan.DeviceLimits(1024, (1024, 1024, 1024), 1 << 16)
 for name, benchmark in SUITE.items():
     workload = benchmark.workload("test")
     expected = workload.reference()
     assert comparison.compare(expected, expected, workload) == []
-    assert points.points(benchmark, "test", Space(), limits)
+    assert plan.points(benchmark, "test", plan.Space(), limits)
 try:
     import rich
 except ModuleNotFoundError:

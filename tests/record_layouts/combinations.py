@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, BufferArgument, Workload
-from coarsen.opencl_bench.workloads.lookup import records
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
@@ -82,7 +82,7 @@ def combinations(name: str, arrays: KernelArrays) -> Iterator[Combination]:
         name: of the benchmark.
         arrays: of its kernel.
     """
-    benchmark = records()[name].benchmark
+    benchmark = find_benchmark(name)
     own = Variant(benchmark.preset(PRESET).local_size, (), benchmark.own_definitions)
     plans = dict.fromkeys(map(_by_name, _plans(arrays)))
     for number, chosen in enumerate(plans):

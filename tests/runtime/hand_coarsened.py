@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from coarsen.errors import CoarsenError, RefusalError
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import PlacedArgument

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.text_cache import toolchain as cached
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.text_cache.toolchain import StoredKernel

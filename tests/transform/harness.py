@@ -17,7 +17,8 @@ from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
-from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.run import GuardedBuffer
 from coarsen.pipeline import carry_out
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from coarsen.analysis.whole_groups import is_local_pointer
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.frontend.lower import lower

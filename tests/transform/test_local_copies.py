@@ -6,7 +6,8 @@ import pytest
 
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.transform.cases import KERNELS

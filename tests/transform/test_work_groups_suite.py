@@ -18,7 +18,7 @@ import pytest
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import (
     KernelArgument,

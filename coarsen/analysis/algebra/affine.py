@@ -16,7 +16,8 @@ from typing import Final, Literal
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.memory_accesses import MemoryAccess, memory_access
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import AddressSpace, PointerType
 
 

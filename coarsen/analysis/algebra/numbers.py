@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from coarsen.ir.kernel import Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Value
 from coarsen.ir.types import IntegerType, Type
 
 POINTER_BITS = 64

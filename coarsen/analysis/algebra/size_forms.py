@@ -30,7 +30,7 @@ from coarsen.analysis.expressions import (
     replaced,
     total,
 )
-from coarsen.ir.kernel import ValueKind
+from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import IntegerType
 

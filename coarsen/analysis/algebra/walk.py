@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Generic
 
 from coarsen.analysis.algebra.ring import F
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import IntegerType, PointerType
 
 # Phis that are followed one from the other; no index in a sensible kernel comes near.

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from coarsen.analysis.control_flow import FlowGraph
 from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import IntegerType
 
 _BOOLEANS = {"false": 0, "true": 1}

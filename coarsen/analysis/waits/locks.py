@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.analysis.shared_memory import SharedMemory
 from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Value
 
 
 def is_given_back(flow: FlowGraph, memory: SharedMemory, loop: Loop, observed: Sequence[Instruction]) -> bool:

@@ -26,7 +26,8 @@ from coarsen.analysis.waits.known import Fact, facts_before, facts_of, parts, tr
 from coarsen.analysis.waits.locks import is_given_back
 from coarsen.analysis.waits.states import LoopStates
 from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.opencl.builtins import is_barrier
 
 # What changes memory whatever is there.

@@ -20,7 +20,8 @@ from coarsen.analysis.waits.known import parts
 from coarsen.analysis.waits.progress import WaitingLoop, waiting_loops
 from coarsen.errors import RefusalError
 from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Value
 from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.ir.opencl.queries import query_of
 from coarsen.ir.types import AddressSpace

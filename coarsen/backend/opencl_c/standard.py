@@ -7,7 +7,8 @@ import re
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.arguments import declared_type
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Kernel, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.opencl.queries import NEWER_QUERIES
 from coarsen.ir.types import Type

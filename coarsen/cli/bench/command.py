@@ -234,7 +234,7 @@ def _check_store(scheduler: str | None, store_url: str | None) -> None:
     """Check that workers on other machines can reach the store. Raises InvalidInputError for an SQLite file."""
     if scheduler is None or not scheduler.startswith("tls://"):
         return
-    from coarsen.opencl_bench.results.store.location import store_url as parsed
+    from coarsen.opencl_bench.results.store.connection import store_url as parsed
     from coarsen.opencl_bench.results.store.place import SQLITE
 
     if parsed(store_url).drivername == SQLITE:
@@ -280,8 +280,8 @@ def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
     if job.cluster is None:
         request_of = None if job.search is None else job.search.request_of
         return sweep_all(list(job.expected), store, tally, again, request_of)
+    from coarsen.opencl_bench.sweep.cluster import Scheduler as DaskScheduler
     from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster
-    from coarsen.opencl_bench.sweep.cluster_connection import Scheduler as DaskScheduler
 
     folder = job.cluster.tls
     files = {} if folder is None else {name: folder / file for name, file in _CERTIFICATES.items()}

@@ -12,8 +12,7 @@ from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, limits_of
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of

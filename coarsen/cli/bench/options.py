@@ -15,11 +15,10 @@ from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.records.measurement import Method
-    from coarsen.opencl_bench.search.budget import Budget
+    from coarsen.opencl_bench.search.evaluator import Budget
     from coarsen.opencl_bench.search.searcher import Searcher
-    from coarsen.opencl_bench.sweep.plan import SweepPlan
-    from coarsen.opencl_bench.sweep.points import DeviceLimits
-    from coarsen.opencl_bench.sweep.search_request import SearchRequest
+    from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan
+    from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.workloads.benchmark import Benchmark
 
 
@@ -209,8 +208,8 @@ def bench_search(
         )
     if scheduler is not None:
         raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
+    from coarsen.opencl_bench.search.evaluator import Budget
     from coarsen.opencl_bench.search.guided import GuidedSearcher
-    from coarsen.opencl_bench.search.searchers import Budget
 
     searcher = searcher_called(name)
     limit = Budget() if budget is None else parsed_budget(budget, in_seconds=True)
@@ -228,7 +227,7 @@ def parsed_budget(text: str, option: str = "--budget", *, in_seconds: bool = Fal
     Raises:
         InvalidInputError: the text is none, or out of range.
     """
-    from coarsen.opencl_bench.search.budget import Budget
+    from coarsen.opencl_bench.search.evaluator import Budget
 
     words = text.strip()
     try:
@@ -266,7 +265,7 @@ class BenchSearch:
         """Return how the space of a plan is searched."""
         from coarsen.devices.selection import find_device
         from coarsen.opencl_bench.sweep.engine import name_of
-        from coarsen.opencl_bench.sweep.search_request import SearchRequest
+        from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
         from coarsen.opencl_bench.tuning.launch_prior import coarsening_prior
         from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
@@ -276,7 +275,6 @@ class BenchSearch:
 
     def rows_of(self, benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:
         """Return how many rows a plan will have; trials without a limit apart."""
-        from coarsen.opencl_bench.sweep.search_request import SearchRequest
-        from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows
+        from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows
 
         return planned_search_rows(benchmark, plan, limits, SearchRequest(self.searcher, self.budget, self.seed))

@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from coarsen.cli.messages import note
+from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.output import counted
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.best import BestRow, best_row
@@ -139,7 +139,7 @@ class PlainLines(Tally):
 
     def __init__(self, expected: Mapping[SweepPlan, int], clock: Clock = time.monotonic) -> None:
         super().__init__(expected, clock)
-        self._said = clock()
+        self._pace = NowAndThen(SECONDS_BETWEEN_LINES, clock)
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
@@ -157,9 +157,7 @@ class PlainLines(Tally):
         note(result_line(result))
 
     def _say_now_and_then(self) -> None:
-        now = self._clock()
-        if now - self._said >= SECONDS_BETWEEN_LINES:
-            self._said = now
+        if self._pace.is_due():
             note(progress_line(self))
 
 

@@ -21,7 +21,7 @@ from coarsen.opencl_bench.results.best import (
     launch_words,
 )
 from coarsen.opencl_bench.results.paste import Paste, paste_of
-from coarsen.opencl_bench.sweep.search_request import Searched
+from coarsen.opencl_bench.sweep.observer import Searched
 from coarsen.opencl_bench.sweep.several import SweepResult
 from coarsen.variant.variant_json import variant_to_json
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coarsen.cli.messages import note
+from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.options import Dimension, OutputFormat, checked_dimension, existing_folder, prepared_folder
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from coarsen.cli.evaluate.data import DataRequest
     from coarsen.cli.evaluate.report import Report
     from coarsen.models.evaluation.evaluation import Plan
+
 
 DEFAULT_METHODS = ("never", "unique", "cascade", "oracle")
 _PACKAGES = {"cascade": ("torch", "sklearn"), "launch": ("sklearn", "scipy")}
@@ -220,10 +220,8 @@ class _Progress:
     """Prints the progress of the fits on standard error now and then."""
 
     def __init__(self) -> None:
-        self._last = time.monotonic()
+        self._pace = NowAndThen(_SECONDS_BETWEEN_NOTES)
 
     def __call__(self, method: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._last >= _SECONDS_BETWEEN_NOTES:
-            self._last = now
+        if self._pace.is_due():
             note(f"{method}: {done} of {total} fits")

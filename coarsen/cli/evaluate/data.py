@@ -12,12 +12,11 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.evaluation import Plan
 from coarsen.models.examples import Example
-from coarsen.opencl_bench.results.curve_files import read_curves
-from coarsen.opencl_bench.results.curve_tables import read_table
-from coarsen.opencl_bench.results.curves import Curve, CurveData, merged
+from coarsen.opencl_bench.results.curves import Curve, CurveData, merged, read_table
 from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.results.learnable import check_learnable
-from coarsen.opencl_bench.results.shipped import shipped_files
+from coarsen.opencl_bench.results.launch_cases import check_learnable
+from coarsen.opencl_bench.results.measured_curves import read_curves
+from coarsen.opencl_bench.results.measured_rows import shipped_files
 from coarsen.processes import processors
 
 

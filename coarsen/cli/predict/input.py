@@ -120,7 +120,7 @@ def read_launch(wanted: KernelRequest, local_size: LocalSize | None, *, measurab
 def _described_launch(
     described: DescribedInput, wanted: KernelRequest, local_size: LocalSize | None
 ) -> LaunchOfInput:
-    from coarsen.opencl_bench.results.launch_cases import sizes_of_launch
+    from coarsen.opencl_bench.workloads.launch_sizes import sizes_of_launch
 
     own = local_size or described.input.local_size
     if own is None:

@@ -17,9 +17,10 @@ from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.measured_variants import MeasuredVariant, MeasuredVariants
 from coarsen.opencl_bench.tuning.promising_variants import (
     DescribedLaunch,
+    MeasuredVariant,
+    MeasuredVariants,
     measure_promising,
     plan_of_launch,
     planned_rows,

@@ -176,7 +176,7 @@ class Selection:
 
     def rows(self, store: Store) -> Iterator[Measurement]:
         """Return the rows of a store, each once."""
-        from coarsen.opencl_bench.results.store.filters import Filter
+        from coarsen.opencl_bench.results.store.database import Filter
 
         filters = [Filter(benchmark=kernel, device=device, preset=self.preset) for kernel, device in self._pairs()]
         if len(filters) == 1:
@@ -228,7 +228,7 @@ def _ls(asked: Request) -> None:
                 print_choices(choices, opened.location)
             return
         from coarsen.cli.results.text import print_summaries, summaries_as_data, without_history
-        from coarsen.opencl_bench.results.summaries import summaries
+        from coarsen.opencl_bench.results.best import summaries
 
         found = summaries(without_history(asked.wanted.rows(opened)))
         if asked.is_json:
@@ -290,7 +290,7 @@ def _chosen(asked: Request, sources: Sequence[Path] | None = None) -> Results:
 def _say_presets(found: Results) -> None:
     """Say which presets are not shown, where kernels were measured at several."""
     from coarsen.cli.messages import note
-    from coarsen.opencl_bench.results.presets import preset_notes
+    from coarsen.opencl_bench.results.versions import preset_notes
 
     for sentence in preset_notes(found.measurements):
         note(sentence)
@@ -327,7 +327,7 @@ def _show_tuned(path: Path, asked: Request) -> None:
     from coarsen.cli.tune.tuned_text import print_tuned_file
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.worth import found_over_inputs
-    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+    from coarsen.opencl_bench.tuning.layout_choices import is_of_one_size
     from coarsen.variant.variant_json import variant_to_json
 
     tuned = TunedFile.read(path)
@@ -366,7 +366,7 @@ def _export_choices(asked: Request, file: Path) -> None:
     if asked.wanted.preset is not None:
         raise InvalidInputError("--preset is for rows: leave out --remembered")
     with existing_store(asked.store) as opened:
-        from coarsen.opencl_bench.results.remembered.files import write_choices
+        from coarsen.opencl_bench.results.remembered.choice_json import write_choices
 
         choices = asked.wanted.choices(opened)
         if not choices:
@@ -380,7 +380,7 @@ def _import(asked: Request) -> None:
         raise InvalidInputError("coarsen results import takes files, or other stores")
     check_packages(NEEDED_PACKAGES)
     from coarsen.opencl_bench.results.exchange.files import read_results
-    from coarsen.opencl_bench.results.remembered.files import read_choices
+    from coarsen.opencl_bench.results.remembered.choice_json import read_choices
     from coarsen.opencl_bench.results.store.database import open_store
 
     stores = [word for word in asked.words if _is_store(word)]
@@ -423,7 +423,7 @@ def _is_store(word: str) -> bool:
 def _has_choices(file: Path) -> bool:
     """Return True for a file of remembered choices, as opposed to rows in the format T4."""
     from coarsen.files import read_file
-    from coarsen.opencl_bench.results.remembered.files import LARGEST_FILE
+    from coarsen.opencl_bench.results.remembered.choice_json import LARGEST_FILE
 
     if file.suffix != ".json":
         return False

@@ -21,7 +21,7 @@ from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.reporting.numbers.curves import By, Choice
+    from coarsen.opencl_bench.reporting.curve_points import By, Choice
     from coarsen.opencl_bench.results.results import Results
 
 TUNED_SUFFIX = ".tuned.json"
@@ -95,7 +95,7 @@ class Figure:
             self._refuse({"--over": self.over}, f"for a tuned file: --from NAME{TUNED_SUFFIX}")
         if self.output is not None:
             # Imported late: it loads matplotlib.
-            from coarsen.opencl_bench.reporting.figures.files import file_type
+            from coarsen.opencl_bench.reporting.sheet import file_type
 
             file_type(self.output)
 
@@ -141,7 +141,7 @@ def draw_curves(results: Results, wanted: Figure, output_format: Format) -> None
     # Imported late: they load matplotlib.
     from coarsen.cli.results.text import records
     from coarsen.opencl_bench import plots
-    from coarsen.opencl_bench.results.intervals import frame_with_intervals
+    from coarsen.opencl_bench.results.rows import frame_with_intervals
 
     by, choice = cast("By", wanted.by or CurveOf.DEVICE), cast("Choice", wanted.choice or Taken.BEST)
     rows = frame_with_intervals(results.measurements, lambda frame: plots.curve_points(frame, by, choice)["key"])
@@ -165,9 +165,9 @@ def draw_tuned(path: Path, wanted: Figure, output_format: Format) -> None:
     """
     # Imported late: they load matplotlib.
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.reporting.figures.draw_input_times import draw_input_times
-    from coarsen.opencl_bench.reporting.figures.files import save
-    from coarsen.opencl_bench.reporting.numbers.input_times import input_times
+    from coarsen.opencl_bench.reporting.draw_input_times import draw_input_times
+    from coarsen.opencl_bench.reporting.input_times import input_times
+    from coarsen.opencl_bench.reporting.sheet import save
 
     file = TunedFile.read(path)
     if output_format is Format.JSON:
@@ -189,7 +189,7 @@ def write_page(results: Results | None, wanted: Figure, tuned: Sequence[Path]) -
         InvalidInputError: the file can't be written, or a tuned file can't be read.
     """
     # Imported late: it loads the template engine and the models.
-    from coarsen.opencl_bench.reporting.page import write_report
+    from coarsen.opencl_bench.reporting.page.page import write_report
     from coarsen.opencl_bench.workloads.kernel_source import known_kernel
     from coarsen.processes import processors
 

@@ -15,12 +15,11 @@ from coarsen.cli.stores import KEY_DIGITS
 from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.measure.speedup import Speedup, median
 from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
-from coarsen.opencl_bench.results.best import BestRow, Case, best_words, verified_against
+from coarsen.opencl_bench.results.best import BestRow, Case, Summary, best_words, verified_against
 from coarsen.opencl_bench.results.paste import paste_of, paste_of_variant
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
 from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
 from coarsen.opencl_bench.results.speedups import speedup_of
-from coarsen.opencl_bench.results.summaries import Summary
 from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.variant.variant import shape
 from coarsen.variant.variant_json import variant_to_json
@@ -203,7 +202,7 @@ def print_best(table: pd.DataFrame) -> None:
     Args:
         table: from `Results.best`.
     """
-    from coarsen.opencl_bench.results.best_table import geometric_means
+    from coarsen.opencl_bench.results.rows import geometric_means
 
     print_table(HEADINGS, _best_lines(table), numbers=("measured", "failed"))
     print_line()
@@ -216,7 +215,7 @@ def print_best(table: pd.DataFrame) -> None:
 
 def print_best_as_json(table: pd.DataFrame) -> None:
     """Print what `print_best` prints as JSON."""
-    from coarsen.opencl_bench.results.best_table import geometric_means
+    from coarsen.opencl_bench.results.rows import geometric_means
 
     print_json({"best": records(table), "geometric_means": records(geometric_means(table))})
 

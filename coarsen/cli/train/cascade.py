@@ -122,8 +122,8 @@ def curves_of(wanted: CascadeTraining) -> tuple[str, CurveData, tuple[str, ...]]
         InvalidInputError: the data can't be read, or has nothing of the device.
     """
     # Imported late: only training needs the suite.
-    from coarsen.opencl_bench.results.curve_files import read_curves
     from coarsen.opencl_bench.results.curves import merged
+    from coarsen.opencl_bench.results.measured_curves import read_curves
 
     if wanted.data:
         data = merged([read_curves(source, None, wanted.kernels) for source in wanted.data])

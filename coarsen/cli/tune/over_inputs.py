@@ -185,7 +185,7 @@ def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
     # Imported late: they load NumPy.
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.evidence import evidence_of
-    from coarsen.opencl_bench.tuning.layouts_file import is_of_one_size
+    from coarsen.opencl_bench.tuning.layout_choices import is_of_one_size
 
     if not path.exists():
         return

@@ -21,7 +21,8 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.cost.planned_work.axes import Axis
 from coarsen.ir.graph.details import CallSite
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, Query, may_concern, queried_dimension, query_of
 from coarsen.ir.types import IntegerType

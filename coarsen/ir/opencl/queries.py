@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction
 from coarsen.ir.opencl.names import builtin_name
 
 DIMENSIONS = 3

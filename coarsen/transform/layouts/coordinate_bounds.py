@@ -15,7 +15,8 @@ from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.held_comparisons import Below, held_at
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.transform.index_type import INDEX
 from coarsen.transform.layouts.demands import AreIdsBelow, AreIdsWithin, Coordinate, Demands, IsNumberBelow
 from coarsen.transform.layouts.index_forms import IndexForms

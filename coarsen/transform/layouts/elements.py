@@ -20,9 +20,8 @@ from coarsen.errors import RefusalError
 from coarsen.ir.graph.details import ElementAddress
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Named, Operand, Variable
+from coarsen.ir.graph.operands import Named, Operand, ValueKind, Variable
 from coarsen.ir.graph.variables import name_in_source
-from coarsen.ir.kernel import ValueKind
 from coarsen.ir.layout import field_offset, size_of
 from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.opencl.names import builtin_name

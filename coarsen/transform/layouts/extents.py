@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import number
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.kernel import AddedArgument, Argument, Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.transform.added_arguments import add_arguments, extent_argument
 from coarsen.transform.index_type import INDEX
 from coarsen.transform.names import NameSupply

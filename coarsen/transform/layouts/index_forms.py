@@ -5,7 +5,8 @@ from __future__ import annotations
 from coarsen.analysis.algebra.bit_exact import combined, is_exact
 from coarsen.analysis.algebra.numbers import number_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
 from coarsen.ir.types import IntegerType
 from coarsen.transform.index_type import INDEX

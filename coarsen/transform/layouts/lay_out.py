@@ -27,6 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import AtomicUpdate, access_of
 from coarsen.ir.graph.instruction import Instruction
@@ -35,7 +36,7 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Operand
-from coarsen.ir.kernel import AddedArgument, Argument, Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.layout import alignment_of, content_bytes
 from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, Type

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from coarsen.opencl_bench.inputs.worth import ChoiceWorth, ColdChange, VersionWorth
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.reporting.page.tuned_content import TunedSection
+from coarsen.opencl_bench.reporting.input_times import InputTimes
 from coarsen.variant.transforms import REPLICATION_ALONE
 from coarsen.variant.variant import transform_words
 
@@ -80,7 +81,6 @@ class Point:
     configuration: str = ""
     reason: str = ""
     is_best: bool = False
-    is_chosen: bool = False
     is_unsure: bool = False
 
 
@@ -100,34 +100,6 @@ class Chart:
     title: str
     note: str
     curves: tuple[Curve, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the launch model chose for a kernel's own launch, beside the best factor there.
-
-    Args:
-        place: where; `dimension` along which, `local_size` of which launch.
-        factor: None where the model said nothing; `note` says why, or what is to be known of the answer.
-        expected: the speed-up that the model expects of its choice; None for factor 1.
-        speedup: what was measured for the choice; None where there is nothing.
-        best_factor: the factor with the largest measured speed-up, 1 being one of them, and that `best_speedup`.
-    """
-
-    place: str
-    dimension: int
-    local_size: str
-    factor: int | None
-    expected: float | None
-    speedup: Speedup | None
-    best_factor: int
-    best_speedup: Speedup
-    note: str = ""
-
-    @property
-    def share(self) -> float | None:
-        """Return how much of the best speed-up the choice gets: 1 where it is the best."""
-        return None if self.speedup is None else self.speedup.ratio / self.best_speedup.ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +171,6 @@ class KernelSection:
     name: str
     best: tuple[Best, ...]
     charts: tuple[Chart, ...]
-    choices: tuple[Choice, ...]
     failures: tuple[Failures, ...]
     pairs: tuple[Pair, ...]
     source_note: str = ""
@@ -262,3 +233,121 @@ class Report:
     def rows(self) -> int:
         """Stored measurements."""
         return sum(place.rows for place in self.places)
+
+
+# What the page says of kernels that are tuned over inputs: plain data.
+
+
+@dataclass(frozen=True, slots=True)
+class TunedVersionRow:
+    """A version in words, and what it is worth; `roles` has what it is beside others."""
+
+    worth: VersionWorth
+    words: str
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InputChart:
+    """Times over the input; where the other sizes differ, as ratios to the fastest version of each input."""
+
+    slug: str
+    times: InputTimes
+
+    @property
+    def is_relative(self) -> bool:
+        """Return True if seconds of neighbouring inputs don't compare, for other sizes differ."""
+        return self.times.is_relative
+
+
+@dataclass(frozen=True, slots=True)
+class TunedSection:
+    """All that the page says of one tuned file.
+
+    Attributes:
+        slug: names it in the page.
+        name: the kernel, with what tells it from others where several files are of it.
+        device: where it was tuned, with the driver.
+        origin: the file's name.
+        inputs: how many it was tuned over, of `groups` different sizes.
+        tried: the versions that were tried on all of them.
+        margin: what counts as noise, as a share of the time.
+        rules: the tree, line by line.
+        features: how each is computed from a launch.
+        versions: in the order of their numbers.
+        worth: of choosing.
+        charts: over one size or feature each.
+        is_cold: True if the caches were flushed before every timed run.
+        caches: what a check with cold caches found, by input.
+    """
+
+    slug: str
+    name: str
+    device: str
+    origin: str
+    inputs: int
+    groups: int
+    tried: int
+    margin: float
+    rules: tuple[str, ...]
+    features: tuple[str, ...]
+    versions: tuple[TunedVersionRow, ...]
+    worth: ChoiceWorth
+    charts: tuple[InputChart, ...]
+    is_cold: bool = False
+    caches: tuple[ColdChange, ...] = ()
+
+    @property
+    def has_break_evens(self) -> bool:
+        """Return True if a chart has a break-even point."""
+        return any(chart.times.break_evens and not chart.is_relative for chart in self.charts)
+
+    @property
+    def chosen(self) -> int:
+        """Return how many versions are chosen at the inputs."""
+        return sum(row.worth.chosen > 0 for row in self.versions)
+
+
+def ratio(value: float) -> str:
+    """A speed-up to three digits: measurements are no more precise."""
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def interval(gain: Speedup) -> str:
+    """The bounds of a 95 % interval."""
+    return f"{ratio(gain.low)} to {ratio(gain.high)}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 as per cent."""
+    return f"{100 * share:.0f} %"
+
+
+def moment(text: str) -> str:
+    """A time in ISO 8601 as day and minute, UTC."""
+    return f"{text[:10]} {text[11:16]}".rstrip()
+
+
+def point_text(point: Point) -> str:
+    """A point of a curve in one line."""
+    head = f"factor {point.factor}{' (best)' if point.is_best else ''}"
+    if point.speedup is None:
+        return f"{head}: {'left out' if point.state == EXCLUDED else 'failed'}, {point.reason}"
+    return f"{head}: {gain_text(point.speedup)}; {point.configuration}"
+
+
+def gain_text(gain: Speedup) -> str:
+    """A speed-up with its interval, which factor 1 of its own curve does not have."""
+    if gain.low == gain.high == gain.ratio == 1:
+        return "1 by definition"
+    return f"{ratio(gain.ratio)} times as fast ({interval(gain)})"
+
+
+def is_tie(gain: Speedup) -> bool:
+    """Return True if the speed-up can't be told from 1."""
+    return not gain.significant
+
+
+def state_word(point: Point) -> str:
+    """Return in a word why a point has no speed-up."""
+    return {MEASURED: "", EXCLUDED: "left out"}.get(point.state, "failed")

@@ -4,39 +4,34 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Measurement, Role
-from coarsen.opencl_bench.reporting.page.answers import all_answers
-from coarsen.opencl_bench.reporting.page.charts import overall_chart, own_charts
-from coarsen.opencl_bench.reporting.page.content import Best, Choice, KernelSection, Place, Report
-from coarsen.opencl_bench.reporting.page.failures import failures_of
-from coarsen.opencl_bench.reporting.page.own_launch import OwnCurve, own_curves
-from coarsen.opencl_bench.reporting.page.places import places_of
-from coarsen.opencl_bench.reporting.page.questions import (
-    CodeQuestion,
-    KernelAnswers,
-    KernelQuestions,
-    PredictionAnswer,
-    PredictionQuestion,
+from coarsen.opencl_bench.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement
+from coarsen.opencl_bench.reporting.page.charts import (
+    OwnCurve,
+    Sweep,
+    overall_chart,
+    own_charts,
+    own_curves,
+    sweeps_of,
 )
-from coarsen.opencl_bench.reporting.page.slugs import slugs
-from coarsen.opencl_bench.reporting.page.sweeps import Sweep, sweeps_of
+from coarsen.opencl_bench.reporting.page.code import CodeQuestion, KernelAnswers, KernelQuestions, all_answers
+from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Failures, KernelSection, Place, Report
+from coarsen.opencl_bench.results.best import best_row
+from coarsen.opencl_bench.results.frames import FORMS
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
+from coarsen.opencl_bench.results.rows import geometric_means
+from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import known_kernel
-from coarsen.variant.coarsening import Configuration
-from coarsen.variant.variant import shape
-
-LEARNED = (
-    "The launch model has learned from training kernels measured on some of these devices: "
-    "its choices for them are no test of it"
-)
+from coarsen.variant.transforms import REPLICATION_ALONE
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
     Args:
         results: of any kernels, devices and presets; what is of several presets is kept apart.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-        processes: how many predict and coarsen; see `processes.mapped`.
+        processes: how many coarsen; see `processes.mapped`.
     """
     sweeps = sweeps_of(results.measurements)
     places = places_of(sweeps)
@@ -100,8 +95,6 @@ def _remarks(results: Results) -> Iterator[str]:
     if results.earlier:
         count = len(results.earlier)
         yield f"{count} row{'' if count == 1 else 's'} of earlier versions of these kernels left out"
-    if any(name.startswith("synthetic-") for name in results.benchmarks):
-        yield LEARNED
 
 
 def _data(name: str, sweeps: Sequence[Sweep], places: Sequence[Place], folder: Path | None) -> _KernelData:
@@ -125,46 +118,8 @@ def _questions(kernel: _KernelData, folder: Path | None) -> KernelQuestions:
         kernel.name,
         folder,
         {definitions: frozenset(stored) for definitions, stored in hashes.items()},
-        tuple(_predictions(kernel)),
         tuple(_best_codes(kernel)),
     )
-
-
-def _predictions(kernel: _KernelData) -> Iterator[PredictionQuestion]:
-    for place, curve in _launches(kernel):
-        rows = kernel.rows[place]
-        environment = rows[0].environment
-        yield PredictionQuestion(
-            place,
-            environment.device,
-            environment.platform,
-            curve.dimension,
-            curve.launch.local_size,
-            curve.definitions,
-            _codes_by_factor(kernel, place, curve),
-        )
-
-
-def _launches(kernel: _KernelData) -> Iterator[tuple[str, OwnCurve]]:
-    for place, curves in kernel.own.items():
-        for curve in curves:
-            yield place, curve
-
-
-def _codes_by_factor(kernel: _KernelData, place: str, curve: OwnCurve) -> dict[int, CodeQuestion]:
-    whose = f"chosen by the model for {kernel.names[place]}"
-    return {
-        row.candidate.factor: _code(place, whose, row)
-        for row in kernel.rows[place]
-        if row.role is Role.COMPARISON
-        and row.candidate.definitions == curve.definitions
-        and not row.candidate.arrays
-        and _is_along(row.candidate.coarsenings, curve.dimension)
-    }
-
-
-def _is_along(coarsenings: Configuration, dimension: int) -> bool:
-    return len(coarsenings) == 1 and (coarsenings[0].dimension, coarsenings[0].stride) == (dimension, 1)
 
 
 def _best_codes(kernel: _KernelData) -> Iterator[CodeQuestion]:
@@ -191,19 +146,13 @@ def _best_rows(name: str, sweep: Sweep) -> Iterator[Any]:
 
 
 def _section(kernel: _KernelData, answers: KernelAnswers, slug: str) -> KernelSection:
-    choices = tuple(
-        _choice(place, curve, answer)
-        for (place, curve), answer in zip(_launches(kernel), answers.predictions, strict=True)
-    )
-    chosen = {(each.place, each.dimension): each.factor for each in choices if each.factor is not None}
     overall = overall_chart(kernel.name, kernel.sweeps)
     found = [failures_of(place, rows) for place, rows in kernel.rows.items()]
     return KernelSection(
         slug=slug,
         name=kernel.name,
         best=tuple(_bests(kernel)),
-        charts=(*((overall,) if overall else ()), *own_charts(kernel.own, chosen)),
-        choices=choices,
+        charts=(*((overall,) if overall else ()), *own_charts(kernel.own)),
         failures=tuple(each for each in found if each is not None),
         pairs=answers.pairs,
         source_note=answers.note,
@@ -237,21 +186,179 @@ def _best(place: str, row: Any, sweep: Sweep, file: str) -> Best:  # noqa: ANN40
     )
 
 
-def _choice(place: str, curve: OwnCurve, answer: PredictionAnswer) -> Choice:
-    best = curve.best
-    point = curve.point(answer.factor) if answer.factor is not None else None
-    note = answer.note
-    if answer.factor is not None and (point is None or point.speedup is None):
-        why = point.reason if point else "this factor was not measured"
-        note = "; ".join(filter(None, (note, f"no time: {why}")))
-    return Choice(
-        place=place,
-        dimension=curve.dimension,
-        local_size=shape(curve.launch.local_size),
-        factor=answer.factor,
-        expected=answer.expected if answer.factor != 1 else None,
-        speedup=point.speedup if point else None,
-        best_factor=best.factor,
-        best_speedup=best.speedup or Speedup(1.0, 1.0, 1.0),
-        note=note,
+# More names are of no use in a remark.
+_NAMED = 8
+
+
+def places_of(sweeps: Sequence[Sweep]) -> tuple[Place, ...]:
+    """A place for each sweep, in their order; a preset is part of a name that two would share without it."""
+    labels = Counter(sweep.label for sweep in sweeps)
+    names = [
+        sweep.label if labels[sweep.label] == 1 else f"{sweep.label}, preset {sweep.preset}" for sweep in sweeps
+    ]
+    known = slugs(names)
+    return tuple(_place(sweep, name, known[name]) for sweep, name in zip(sweeps, names, strict=True))
+
+
+def _place(sweep: Sweep, name: str, slug: str) -> Place:
+    mean = geometric_means(sweep.best).iloc[0]
+    rows = sweep.measurements
+    return Place(
+        slug=slug,
+        name=name,
+        preset=sweep.preset,
+        facts=tuple(_facts(rows, sweep.preset)),
+        rows=len(rows),
+        endings={ending.value: count for ending, count in _endings(rows).items()},
+        speedup=None if math.isnan(mean.speedup) else float(mean.speedup),
+        kernels=int(mean.kernels),
+        measured=int(mean.measured),
+        helped=int(mean.helped),
+        remarks=tuple(_place_remarks(sweep)),
     )
+
+
+def _endings(rows: Iterable[Measurement]) -> dict[Invalidity, int]:
+    counts = Counter(row.invalidity for row in rows)
+    return {ending: counts[ending] for ending in Invalidity if ending in counts}
+
+
+def _facts(rows: Sequence[Measurement], preset: str) -> Iterator[tuple[str, str]]:
+    place = max(rows, key=lambda row: row.started_at).environment
+    yield "device", place.device
+    yield "platform", f"{place.platform}, {place.platform_version}"
+    yield "driver", _distinct(row.environment.driver_version for row in rows)
+    yield "compute units", str(place.compute_units)
+    yield "given as", FORMS.get(place.form, place.form)
+    yield "preset of sizes", preset
+    yield (
+        "repetitions",
+        _distinct(
+            f"{row.method.minimum_repetitions} to {row.method.repetitions}"
+            + (", cold caches" if row.method.cold_cache else "")
+            for row in rows
+        ),
+    )
+    yield "measured", _days(rows)
+    yield "made by", ", ".join(f"{name} {version}" for name, version in place.versions if name != TRANSFORM)
+
+
+def _days(rows: Iterable[Measurement]) -> str:
+    days = sorted({row.started_at[:10] for row in rows})
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def _distinct(texts: Iterable[str]) -> str:
+    return " and ".join(dict.fromkeys(texts))
+
+
+def _place_remarks(sweep: Sweep) -> Iterator[str]:
+    yield from _on_transforms(sweep.measurements)
+    yield from _on_oracles(sweep)
+    yield from _on_baselines(sweep)
+    unconfirmed = _unconfirmed(sweep)
+    if unconfirmed:
+        yield f"Picked and not timed again in new processes, so somewhat too large: the best of {unconfirmed}"
+    ties = sorted(sweep.best.loc[sweep.best["tie"].astype(bool), "benchmark"], key=str.casefold)
+    if ties:
+        yield f"Nothing beats the baseline, so they are best left as they are: {_listed(ties)}"
+
+
+def _on_transforms(rows: Sequence[Measurement]) -> Iterator[str]:
+    coarsened = [row.candidate.transforms for row in rows if row.candidate.is_coarsened]
+    older = sum(transforms == REPLICATION_ALONE for transforms in coarsened)
+    if older:
+        which = "Measured" if older == len(coarsened) else f"{older} of {len(coarsened)} rows were measured"
+        yield f"{which} with replication alone: no fast path, no lock-step and no clean-up"
+
+
+def _on_oracles(sweep: Sweep) -> Iterator[str]:
+    words = {
+        CheckedAgainst.UNCOARSENED: "Verified against the uncoarsened kernel, not an independent reference",
+        CheckedAgainst.DEFAULT: "Verified against the default version, not an independent reference",
+        CheckedAgainst.NOTHING: "Not verified",
+    }
+    for oracle, sentence in words.items():
+        of_it = {
+            name
+            for name, rows in sweep.kernels.items()
+            if any(row.oracle is oracle and not row.candidate.is_original and row.nanoseconds for row in rows)
+        }
+        if of_it:
+            yield f"{sentence}: {_listed(sorted(of_it, key=str.casefold))}"
+
+
+def _on_baselines(sweep: Sweep) -> Iterator[str]:
+    """Yield what of the rows does not compare with the rest, or was made comparable."""
+    for name, rows in sweep.kernels.items():
+        best = best_row(rows)
+        for sentence in best.baseline_notes if best else ():
+            yield f"{name}: {sentence}"
+
+
+def _unconfirmed(sweep: Sweep) -> str:
+    known = sweep.best[sweep.best["factor"] > 1]
+    others = known.loc[~known["confirmed"], "benchmark"].tolist()
+    return "all kernels" if len(others) == len(known) > 1 else _listed(others)
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + rest
+
+
+# In the words of `opencl_bench/data/README.md`.
+ENDINGS = {
+    Invalidity.CORRECT: "timed",
+    Invalidity.CONSTRAINTS: "broke a constraint",
+    Invalidity.TIMEOUT: "given up",
+    Invalidity.COMPILE: "not compiled",
+    Invalidity.RUNTIME: "failed while running",
+    Invalidity.CORRECTNESS: "wrong results",
+}
+_NO_CLOCK = "the device's clock is too coarse for it: a duration of 0"
+
+
+def failures_of(place: str, measurements: Iterable[Measurement]) -> Failures | None:
+    """A kernel's at a place, largest group first; None where everything has a speed-up.
+
+    Args:
+        place: its slug.
+        measurements: of one kernel there, of any role; a configuration that failed in several counts once.
+    """
+    groups: dict[tuple[Invalidity, str], dict[str, None]] = {}
+    for row in measurements:
+        if row.invalidity is not Invalidity.CORRECT:
+            groups.setdefault((row.invalidity, row.reason), {})[str(row.candidate)] = None
+        elif speedup_of(row, interval=False) is None:
+            groups.setdefault((row.invalidity, _NO_CLOCK), {})[str(row.candidate)] = None
+    if not groups:
+        return None
+    ordered = sorted(groups.items(), key=lambda entry: -len(entry[1]))
+    excluded = [entry for entry in ordered if entry[0][0] is Invalidity.CONSTRAINTS]
+    tried = [entry for entry in ordered if entry[0][0] is not Invalidity.CONSTRAINTS]
+    return Failures(place, *(tuple(_group(*entry) for entry in entries) for entries in (tried, excluded)))
+
+
+def _group(what: tuple[Invalidity, str], configurations: Iterable[str]) -> FailureGroup:
+    ending, reason = what
+    word = "no time" if ending is Invalidity.CORRECT else ENDINGS[ending]
+    return FailureGroup(word, reason or "no reason was stored", tuple(configurations))
+
+
+_OTHER = re.compile(r"[^a-z0-9]+")
+
+
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """A slug for each name, no two the same: "AMD EPYC (PoCL)" has amd-epyc-pocl."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        plain = unicodedata.normalize("NFKD", name).casefold()
+        slug = base = _OTHER.sub("-", plain).strip("-") or "unnamed"
+        number = 2
+        while slug in taken:
+            slug, number = f"{base}-{number}", number + 1
+        taken.add(slug)
+        found[name] = slug
+    return found

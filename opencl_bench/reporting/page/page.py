@@ -7,21 +7,23 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
+from pathlib import Path
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from coarsen.distribution import __version__
+from coarsen.errors import InvalidInputError
+from coarsen.files import replace_file
 from coarsen.opencl_bench.records.measurement import CheckedAgainst
-from coarsen.opencl_bench.reporting.numbers.durations import duration
-from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Report
-from coarsen.opencl_bench.reporting.page.drawing import drawn
-from coarsen.opencl_bench.reporting.page.failures import ENDINGS
-from coarsen.opencl_bench.reporting.page.input_drawing import drawn_inputs, number_text
-from coarsen.opencl_bench.reporting.page.summaries import choice_summaries
-from coarsen.opencl_bench.reporting.page.words import (
+from coarsen.opencl_bench.reporting.input_times import duration
+from coarsen.opencl_bench.reporting.page.charts import drawn
+from coarsen.opencl_bench.reporting.page.content import (
+    Best,
+    FailureGroup,
+    Report,
     interval,
     is_tie,
     moment,
@@ -30,7 +32,10 @@ from coarsen.opencl_bench.reporting.page.words import (
     ratio,
     state_word,
 )
+from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
+from coarsen.opencl_bench.reporting.page.tuned import drawn_inputs, number_text, tuned_sections
 from coarsen.opencl_bench.results.best import verified_against
+from coarsen.opencl_bench.results.results import Results
 
 # As many looks as `page.css` and the template's symbols have; they come again after these.
 LOOKS = 8
@@ -41,8 +46,6 @@ CHARTED = 25
 _ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 300.0)
 # In per cent of the width.
 _TICKS_APART = 11
-# Of a longer note only the beginning is shown until it is opened.
-_SHORT = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,6 @@ def page_of(report: Report) -> str:
             bars=_bar_axis(report),
             pasted=PASTED,
             charted=CHARTED,
-            summaries=choice_summaries(report),
             numbers=_embedded(_numbers(report)),
             version=__version__,
             policy=_policy(style, script),
@@ -116,7 +118,6 @@ def _templates() -> Environment:
         "percent": percent,
         "point": point_text,
         "ratio": ratio,
-        "short": _short,
         "state": state_word,
         "tie": is_tie,
         "verified": _verified,
@@ -177,14 +178,13 @@ def _bar_axis(report: Report) -> BarAxis:
 
 
 def _numbers(report: Report) -> object:
-    """Return the numbers that programs may want of the page: devices, best configurations and choices."""
+    """Return the numbers that programs may want of the page: devices and best configurations."""
     return {
         "devices": [asdict(place) for place in report.places],
         "kernels": [
             {
                 "name": kernel.name,
                 "best": [asdict(best) for best in kernel.best],
-                "choices": [asdict(choice) for choice in kernel.choices],
             }
             for kernel in report.kernels
         ],
@@ -200,12 +200,6 @@ def _embedded(value: object) -> Markup:
     return Markup(text)  # made safe here
 
 
-def _short(text: str) -> str:
-    """Return the part before a colon, or the first words."""
-    head = text.partition(":")[0]
-    return head if len(head) <= _SHORT else f"{head[:_SHORT].rsplit(' ', 1)[0]} …"
-
-
 def _verified(best: Best) -> str:
     """Describe the verification of a best configuration; nothing where it was against the reference."""
     if best.oracle == CheckedAgainst.REFERENCE.value:
@@ -217,3 +211,45 @@ def _verified(best: Best) -> str:
 
 def _configurations(groups: Sequence[FailureGroup]) -> int:
     return sum(len(group.configurations) for group in groups)
+
+
+# Numbers and points in the words of the page.
+
+
+def write_report(
+    results: Results | None,
+    path: str | Path,
+    *,
+    kernels: str | Path | None = None,
+    processes: int | None = None,
+    tuned: Sequence[str | Path] = (),
+) -> None:
+    """Write measurements as one self-contained HTML page, which a browser shows without any network.
+
+    It has the best configuration of each kernel on each device, speed-up curves with intervals, what failed and
+    why, and the source before and after. Measurements of
+    several devices at several presets go into one page; nothing compares times across them. Of tuned files it has
+    the time of each version over the input, the chosen one marked, and break-even points.
+
+    Args:
+        results: of any kernels and devices, at least one measurement; None for a page of tuned files alone.
+        path: the file, written in one step in place of one that may be there.
+        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's; without it their
+            source is not known.
+        processes: how many coarsen. None: as many as there are processors, but for a script just one;
+            one that has its work under `if __name__ == "__main__":` may say more.
+        tuned: files that `coarsen tune` wrote over inputs.
+
+    Raises:
+        InvalidInputError: the file can't be written, a tuned file can't be read or keeps no times, or there is
+            nothing to write.
+    """
+    sections = tuned_sections([Path(each) for each in tuned])
+    if results is not None:
+        report = report_of(results, None if kernels is None else Path(kernels), processes)
+    elif sections:
+        report = Report("", 0, "", "", 0, (), ())
+    else:
+        raise InvalidInputError("a page needs measurements or tuned files: give some")
+    origin = ", ".join(filter(None, (report.origin, *(each.origin for each in sections))))
+    replace_file(page_of(replace(report, origin=origin, tuned=sections)).encode(), Path(path))

@@ -16,8 +16,7 @@ from urllib.parse import quote
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.opencl_bench.results.remembered.choice_json import choice_in_row
-from coarsen.opencl_bench.results.store.json_column import json_value
-from coarsen.opencl_bench.results.store.place import can_be_written, chosen_store, sqlite_file
+from coarsen.opencl_bench.results.store.place import can_be_written, chosen_store, json_value, sqlite_file
 from coarsen.printable import one_line
 
 PATIENCE = 5  # seconds to wait for another process that has locked an SQLite file
@@ -124,23 +123,21 @@ def _choice(row: sqlite3.Row, file: Path) -> RememberedChoice:
 
 def _choice_on_server(store: str | None, key: RememberedKey) -> RememberedChoice | None:
     # Imported late: it loads SQLAlchemy.
-    from coarsen.opencl_bench.results.store.unopened import unopened_remembered
+    from coarsen.opencl_bench.results.store.remembered import unopened_remembered
 
     with unopened_remembered(store) as table:
         return table.find(key) if table.exists() else None
 
 
 def _choices_on_server(store: str | None, kernel: str) -> list[RememberedChoice]:
-    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
-    from coarsen.opencl_bench.results.store.unopened import unopened_remembered
+    from coarsen.opencl_bench.results.store.remembered import RememberedFilter, unopened_remembered
 
     with unopened_remembered(store) as table:
         return table.choices(RememberedFilter(kernel)) if table.exists() else []
 
 
 def _is_any_on_server(store: str | None, kernel: str | None) -> bool:
-    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
-    from coarsen.opencl_bench.results.store.unopened import unopened_remembered
+    from coarsen.opencl_bench.results.store.remembered import RememberedFilter, unopened_remembered
 
     with unopened_remembered(store) as table:
         return table.exists() and bool(table.keys(RememberedFilter(kernel)))

@@ -12,27 +12,84 @@ A store must be opened in the process that uses it; threads may share it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Engine, bindparam, delete, func, select
+from sqlalchemy import ColumnElement, Engine, and_, bindparam, delete, func, select, true
 
+from coarsen.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.files import opened
-from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.results.store.creation import prepare
-from coarsen.opencl_bench.results.store.engine import Guard, engine_of, guard_of, writing
-from coarsen.opencl_bench.results.store.filters import EVERYTHING, Filter, condition
-from coarsen.opencl_bench.results.store.inputs import InputTable
-from coarsen.opencl_bench.results.store.insertion import insert_new, insert_or_replace
-from coarsen.opencl_bench.results.store.location import shown, store_url
+from coarsen.opencl_bench.records.described_input import DescribedInput
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
+from coarsen.opencl_bench.results.store.connection import (
+    Guard,
+    engine_of,
+    guard_of,
+    prepare,
+    shown,
+    store_url,
+    writing,
+)
 from coarsen.opencl_bench.results.store.place import SQLITE
 from coarsen.opencl_bench.results.store.remembered import RememberedTable
-from coarsen.opencl_bench.results.store.rows import all_columns, measurement_of, rows_of, selection
+from coarsen.opencl_bench.results.store.schema import (
+    all_columns,
+    environment,
+    input_table,
+    insert_new,
+    insert_or_replace,
+    is_called,
+    measurement,
+    measurement_of,
+    put_row,
+    rows_of,
+    selection,
+    subject,
+)
 from coarsen.opencl_bench.results.store.schema import measurement as table
 from coarsen.opencl_bench.results.store.schema import store as store_table
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What measurements must have in common; None: anything.
+
+    `device` is any part of the name of the device, or of its platform's name, vendor or version, in any case; a
+    platform's name wins over a device's, as in `coarsen.devices.selection`. `key_prefix` is how the key begins.
+    """
+
+    benchmark: str | None = None
+    device: str | None = None
+    preset: str | None = None
+    role: Role | None = None
+    invalidity: Invalidity | None = None
+    key_prefix: str | None = None
+
+
+EVERYTHING = Filter()
+
+
+def condition(chosen: Filter) -> ColumnElement[bool]:
+    """Return the filter as a condition on the joined tables."""
+    conditions: list[ColumnElement[bool]] = []
+    if chosen.benchmark is not None:
+        conditions.append(subject.c.benchmark == chosen.benchmark)
+    if chosen.device is not None:
+        conditions.append(is_called(chosen.device, environment))
+    if chosen.preset is not None:
+        conditions.append(subject.c.preset == chosen.preset)
+    if chosen.role is not None:
+        conditions.append(measurement.c.role == chosen.role.value)
+    if chosen.invalidity is not None:
+        conditions.append(measurement.c.invalidity == chosen.invalidity.value)
+    if chosen.key_prefix is not None:
+        conditions.append(measurement.c.key.startswith(chosen.key_prefix.lower(), autoescape=True))
+    return and_(true(), *conditions)
+
 
 # Rows that are read, or written in one transaction, at a time.
 BATCH = 500
@@ -184,3 +241,51 @@ class Store:
         keys = selection(table.c.key).where(condition(chosen))
         with self._guard(), writing(self._engine).begin() as connection:
             return connection.execute(delete(table).where(table.c.key.in_(keys))).rowcount
+
+
+# The store's table of described inputs.
+#
+#     with open_store() as store:
+#         store.inputs.put([described])
+#         store.inputs.of("adaptive-spmv")
+#
+# What was measured with an input is found by its benchmark, preset and seed; this table only says what it is.
+
+
+class InputTable:
+    """Described inputs in an open store.
+
+    All methods raise InvalidInputError, with one line, when the database fails or a row of it is damaged.
+
+    Args:
+        engine: of the store's database.
+        guard: around each use of it.
+    """
+
+    def __init__(self, engine: Engine, guard: Guard) -> None:
+        self._engine = engine
+        self._guard = guard
+
+    def put(self, inputs: Iterable[DescribedInput]) -> None:
+        """Store inputs in one transaction, each in the place of the one of its benchmark, preset and seed."""
+        # In one order for all writers, so that two of them never wait for each other.
+        rows = sorted(({"key": each.key, **encoded(each)} for each in inputs), key=lambda row: str(row["key"]))
+        with self._guard(), writing(self._engine).begin() as connection:
+            for row in rows:
+                put_row(connection, input_table, row)
+
+    def of(self, benchmark: str) -> list[DescribedInput]:
+        """Return the inputs of a benchmark, by preset and seed."""
+        query = (
+            select(input_table)
+            .where(input_table.c.benchmark == benchmark)
+            .order_by(input_table.c.preset, input_table.c.seed)
+        )
+        with self._guard(), self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+            return [_input_of({column.name: row._mapping[column] for column in input_table.c}) for row in rows]
+
+
+def _input_of(row: dict[str, object]) -> DescribedInput:
+    value = {name: entry for name, entry in row.items() if name != "key"}
+    return decoded(DescribedInput, value, f"the input {str(row['key'])[:12]!a}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from urllib.parse import unquote
@@ -44,3 +45,12 @@ def sqlite_file(chosen: str) -> Path | None:
 def can_be_written(file: Path) -> bool:
     """Return True if an SQLite file can be written to: SQLite makes files beside the database, even to read it."""
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
+def json_value(text: str | bytes) -> object:
+    """Return what JSON text means, or else the text itself, which no column's reader takes for a value."""
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value

@@ -9,7 +9,8 @@ Every call is a transaction of its own, safe against other processes that do the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,8 @@ from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, inspect, 
 
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.opencl_bench.results.remembered.choice_json import choice_in_row, choice_to_json
-from coarsen.opencl_bench.results.store.device_names import is_called
-from coarsen.opencl_bench.results.store.engine import Guard, writing
-from coarsen.opencl_bench.results.store.insertion import put_row
+from coarsen.opencl_bench.results.store.connection import Guard, engine_of, guard_of, store_url, writing
+from coarsen.opencl_bench.results.store.schema import is_called, put_row
 from coarsen.opencl_bench.results.store.schema import remembered as table
 
 KEYS_AT_A_TIME = 500  # databases limit the number of values in one statement
@@ -138,3 +138,21 @@ def _condition(chosen: RememberedFilter) -> ColumnElement[bool]:
 
 def _choice_of(row: Row[Any]) -> RememberedChoice:
     return choice_in_row({column.name: row._mapping[column] for column in table.c})
+
+
+@contextmanager
+def unopened_remembered(url: str | None) -> Iterator[RememberedTable]:
+    """Connect to a store's table of remembered choices, which may not exist.
+
+    Args:
+        url: as for `open_store`.
+
+    Raises:
+        InvalidInputError: it is no URL of a database that is supported; the client library is missing.
+    """
+    place = store_url(url)
+    engine = engine_of(place)
+    try:
+        yield RememberedTable(engine, guard_of(place))
+    finally:
+        engine.dispose()

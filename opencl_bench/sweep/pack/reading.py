@@ -21,9 +21,9 @@ from coarsen.opencl_bench.sweep.pack.plan import (
     PackPlan,
     code_file,
     keys_of,
+    plan_from_json,
 )
-from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json
-from coarsen.opencl_bench.sweep.points import Point
+from coarsen.opencl_bench.sweep.plan import Point
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.included_files import check_alone
 from coarsen.variant.variant import Definitions, Variant

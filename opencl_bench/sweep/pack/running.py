@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import importlib.metadata
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
-from coarsen.errors import InvalidInputError
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.near_names import did_you_mean
+from coarsen.opencl_bench.measure.environment import Versions, environment_of, installed_versions
 from coarsen.opencl_bench.measure.session import KEPT_BYTES
-from coarsen.opencl_bench.records.measurement import Measurement, Method
-from coarsen.opencl_bench.results.best import best_words
+from coarsen.opencl_bench.records.code import Code, Form
+from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method
+from coarsen.opencl_bench.results.best import best_words, summaries
 from coarsen.opencl_bench.results.exchange.lines import LineFile
-from coarsen.opencl_bench.results.summaries import summaries
-from coarsen.opencl_bench.sweep.child_process import ChildProcess
-from coarsen.opencl_bench.sweep.endings import exit_code_without_baseline, problem_of
-from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess
-from coarsen.opencl_bench.sweep.observer import SweepObserver
-from coarsen.opencl_bench.sweep.pack.builders import Builders
+from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.opencl_bench.sweep.device_lock import device_lock, named_lock
+from coarsen.opencl_bench.sweep.measuring_process import OPENING_SECONDS, SERVICE, MeasuringProcess
+from coarsen.opencl_bench.sweep.observer import SweepObserver, exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
-from coarsen.opencl_bench.sweep.pack.target import Target
-from coarsen.opencl_bench.sweep.points import LaunchConstraint, Point
-from coarsen.opencl_bench.sweep.rows import RowSweep
-from coarsen.opencl_bench.sweep.sweep_context import SweepContext
-from coarsen.opencl_bench.sweep.version_rows import VersionRows
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, LaunchConstraint, Point, limits_of
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
+from coarsen.opencl_bench.sweep.rows import measure_against_default, measure_points
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.printable import printable_in_line
+
+if TYPE_CHECKING:
+    from coarsen.devices.discovery import DeviceDescription
+    from coarsen.opencl_bench.measure.cuda_driver import CudaDevice
+
 
 SECONDS_PER_MINUTE = 60.0
 
@@ -193,8 +199,8 @@ def _run_sweep(
         )
         exit_code = 0
         try:
-            run = RowSweep(context).run if sweep.default is None else VersionRows(context).run
-            problem = run([codes.with_limits_of_pack(point) for point in packed])
+            measure = measure_points if sweep.default is None else measure_against_default
+            problem = measure(context, [codes.with_limits_of_pack(point) for point in packed])
             exit_code = exit_code_without_baseline(reporter.rows) if problem else 0
         except _TimeIsUpError:
             problem = "its share of the time is used up; the next run goes on from here"
@@ -238,3 +244,216 @@ class _Reporter(SweepObserver):
 
 def _say(line: str) -> None:
     print(printable_in_line(line), flush=True)
+
+
+# Builds a pack's code ahead, in several processes: the process that measures then finds it built.
+#
+#   codes in the order of the sweeps ─▶ N processes that only build ─▶ binaries, and the driver's cache on the disk
+#
+# A driver that builds in the process that measures does so while the device waits. On a CPU the builders would
+# disturb what is measured: there everything is built first.
+
+
+class Builders:
+    """Processes that build.
+
+    Whatever goes wrong in one of them goes wrong once more where the code is measured, and is a row then.
+
+    Args:
+        count: how many at once.
+        machine: the device, as `open_machine` takes it.
+        seconds: so long may a build take.
+    """
+
+    def __init__(self, count: int, machine: Mapping[str, Any], seconds: float) -> None:
+        self._machine = machine
+        self._seconds = seconds
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="build")
+        self._local = threading.local()
+        self._children: list[ChildProcess] = []
+        self._futures: dict[str, Future[str | None]] = {}
+
+    def __enter__(self) -> Builders:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for child in list(self._children):
+            child.end()
+        self._pool.shutdown(wait=True)
+        for child in self._children:
+            child.close()
+
+    def begin(self, hashes: Sequence[str], code_of: Callable[[str], Code]) -> None:
+        """Begin to build codes, in this order, those apart that were begun before.
+
+        Args:
+            hashes: of the codes.
+            code_of: reads one.
+        """
+        for each in hashes:
+            if each not in self._futures:
+                self._futures[each] = self._pool.submit(self._build, each, code_of)
+
+    def binary(self, code_hash: str) -> str | None:
+        """Wait for a code that was begun: the device's binary in base64; None where there is none."""
+        future = self._futures.get(code_hash)
+        return future.result() if future is not None else None
+
+    def wait(self) -> None:
+        """Wait for all that was begun."""
+        for future in self._futures.values():
+            future.result()
+
+    def _build(self, code_hash: str, code_of: Callable[[str], Code]) -> str | None:
+        child = self._child()
+        # A process that isn't there yet opens the device first.
+        seconds = self._seconds if child.is_running else OPENING_SECONDS + self._seconds
+        request = {"do": "build", "machine": self._machine, "code": code_of(code_hash).to_json()}
+        try:
+            binary: str | None = child.ask(request, seconds).get("binary")
+        except (ChildDiedError, ChildTimedOutError):
+            return None
+        return binary
+
+    def _child(self) -> ChildProcess:
+        if not hasattr(self._local, "child"):
+            self._local.child = ChildProcess(SERVICE)
+            self._children.append(self._local.child)
+        child: ChildProcess = self._local.child
+        return child
+
+
+# The device that a pack is run on: what it is called, what it can do, how a child process opens it.
+
+
+class Target(Protocol):
+    """A device, and the form of code that it is given."""
+
+    @property
+    def form(self) -> Form:
+        """The form of code."""
+        ...
+
+    def machine(self) -> Mapping[str, Any]:
+        """As `measure_service.open_machine` takes it."""
+        ...
+
+    def limits(self) -> DeviceLimits:
+        """Return the limits of the device."""
+        ...
+
+    def environment(self, versions: Versions) -> Environment:
+        """Return the environment of the measurements; `versions` are those of what made the code."""
+        ...
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Held while something is measured."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenClTarget:
+    """An OpenCL device."""
+
+    device: DeviceDescription
+    form: Form
+
+    @classmethod
+    def find(cls, spec: str | None, form: Form) -> OpenClTarget:
+        """Return the device that a person calls so; the first GPU, or else any device, if None.
+
+        Raises DeviceError.
+        """
+        try:
+            from coarsen.devices.selection import find_device
+        except ImportError as error:
+            raise DeviceError(f"there is no PyOpenCL here ({error}); --cuda does without") from None
+        device = find_device(spec) if spec is not None else _first_device()
+        if form == "spirv" and not device.takes_spirv:
+            raise DeviceError(f"{device} takes no SPIR-V")
+        return cls(device, form)
+
+    def __str__(self) -> str:
+        return str(self.device)
+
+    def machine(self) -> Mapping[str, Any]:
+        """See `Target`."""
+        return {"kind": "opencl", "device": asdict(self.device)}
+
+    def limits(self) -> DeviceLimits:
+        """See `Target`."""
+        return limits_of(self.device)
+
+    def environment(self, versions: Versions) -> Environment:
+        """See `Target`."""
+        return environment_of(self.device, self.form, (*versions, *installed_versions(["pyopencl"])))
+
+    def lock(self) -> AbstractContextManager[None]:
+        """See `Target`."""
+        return device_lock(self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class CudaTarget:
+    """An NVIDIA device, without OpenCL."""
+
+    device: CudaDevice
+
+    @classmethod
+    def find(cls, spec: str | None) -> CudaTarget:
+        """Return the device of this number, the first if None. Raises DeviceError."""
+        if spec is not None and not spec.isdecimal():
+            raise DeviceError(f"a CUDA device is called by its number, not {spec!r}")
+        try:
+            from coarsen.opencl_bench.measure.cuda_driver import describe_device
+        except ImportError as error:
+            raise DeviceError(f"there is no cuda-bindings here ({error})") from None
+        return cls(describe_device(int(spec or 0)))
+
+    def __str__(self) -> str:
+        return str(self.device)
+
+    @property
+    def form(self) -> Form:
+        """See `Target`."""
+        return "ptx"
+
+    def machine(self) -> Mapping[str, Any]:
+        """See `Target`."""
+        return {"kind": "cuda", "index": self.device.index}
+
+    def limits(self) -> DeviceLimits:
+        """See `Target`."""
+        device = self.device
+        return DeviceLimits(device.max_work_group_size, device.max_work_item_sizes, device.local_memory)
+
+    def environment(self, versions: Versions) -> Environment:
+        """See `Target`. The platform's version names the compute capability, as PTX does."""
+        device = self.device
+        return Environment(
+            vendor="NVIDIA Corporation",
+            device=device.name,
+            driver_version=device.driver_version,
+            platform="NVIDIA CUDA driver",
+            platform_version=f"CUDA {device.cuda_version} {device.architecture}",
+            compute_units=device.multiprocessors,
+            device_types=("gpu",),
+            form="ptx",
+            versions=(*versions, *installed_versions(["cuda-bindings"])),
+        )
+
+    def lock(self) -> AbstractContextManager[None]:
+        """See `Target`."""
+        return named_lock("cuda", self.device.name, str(self.device.index))
+
+
+def _first_device() -> DeviceDescription:
+    from coarsen.devices.discovery import discover_devices
+    from coarsen.devices.health import check_health
+    from coarsen.devices.selection import find_working_device
+
+    for device in discover_devices():
+        if "gpu" in device.device_types and check_health(device).works:
+            return device
+    return find_working_device()

@@ -7,7 +7,11 @@ A candidate that can't be compiled is part of the plan, with the reason; so are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,23 +19,27 @@ from typing import Self
 
 from coarsen.codec import encoded
 from coarsen.errors import InvalidInputError
+from coarsen.files import read_file, replace_file
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.measure.environment import installed_versions
-from coarsen.opencl_bench.records.code import Form
+from coarsen.opencl_bench.records.code import Code, Form
 from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
 from coarsen.opencl_bench.sweep.compile_service import has_includes
-from coarsen.opencl_bench.sweep.compiler import Compiled, CompilePool, Compiler
+from coarsen.opencl_bench.sweep.compiler import Compiled, CompiledSubjects, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.pack.plan import (
+    BENCHMARK_FOLDER,
+    PLAN_FILE,
+    CodeEntry,
     Packed,
     PackedCandidate,
     PackedSweep,
     PackPlan,
+    code_file,
+    keys_of,
+    plan_from_json,
+    plan_to_json,
 )
-from coarsen.opencl_bench.sweep.pack.unfinished import key_of
-from coarsen.opencl_bench.sweep.pack.writer import PackWriter
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, Point, points
-from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Point, Space, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.runtime.text_cache.versions import versions
@@ -168,7 +176,6 @@ def _packed_sweep(
         request.seed,
         form,
         request.method,
-        part.space,
         subjects,
         candidates,
         benchmark.content_hash(part.preset),
@@ -231,3 +238,124 @@ class _Compilers:
             made = Compiler(key[0], form, None, self._method, self._pool)
             self._known[key] = self._opened.enter_context(made)
         return self._known[key]
+
+
+README = """\
+Measures coarsened OpenCL kernels: needs Python 3.11 or later, NumPy, PyOpenCL (or cuda-bindings) and coarsen
+(`pip install --no-deps coarsen`); no compiler. In this folder: `python -m coarsen.opencl_bench.run_pack .`
+writes results.jsonl; take that back, to `coarsen results import`. `--help` lists the options.
+"""
+
+
+class PackWriter:
+    """A pack that is being written.
+
+    Args:
+        folder: made; must not exist, be empty, or hold what an interrupted call has left.
+
+    Raises:
+        InvalidInputError: it can't be used.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.codes: dict[str, CodeEntry] = {}
+        self.byte_count = 0
+        self.unfinished = Unfinished(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()) and not self.unfinished.is_there:
+                raise InvalidInputError(f"{folder} isn't empty")
+        except OSError as error:
+            raise InvalidInputError(f"{folder}: can't be made: {error.strerror}") from None
+
+    def add_code(self, code: Code) -> str:
+        """Write some code, once; returns its key in the plan."""
+        entry = CodeEntry.of(code, tuple(map(self.add_code, code.others)))
+        # Two kernels of one source, with the same options, have the same hash.
+        key = next(key for key in keys_of(code) if self.codes.get(key, entry) == entry)
+        if key not in self.codes:
+            self.codes[key] = entry
+            content = code.content.encode() if isinstance(code.content, str) else code.content
+            self._write(code_file(key, code.form), content)
+        return key
+
+    def can_take(self, codes: Mapping[str, CodeEntry]) -> bool:
+        """Return True if entries that were written before say nothing else than those that are there."""
+        return all(self.codes.get(key, entry) == entry for key, entry in codes.items())
+
+    def add_benchmark(self, name: str | Path, benchmark: Benchmark, number: int) -> str:
+        """Copy a user's benchmark; returns how the plan calls it."""
+        if not str(name).endswith(".toml"):
+            return str(name)
+        description = Path(name).resolve()
+        kernel = benchmark.kernel_file.resolve()
+        if not kernel.is_relative_to(description.parent):
+            raise InvalidInputError(f"{kernel} must be in the folder of {description}, or below, to be packed")
+        folder = Path(BENCHMARK_FOLDER, str(number))
+        for file in (description, kernel, *benchmark.input_files):
+            if not file.resolve().is_relative_to(description.parent):
+                raise InvalidInputError(f"{file} must be in the folder of {description}, or below, to be packed")
+            target = folder / file.resolve().relative_to(description.parent)
+            self._write(str(target), file.read_bytes())
+        return (folder / description.name).as_posix()
+
+    def finish(self, plan: PackPlan) -> None:
+        """Write the README and the plan, which describe the other files."""
+        self._write("README", README.encode())
+        text = json.dumps(plan_to_json(Packed(plan, self.codes)), indent=1, ensure_ascii=False)
+        self._write(PLAN_FILE, text.encode() + b"\n")
+        self.unfinished.remove()
+
+    def _write(self, path: str, data: bytes) -> None:
+        target = self._folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(data, target)
+        self.byte_count += len(data)
+
+
+# What an interrupted writing of a pack has left: sweeps that are packed, so that the next call goes on.
+#
+# DIR/unfinished/<key>.json   a plan of one sweep, whose code is in DIR/code already
+
+FOLDER = "unfinished"
+
+
+def key_of(content: object) -> str:
+    """Return the key of a sweep: a hash of all that it is packed from, as JSON takes it."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+class Unfinished:
+    """The packed sweeps of a pack that isn't complete.
+
+    Args:
+        folder: of the pack.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._pack = folder
+        self._folder = folder / FOLDER
+
+    @property
+    def is_there(self) -> bool:
+        """Return True if a call was interrupted."""
+        return self._folder.is_dir()
+
+    def find(self, key: str) -> Packed | None:
+        """Return the sweep of this key; None where there is none, or some of its code isn't there."""
+        with contextlib.suppress(OSError, ValueError, InvalidInputError):
+            packed = plan_from_json(json.loads(read_file(self._folder / f"{key}.json")))
+            files = [code_file(code_hash, entry.form) for code_hash, entry in packed.codes.items()]
+            if all((self._pack / file).is_file() for file in files):
+                return packed
+        return None
+
+    def add(self, key: str, packed: Packed) -> None:
+        """Keep a sweep."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        replace_file(json.dumps(plan_to_json(packed), ensure_ascii=False).encode(), self._folder / f"{key}.json")
+
+    def remove(self) -> None:
+        """Forget all: the pack is complete."""
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from coarsen.dispatch.expressions import Expression, parse_expression
@@ -10,22 +10,33 @@ from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
+    ImageDescription,
     LocalDescription,
     NullDescription,
+    SamplerDescription,
     ScalarDescription,
     SharedDescription,
 )
+from coarsen.opencl_bench.workloads.described.distributions import OF_ALL, Filling, alike, read_record_values
 from coarsen.opencl_bench.workloads.described.element_types import (
+    LARGEST_STRUCTURE,
     OPAQUE,
     ElementType,
     element_type,
     opaque_type,
 )
-from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values, parse_values
-from coarsen.opencl_bench.workloads.described.image_arguments import read_image, read_sampler
-from coarsen.opencl_bench.workloads.described.record_values import OF_ALL, alike, read_record_values
-from coarsen.opencl_bench.workloads.described.structure_types import LARGEST_STRUCTURE
+from coarsen.opencl_bench.workloads.described.ndrange import Quotient, parse_quotient
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
+from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
+from coarsen.opencl_bench.workloads.image_format import (
+    CHANNEL_TYPES,
+    CHANNELS,
+    Addressing,
+    Filter,
+    ImageFormat,
+    SamplerArgument,
+)
+from coarsen.opencl_bench.workloads.image_format import KINDS as IMAGE_KINDS
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.padding import Pad, PadKind
 from coarsen.variant.placement import parse_place
@@ -58,8 +69,8 @@ def read_argument(table: Table, outputs: tuple[str, ...], structures: Types) -> 
         case "local":
             return _local(table, structures)
         case "image":
-            return read_image(table, outputs)
-    return read_sampler(table, outputs)
+            return _image(table, outputs)
+    return _sampler(table)
 
 
 def _buffer(table: Table, outputs: tuple[str, ...], structures: Types) -> ArgumentDescription:
@@ -97,16 +108,16 @@ def _arrays(table: Table, kind: ElementType, shape: Sequence[Expression]) -> Arr
     if not any(map(table.has, ("layouts", "orders", "places"))):
         return None
     dimensions = max(len(shape), 1)
-    places = [table.parse_text("places", parse_place, text) for text in table.texts("places")]
-    layouts = [table.parse_text("layouts", ArrayLayout.parse, text) for text in table.texts("layouts")]
-    orders = [table.parse_text("orders", Order.parse, text) for text in table.texts("orders")]
+    places = table.parse_texts("places", parse_place)
+    layouts = table.parse_texts("layouts", ArrayLayout.parse)
+    orders = table.parse_texts("orders", Order.parse)
     if layouts and kind.structure is None:
         raise table.error(
             "layouts", f"{kind.name} has no fields to lie apart: describe a structure ([structures])"
         )
     if any(len(order.permutation) != dimensions for order in orders):
         raise table.error("orders", f"an order names each of the {dimensions} extents of shape once")
-    return ArrayChoices(table.text("name"), tuple(layouts), tuple(orders), (), tuple(places), _known(table, shape))
+    return ArrayChoices(table.text("name"), layouts, orders, (), places, _known(table, shape))
 
 
 def _known(table: Table, shape: Sequence[Expression]) -> tuple[int, ...] | None:
@@ -126,7 +137,7 @@ def read_pads(top: Table) -> tuple[ArrayChoices, ...]:
     table = top.table("pads")
     found = []
     for name in table.values:
-        pads = tuple(table.parse_text(name, Pad.parse, text) for text in table.texts(name))
+        pads = table.parse_texts(name, Pad.parse)
         if any(pad.kind is PadKind.AUTO for pad in pads):
             raise table.error(name, "auto is for `coarsen apply`: name the pads to try")
         found.append(ArrayChoices(name, pads=pads))
@@ -145,7 +156,7 @@ def _shape(table: Table) -> tuple[Expression, ...]:
     return tuple(table.parse_text("shape", parse_expression, str(extent)) for extent in extents)
 
 
-def _values(table: Table, kind: ElementType, default: str | None) -> Values:
+def _values(table: Table, kind: ElementType, default: str | None) -> Filling:
     """Return what is in a buffer: of a structure, a table of its fields, what they have alike, or a file."""
     parser = partial(parse_values, folder=table.path.parent)
     if kind.structure is None:
@@ -212,7 +223,9 @@ def _scalar(table: Table, structures: Types) -> ArgumentDescription:
     components = given if isinstance(given, list) else [given]
     if len(components) != kind.components:
         raise table.error("value", f"{kind.name} has {kind.components} components, not {len(components)}")
-    return ScalarDescription(table.text("name"), kind, tuple(_component(table, entry) for entry in components))
+    return ScalarDescription(
+        table.text("name"), kind, tuple(_component(table, kind, entry) for entry in components)
+    )
 
 
 def _bytes(table: Table) -> bytes:
@@ -227,9 +240,9 @@ def _bytes(table: Table) -> bytes:
     return content
 
 
-def _component(table: Table, value: object) -> Expression | float:
+def _component(table: Table, kind: ElementType, value: object) -> Expression | Quotient | float:
     if isinstance(value, str):
-        return table.parse_text("value", parse_expression, value)
+        return table.parse_text("value", parse_expression if kind.is_integer else parse_quotient, value)
     if not is_number(value):
         raise table.error("value", f"it must be a number or an expression, not {value!r}")
     return value
@@ -242,3 +255,32 @@ def _local(table: Table, structures: Types) -> ArgumentDescription:
     in_bytes = table.has("bytes")
     count = table.parse("bytes" if in_bytes else "elements", parse_expression)
     return LocalDescription(table.text("name"), _type(table, "local", structures), count, in_bytes)
+
+
+def _image(table: Table, outputs: Collection[str]) -> ImageDescription:
+    """Read an image. Raises InvalidInputError for a mistake in it."""
+    table.check_names("name", "image", "extent", "channels", "format", "values")
+    name = table.text("name")
+    kind = table.choice("image", IMAGE_KINDS)
+    image_format = ImageFormat(kind, table.choice("channels", CHANNELS), table.choice("format", CHANNEL_TYPES))
+    entries = table.array("extent")
+    if len(entries) != IMAGE_KINDS[kind]:
+        raise table.error("extent", f"{kind} has {IMAGE_KINDS[kind]} extents, not {len(entries)}")
+    if any(isinstance(entry, bool) or not isinstance(entry, str | int) for entry in entries):
+        raise table.error("extent", f"it must hold whole numbers or expressions, not {entries!r}")
+    extents = tuple(table.parse_text("extent", parse_expression, str(entry)) for entry in entries)
+    default = "unwritten" if name in outputs else None
+    values = table.parse("values", partial(parse_values, folder=table.path.parent), default)
+    return ImageDescription(name, image_format, extents, values)
+
+
+def _sampler(table: Table) -> SamplerDescription:
+    """Read a sampler. Raises InvalidInputError for a mistake in it."""
+    table.check_names("name", "sampler", "filter", "normalized")
+    addressing = table.choice("sampler", dict.fromkeys(Addressing))
+    chosen = table.choice("filter", dict.fromkeys(Filter)) if table.has("filter") else Filter.NEAREST
+    normalized = table.values.get("normalized", False)
+    if not isinstance(normalized, bool):
+        raise table.error("normalized", f"it must be true or false, not {normalized!r}")
+    sampler = SamplerArgument(Addressing(addressing), Filter(chosen), normalized)
+    return SamplerDescription(table.text("name"), sampler)

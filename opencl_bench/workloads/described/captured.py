@@ -4,47 +4,66 @@
 
 The sizes, scalars and contents are those of the launch. What the kernel may write is an output. What it does not
 read holds a pattern in place of the program's own content, which may be the results already: a variant that leaves
-out some of the work would not be found wrong. Structures are written with the fields that the kernel's types show,
-so that their padding isn't compared.
+out some of the work would not be found wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file, replace_file_by
-from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Argument as Parameter
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.benchmark import Array
+from coarsen.opencl_bench.workloads.described.argument_use import kind_of
+from coarsen.opencl_bench.workloads.described.captured_arguments import (
+    UNREAD_BYTE,
+    CapturedEntry,
+    captured_elements,
+    captured_entries,
+    captured_outputs,
+    captured_roundings,
+    lowered_launch,
+)
 from coarsen.opencl_bench.workloads.described.captured_launch import (
-    CapturedArgument,
     CapturedBuffer,
     CapturedImage,
     CapturedLaunch,
     CapturedSampler,
     CapturedUnread,
 )
-from coarsen.opencl_bench.workloads.described.captured_text import (
-    UNREAD_BYTE,
-    CapturedEntry,
-    byte_count,
-    description_text,
-    element_count,
-    is_in_file,
+from coarsen.opencl_bench.workloads.described.launch_list import (
+    PassedLocal,
+    PassedNull,
+    PassedScalar,
+    PassedShared,
 )
-from coarsen.opencl_bench.workloads.described.check_signature import kind_of, parameter_type
-from coarsen.opencl_bench.workloads.described.element_types import ElementType, opaque_type
-from coarsen.opencl_bench.workloads.described.image_arguments import pixel_type
-from coarsen.opencl_bench.workloads.described.image_use import image_kind
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedLocal, PassedScalar, PassedShared
-from coarsen.opencl_bench.workloads.described.structures import fields_of, structure_of
+from coarsen.opencl_bench.workloads.described.table import array, quoted
+
+_FORMAT = """\
+# A launch of the kernel {kernel}, captured from a program: its sizes, scalars and the contents of its buffers.
+file = {file}
+kernel = {name}
+build_options = {options}
+outputs = {outputs}
+# Coarsening changes the order of no operations: all that may differ is which of them are contracted.
+roundings = {roundings}
+
+[ndrange]
+global_size = {global_size}
+local_size = {local_size}
+{global_offset}
+# The same at every preset: a launch has one size.
+[sizes.test]
+[sizes.cpu]
+[sizes.gpu]
+"""
 
 
 def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
@@ -60,28 +79,20 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
             whose size isn't the parameter's; a buffer given twice that isn't made of whole elements; the files
             can't be written.
     """
-    kernel = lower(launch.source, launch.kernel, list(launch.options), launch.macros)
-    if len(kernel.arguments) != len(launch.arguments):
-        raise InvalidInputError(
-            f"the kernel '{kernel.name}' has {len(kernel.arguments)} parameters, and "
-            f"{len(launch.arguments)} arguments were given"
-        )
-    entries = [
-        CapturedEntry(parameter, argument, _type_of(kernel, parameter, argument))
-        for parameter, argument in zip(kernel.arguments, launch.arguments, strict=True)
-    ]
-    _check_shared(entries)
+    kernel = lowered_launch(launch)
+    entries = captured_entries(launch, kernel)
     arrays = {
-        f"{name}.{entry.parameter.name}.npy": _elements(kernel, entry, entry.argument)
+        f"{name}.{entry.parameter.name}.npy": captured_elements(kernel, entry)
         for entry in entries
-        if isinstance(entry.argument, CapturedBuffer | CapturedUnread) and is_in_file(entry)
+        if isinstance(entry.argument, CapturedBuffer | CapturedUnread) and _is_in_file(entry)
     }
     arrays |= {
         f"{name}.{entry.parameter.name}.npy": entry.argument.content
         for entry in entries
         if isinstance(entry.argument, CapturedImage) and entry.argument.content is not None
     }
-    description = description_text(launch, kernel, entries, name)
+    lines = ["\n".join(_lines(entry, entries, name)) for entry in entries]
+    description = _head(launch, kernel, entries, f"{name}.cl") + "\n".join(lines)
     _write(folder, {f"{name}.cl": launch.source, f"{name}.toml": description}, arrays)
     return folder / f"{name}.toml"
 
@@ -96,10 +107,11 @@ def content_files(launch: CapturedLaunch, path: Path) -> dict[int, str]:
     Raises:
         InvalidInputError: the kernel doesn't compile.
     """
-    kernel = lower(launch.source, launch.kernel, list(launch.options), launch.macros)
     return {
         index: f"{path.stem}.{parameter.name}.npy"
-        for index, (parameter, argument) in enumerate(zip(kernel.arguments, launch.arguments, strict=True))
+        for index, (parameter, argument) in enumerate(
+            zip(lowered_launch(launch).arguments, launch.arguments, strict=True)
+        )
         if isinstance(argument, CapturedBuffer)
     }
 
@@ -120,62 +132,88 @@ def _write_array(numbers: Array, file: BinaryIO) -> None:
     np.lib.format.write_array(file, numbers, allow_pickle=False)
 
 
-def _type_of(kernel: Kernel, parameter: Parameter, argument: CapturedArgument) -> ElementType:
-    kinds = {
-        PassedScalar: "scalar",
-        PassedLocal: "local",
-        CapturedImage: "image",
-        CapturedSampler: "sampler",
-    }
-    kind, wanted = kinds.get(type(argument), "buffer"), kind_of(parameter)
-    if wanted is None:
-        raise InvalidInputError(
-            f"the kernel '{kernel.name}': its parameter '{parameter.name}' is of type {parameter.type_name}, "
-            "which a workload can't have"
-        )
-    if kind != wanted:
-        raise InvalidInputError(f"the kernel '{kernel.name}': '{parameter.name}' is a {wanted}, not a {kind}")
-    if isinstance(argument, CapturedImage):
-        _check_image(kernel, parameter, argument)
-        return pixel_type(argument.format)
-    if isinstance(argument, CapturedSampler):
-        return opaque_type(1)
-    return parameter_type(kernel, parameter)
+def _head(launch: CapturedLaunch, kernel: Kernel, entries: Sequence[CapturedEntry], file: str) -> str:
+    outputs = captured_outputs(kernel, entries)
+    return _FORMAT.format(
+        kernel=kernel.name,
+        file=quoted(file),
+        name=quoted(kernel.name),
+        options=array(launch.options),
+        outputs=array(outputs),
+        roundings=captured_roundings(kernel, entries, outputs),
+        global_size=list(launch.global_size),
+        local_size=list(launch.local_size) or quoted("open"),
+        global_offset=f"global_offset = {list(launch.global_offset)}\n" if any(launch.global_offset) else "",
+    )
 
 
-def _check_image(kernel: Kernel, parameter: Parameter, image: CapturedImage) -> None:
-    """Raise InvalidInputError for an image that is not what the kernel's parameter says."""
-    wanted = image_kind(parameter)
-    if image.format.kind != wanted:
-        raise InvalidInputError(
-            f"the kernel '{kernel.name}': '{parameter.name}' is an {wanted}, not an {image.format.kind}"
-        )
-
-
-def _check_shared(entries: Sequence[CapturedEntry]) -> None:
-    """Raise InvalidInputError where what one argument leaves out of a buffer is there for another."""
-    for shared in (entry.argument for entry in entries if isinstance(entry.argument, PassedShared)):
-        entry = entries[shared.index]
-        given = byte_count(entry.argument) if isinstance(entry.argument, CapturedBuffer | CapturedUnread) else 0
-        if given % entry.type.byte_count:
-            raise InvalidInputError(
-                f"the buffer '{entry.parameter.name}' is given twice, and its {given} bytes are no whole number "
-                f"of elements of {entry.type.content}"
-            )
-
-
-def _elements(kernel: Kernel, entry: CapturedEntry, argument: CapturedBuffer | CapturedUnread) -> Array:
-    """A buffer's bytes as elements of its type; bytes beyond the last whole element are left out."""
-    used = element_count(entry, argument) * entry.type.byte_count
-    if isinstance(argument, CapturedBuffer):
-        data = np.ascontiguousarray(argument.content).view(np.uint8).reshape(-1)[:used]
+def _lines(entry: CapturedEntry, entries: Sequence[CapturedEntry], name: str) -> Iterator[str]:
+    """The lines of an argument in the description."""
+    argument, kind = entry.argument, entry.type
+    yield "\n[[arguments]]"
+    yield f"name = {quoted(entry.parameter.name)}"
+    if isinstance(argument, CapturedImage | CapturedSampler):
+        yield from _image_lines(entry, argument, name)
+        return
+    yield f"{kind_of(entry.parameter)} = {quoted(kind.name)}"
+    if kind.is_opaque and not isinstance(argument, PassedScalar):
+        yield f"element_bytes = {kind.byte_count}"
+    if isinstance(argument, CapturedBuffer | CapturedUnread):
+        yield f"elements = {entry.element_count}"
+        yield f"values = {quoted(_file(entry, name) if _is_in_file(entry) else _pattern(entry))}"
+    elif isinstance(argument, PassedShared):
+        yield f"same_as = {quoted(entries[argument.index].parameter.name)}"
+    elif isinstance(argument, PassedNull):
+        yield "null = true"
+    elif isinstance(argument, PassedLocal):
+        yield f"bytes = {argument.byte_count}"
     else:
-        data = np.full(used, UNREAD_BYTE, np.uint8)
-    elements: Array = data.view(_stored_type(kernel, entry))
-    return elements
+        yield f"value = {_value(entry, argument)}"
+    yield ""
 
 
-def _stored_type(kernel: Kernel, entry: CapturedEntry) -> np.dtype[Any]:
-    structure = structure_of(kernel, entry.parameter) if entry.type.is_opaque else None
-    fields = None if structure is None else fields_of(kernel, structure)
-    return fields if fields is not None and fields.names else np.dtype(entry.type.scalar)
+def _image_lines(entry: CapturedEntry, argument: CapturedImage | CapturedSampler, name: str) -> Iterator[str]:
+    if isinstance(argument, CapturedSampler):
+        sampler = argument.sampler
+        yield f"sampler = {quoted(sampler.addressing)}"
+        yield f"filter = {quoted(sampler.filter)}"
+        yield f"normalized = {'true' if sampler.normalized else 'false'}"
+    else:
+        yield f"image = {quoted(argument.format.kind)}"
+        yield f"extent = {list(argument.extents)}"
+        yield f"channels = {quoted(argument.format.channels)}"
+        yield f"format = {quoted(argument.format.channel_type)}"
+        yield f"values = {quoted(_pattern(entry) if argument.content is None else _file(entry, name))}"
+    yield ""
+
+
+def _is_in_file(entry: CapturedEntry) -> bool:
+    """Return True unless the description says what a buffer is filled with: of structures it can't."""
+    return isinstance(entry.argument, CapturedBuffer) or entry.type.is_opaque
+
+
+def _file(entry: CapturedEntry, name: str) -> str:
+    return f"file({quoted(f'{name}.{entry.parameter.name}.npy')})"
+
+
+def _pattern(entry: CapturedEntry) -> str:
+    scalar = np.dtype(entry.type.scalar)
+    (number,) = np.frombuffer(bytes([UNREAD_BYTE]) * scalar.itemsize, scalar).tolist()
+    return f"constant({_toml(number)})"
+
+
+def _value(entry: CapturedEntry, argument: PassedScalar) -> str:
+    numbers = entry.numbers
+    if entry.type.is_opaque:
+        return quoted(argument.content.hex())
+    listed = ", ".join(map(_toml, numbers))
+    return listed if entry.type.components == 1 else f"[{listed}]"
+
+
+def _toml(number: float) -> str:
+    """A number as TOML has it: every finite float of whatever width is written exactly."""
+    if isinstance(number, int):
+        return str(number)
+    if math.isnan(number):
+        return "nan"
+    return ("-inf" if number < 0 else "inf") if math.isinf(number) else repr(number)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.benchmark import Array, LocalSize
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
@@ -70,6 +71,7 @@ class CapturedLaunch:
         arguments: one for each of the kernel's parameters.
         global_offset: of the first work-item, an entry per dimension; empty where it is 0.
         macros: what the source may find out about its device.
+        lowered: the kernel, where it was lowered already.
     """
 
     source: str
@@ -80,6 +82,7 @@ class CapturedLaunch:
     arguments: tuple[CapturedArgument, ...]
     global_offset: tuple[int, ...] = ()
     macros: DeviceMacros = PORTABLE
+    lowered: Kernel | None = field(default=None, compare=False, repr=False)
 
     @property
     def byte_count(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from coarsen.dispatch.expressions import Expression
@@ -12,11 +13,15 @@ from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     Description,
+    ImageDescription,
     LocalDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription
-from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues
+from coarsen.opencl_bench.workloads.described.ndrange import Quotient
+from coarsen.opencl_bench.workloads.described.values import SharedValues
+
+# Of launches and their arguments, which may depend on the loops around them.
+_IN_LOOPS = re.compile(r"launches\[\d+\]\..*|arguments\[\d+\]\.(value|bytes)")
 
 
 def check_names(description: Description) -> None:
@@ -28,23 +33,45 @@ def check_names(description: Description) -> None:
     known = sizes | _whole_macros(description)
     # Left open, it has no extents.
     known |= {f"local_size_{dimension}" for dimension in range(len(description.local_size))}
+    loops = _loop_names(description, known)
     for key, names in _names_by_key(description):
-        for name in sorted(names - known):
+        for name in sorted(names - (known | loops if _IN_LOOPS.fullmatch(key) else known)):
             raise InvalidInputError(
                 f"{description.path}: {key}: there is no '{name}'{did_you_mean(name, known)}; "
                 f"there are {', '.join(sorted(known))}"
             )
 
 
+def _loop_names(description: Description, known: set[str]) -> set[str]:
+    """The names of all loops. Raises InvalidInputError for one that is taken, or for a bound."""
+    for number, launch in enumerate(description.launches):
+        place, inside = f"{description.path}: launches[{number}].repeat", set[str]()
+        for loop in launch.loops:
+            if loop.name in known:
+                raise InvalidInputError(
+                    f"{place}: there is a size or a macro '{loop.name}' too; rename the loop's"
+                )
+            for name in sorted(frozenset().union(*(bound.names for bound in loop.bounds)) - known - inside):
+                raise InvalidInputError(f"{place}: there is no '{name}'{did_you_mean(name, known | inside)}")
+            inside.add(loop.name)
+    return {loop.name for launch in description.launches for loop in launch.loops}
+
+
 def _check_shared_contents(description: Description) -> None:
-    known = [contents.name for contents in description.contents]
+    known = {contents.name: contents for contents in description.contents}
     for index, argument in enumerate(description.arguments):
         values = argument.values if isinstance(argument, BufferDescription | ImageDescription) else None
-        if isinstance(values, SharedValues) and values.name not in known:
+        if not isinstance(values, SharedValues):
+            continue
+        place = f"{description.path}: arguments[{index}].values"
+        if values.name not in known:
             raise InvalidInputError(
-                f"{description.path}: arguments[{index}].values: there are no contents '{values.name}'"
-                f"{did_you_mean(values.name, known)}; there are {', '.join(known) or 'none'}: [contents]"
+                f"{place}: there are no contents '{values.name}'{did_you_mean(values.name, known)}; there are "
+                f"{', '.join(known) or 'none'}: [contents]"
             )
+        if values.field not in (fields := known[values.name].fields):
+            hint = did_you_mean(values.field, fields)
+            raise InvalidInputError(f"{place}: '{values.text}'{hint}: {values.name} has {', '.join(fields)}")
 
 
 def _common_sizes(description: Description) -> set[str]:
@@ -103,5 +130,30 @@ def _names_of(argument: ArgumentDescription) -> Iterator[tuple[str, frozenset[st
         yield "bytes" if argument.in_bytes else "elements", argument.count.names
     elif isinstance(argument, ScalarDescription):
         for component in argument.value:
-            if isinstance(component, Expression):
+            if isinstance(component, Expression | Quotient):
                 yield "value", component.names
+
+
+def check_parameter_use(description: Description) -> None:
+    """Check that outputs are alike for all values of parameters.
+
+    Raises:
+        InvalidInputError: the extent of an output names a parameter or the local size.
+    """
+    if not description.parameters.parameters:
+        return
+    varying = {*description.tunables, *(f"local_size_{dimension}" for dimension in range(3))}
+    for index, argument in enumerate(description.arguments):
+        names = sorted(_extent_names(argument) & varying) if argument.name in description.outputs else []
+        if names:
+            raise InvalidInputError(
+                f"{description.place_of(index)}: the extent of an output depends on {names[0]}, so that the "
+                "results of two versions could not be compared; make it scratch = true, and let another of "
+                "[[launches]] finish it"
+            )
+
+
+def _extent_names(argument: ArgumentDescription) -> frozenset[str]:
+    if isinstance(argument, BufferDescription):
+        return argument.elements.names
+    return argument.names if isinstance(argument, ImageDescription) else frozenset()

@@ -5,33 +5,38 @@ Needs the front end, and so clang.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from coarsen.backend.opencl_c.decide.arguments import by_value_type
+import numpy as np
+
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.layout import size_of
-from coarsen.ir.types import AddressSpace, PointerType, TargetType
-from coarsen.opencl_bench.workloads.described.check_structures import structure_difference
+from coarsen.opencl_bench.workloads.described.argument_use import (
+    declared_type,
+    fields_of,
+    image_kind,
+    image_use,
+    is_writable,
+    kind_of,
+    parameter_type,
+    structure_of,
+)
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     Description,
+    ImageDescription,
     LocalDescription,
+    SamplerDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type, opaque_type
-from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
-from coarsen.opencl_bench.workloads.described.image_use import image_kind, image_use, is_sampler, is_writable
+from coarsen.opencl_bench.workloads.described.element_types import Structure
 from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.opencl_bench.workloads.described.structures import structure_of
-
-# What clang records of a type: `float*`, `float __attribute__((ext_vector_type(4)))*`.
-_TYPE_NAME = re.compile(r"(\w+)(?: __attribute__\(\(ext_vector_type\((\d+)\)\)\))?\*?")
 
 
 def check_kernel_of(path: Path) -> None:
@@ -112,40 +117,6 @@ def check_signature(description: Description, kernel: Kernel) -> None:
             raise InvalidInputError(f"{description.path}: arguments[{places[argument.name]}]: {problem}")
 
 
-def kind_of(parameter: Argument) -> str | None:
-    """`buffer`, `scalar`, `local`, `image` or `sampler`; None for what a file can't describe, such as an event."""
-    if isinstance(parameter.type, TargetType):
-        return "sampler" if is_sampler(parameter) else "image" if image_kind(parameter) else None
-    if not isinstance(parameter.type, PointerType):
-        return "scalar"
-    if parameter.type.address_space == AddressSpace.PRIVATE:
-        return "scalar"  # a structure by value
-    return "local" if parameter.type.address_space == AddressSpace.LOCAL else "buffer"
-
-
-def declared_type(parameter: Argument) -> ElementType | None:
-    """The type of a parameter, of a pointer's elements; None where it is a structure's or not recorded."""
-    match = _TYPE_NAME.fullmatch(parameter.base_type_name)
-    if match is None:
-        return None
-    try:
-        return element_type(match[1] + (match[2] or ""))
-    except InvalidInputError:
-        return None
-
-
-def parameter_type(kernel: Kernel, parameter: Argument) -> ElementType:
-    """The type of a parameter, of a pointer's elements; bytes where it is a structure's or isn't known."""
-    declared = declared_type(parameter)
-    if declared is not None:
-        return declared
-    structure = structure_of(kernel, parameter)
-    if structure is not None:
-        return opaque_type(size_of(structure))
-    passed = by_value_type(parameter, kernel.structures) or parameter.type
-    return opaque_type(1 if isinstance(passed, PointerType) else size_of(passed))
-
-
 def _difference(
     kernel: Kernel, argument: ArgumentDescription, parameter: Argument, is_output: bool, is_own: bool
 ) -> str | None:
@@ -194,3 +165,76 @@ def _kind(argument: ArgumentDescription) -> str:
     if isinstance(argument, ScalarDescription):
         return "scalar"
     return "local" if isinstance(argument, LocalDescription) else "buffer"
+
+
+_KINDS = {"f": "a floating-point number", "i": "an integer", "u": "an integer"}
+# Bytes of which the front end does not know what they mean are unsigned; the integers that it knows are signed.
+_UNKNOWN = np.dtype(np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number in a structure: its place and its size in bytes, its letter in NumPy."""
+
+    place: int
+    kind: str
+    size: int
+
+    @property
+    def text(self) -> str:
+        return f"{_KINDS.get(self.kind, 'something else')} of {self.size} bytes"
+
+
+def structure_difference(kernel: Kernel, parameter: Argument, described: Structure) -> str | None:
+    """Return in what a structure differs from a parameter's; None where nothing does, as far as can be told.
+
+    Names of fields and the sign of integers aren't in the kernel's code.
+
+    Args:
+        kernel: the kernel.
+        parameter: a pointer to structures.
+        described: what the description calls them.
+    """
+    own = structure_of(kernel, parameter)
+    if own is None:
+        return None
+    wanted, given = fields_of(kernel, own), described.dtype
+    if wanted.itemsize != given.itemsize:
+        return f"{described.name} has {given.itemsize} bytes, and {wanted.itemsize} in the kernel"
+    known = {number.place: number for number in _numbers(wanted, 0)}
+    covered = {number.place + at for number in known.values() for at in range(number.size)}
+    unknown = {place for place in covered if known.get(place) == _Number(place, _UNKNOWN.kind, 1)}
+    for number in _numbers(given, 0):
+        found = known.pop(number.place, None)
+        bytes_of = range(number.place, number.place + number.size)
+        if found is not None and _same(found, number):
+            continue
+        # Last bytes that the kernel doesn't address look like padding.
+        is_last_byte = number.size == 1 and number.place > max(covered)
+        if set(bytes_of) <= unknown or is_last_byte:
+            continue
+        has = found.text if found is not None else "no number that begins there"
+        return f"{described.name} has {number.text} at byte {number.place}, and the kernel {has}"
+    missing = [number for place, number in known.items() if place not in unknown]
+    if missing:
+        return f"{described.name} has nothing at byte {missing[0].place}, and the kernel {missing[0].text}"
+    return None
+
+
+def _same(one: _Number, other: _Number) -> bool:
+    return one.size == other.size and (one.kind == "f") == (other.kind == "f")
+
+
+def _numbers(kind: np.dtype[Any], start: int) -> Iterator[_Number]:
+    """The numbers of a type one by one, those of arrays and of structures within it, too."""
+    if kind.subdtype is not None:
+        element, extents = kind.subdtype
+        for index in range(int(np.prod(extents))):
+            yield from _numbers(element, start + index * element.itemsize)
+    elif kind.names is not None:
+        fields: Mapping[str, Any] = kind.fields or {}
+        for name in kind.names:
+            content, place, *_ = fields[name]
+            yield from _numbers(content, start + place)
+    else:
+        yield _Number(start, kind.kind, kind.itemsize)

@@ -1,25 +1,71 @@
-"""Contents of a benchmark's TOML file, read and checked for form."""
+"""Contents of a benchmark's TOML file, checked for form, and the values of its expressions at some sizes."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, Expression
+from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.file_values import FileValues, Values
-from coarsen.opencl_bench.workloads.described.image_arguments import ImageDescription, SamplerDescription
+from coarsen.opencl_bench.workloads.benchmark import LocalSize, Size, whole_numbers
+from coarsen.opencl_bench.workloads.described.distributions import Filling
+from coarsen.opencl_bench.workloads.described.element_types import ElementType, pixel_type
+from coarsen.opencl_bench.workloads.described.launch_list import RecordedInput
+from coarsen.opencl_bench.workloads.described.ndrange import Loop, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
-from coarsen.opencl_bench.workloads.described.recorded_input import RecordedInput
-from coarsen.opencl_bench.workloads.described.shared_contents import SharedContents
-from coarsen.opencl_bench.workloads.described.supplied_features import LaunchFeature
+from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
+from coarsen.opencl_bench.workloads.image_format import ImageFormat, SamplerArgument
 from coarsen.opencl_bench.workloads.input_space import InputSpace
+from coarsen.opencl_bench.workloads.measured import LaunchFeature
 from coarsen.variant.space import ArrayChoices
+
+
+@dataclass(frozen=True, slots=True)
+class ImageDescription:
+    """An image: its format, its extents (width, height, depth or the number of layers), and what is in it."""
+
+    name: str
+    format: ImageFormat
+    extents: tuple[Expression, ...]
+    values: Filling
+
+    @property
+    def type(self) -> ElementType:
+        """The type of a pixel."""
+        return pixel_type(self.format)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that its extents need."""
+        return frozenset[str]().union(*(extent.names for extent in self.extents))
+
+    @property
+    def content(self) -> list[object]:
+        """Return what tells it from other images, as JSON takes it."""
+        return [str(self.format), [extent.text for extent in self.extents], self.values.content]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerDescription:
+    """A sampler."""
+
+    name: str
+    sampler: SamplerArgument
+
+    @property
+    def type(self) -> ElementType:
+        """A type, as all arguments have one; nothing of a sampler is in memory."""
+        return pixel_type(ImageFormat("image2d", "R", "float"))
+
+    @property
+    def content(self) -> list[object]:
+        """Return what tells it from other samplers, as JSON takes it."""
+        return [self.sampler.addressing, self.sampler.filter, self.sampler.normalized]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +80,7 @@ class BufferDescription:
     name: str
     type: ElementType
     elements: Expression
-    values: Values
+    values: Filling
     is_scratch: bool = False
     shape: tuple[Expression, ...] = ()
     arrays: ArrayChoices | None = None
@@ -68,7 +114,7 @@ class ScalarDescription:
 
     name: str
     type: ElementType
-    value: tuple[Expression | float, ...]
+    value: tuple[Expression | Quotient | float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +140,17 @@ ArgumentDescription = (
 
 @dataclass(frozen=True, slots=True)
 class LaunchDescription:
-    """One launch of several, made where its conditions hold; `local_size` is None for that of the version."""
+    """One launch of several, made where its conditions hold; `local_size` is None for that of the version.
+
+    `loops` are run around it, the outermost first.
+    """
 
     kernel: str
     arguments: tuple[str, ...]
     global_size: tuple[Expression, ...]
     local_size: tuple[Expression, ...] | None
     conditions: tuple[Condition, ...]
+    loops: tuple[Loop, ...] = ()
 
     @property
     def expressions(self) -> tuple[tuple[str, tuple[Expression | Condition, ...]], ...]:
@@ -113,14 +163,16 @@ class LaunchDescription:
         """Return what tells it from other launches, as JSON takes it."""
         local_size = [each.text for each in self.local_size] if self.local_size is not None else None
         sizes = [[each.text for each in self.global_size], local_size]
-        return [self.kernel, list(self.arguments), *sizes, [each.text for each in self.conditions]]
+        loops = [[each.text for each in self.loops]] if self.loops else []
+        return [self.kernel, list(self.arguments), *sizes, [each.text for each in self.conditions], *loops]
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
     """A user's kernel, its launch and its sizes; `path` is the TOML file.
 
-    `local_size` is empty where it is left open. `sizes` holds each preset's sizes by name; `tunables` the values
+    `local_size` is empty where it is left open. `sizes` holds each preset's sizes by name,
+    `preset_local_sizes` the local sizes of those that have one of their own; `tunables` the values
     of each `-D` macro, the default first. The tolerances of floating-point numbers are None where the file gives
     none: they follow from `roundings`, how many rounded operations lead to an element of the outputs, or without
     these from the extents of the buffers.
@@ -144,6 +196,7 @@ class Description:
     conditions: tuple[Condition, ...]
     tunables: Mapping[str, tuple[str, ...]]
     sizes: Mapping[str, Mapping[str, int]]
+    preset_local_sizes: Mapping[str, LocalSize]
     relative_tolerance: float | None
     absolute_tolerance: float | None
     integer_tolerance: int
@@ -165,6 +218,10 @@ class Description:
     def name(self) -> str:
         """The name of the benchmark: the file's name without its ending."""
         return self.path.stem
+
+    def local_size_at(self, preset: str) -> LocalSize:
+        """Return the local size that launches have at a preset, unless another is asked for."""
+        return self.preset_local_sizes.get(preset, self.local_size)
 
     @property
     def defaults(self) -> tuple[tuple[str, str], ...]:
@@ -275,4 +332,38 @@ def _content(argument: ArgumentDescription) -> list[object]:
         return said
     if isinstance(argument, LocalDescription):
         return [*said, argument.count.text, argument.in_bytes]
-    return [*said, *(value.text if isinstance(value, Expression) else value for value in argument.value)]
+    return [*said, *(value if isinstance(value, int | float) else value.text for value in argument.value)]
+
+
+def values_of(description: Description, size: Size, local_size: LocalSize) -> Mapping[str, int]:
+    """Return the values of the names in expressions; macros have their first value unless another is given."""
+    extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
+    return {**whole_numbers(description.defaults), **size, **extents}
+
+
+def positive(expression: Expression, values: Mapping[str, int]) -> int:
+    """Return the value of an expression. Raises InvalidInputError where it is below 1."""
+    return at_least(expression, values, 1)
+
+
+def at_least(expression: Expression, values: Mapping[str, int], least: int) -> int:
+    """Return the value of an expression. Raises InvalidInputError, with the values, where it is below another."""
+    value = expression.evaluate(values)
+    if value < least:
+        raise InvalidInputError(
+            f"'{expression.text}' must be at least {least}; it is {value} for {_shown(expression, values)}"
+        )
+    return value
+
+
+def _shown(expression: Expression, values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
+
+
+@contextmanager
+def at(description: Description, key: str) -> Iterator[None]:
+    """Put file and key before the message of a mistake."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{description.path}: {key}: {error}") from None

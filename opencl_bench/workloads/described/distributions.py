@@ -1,43 +1,87 @@
-"""Distributions that fill buffers: `uniform(-1, 1)`, `integers(0, n)`, `sorted(0, n)`, `arange`, …"""
+"""Distributions that fill buffers: `uniform(-1, 1)`, `integers(0, n)`, `mixed(100, zeros, uniform(1, 2))`.
+
+    values = { x = "uniform(-1, 1)", id = "arange" }     of each field of a structure
+
+Parameters are numbers, or expressions of the sizes; kinds and shares are whole numbers, as `workloads/contents.py`
+counts them.
+"""
 
 from __future__ import annotations
 
 import ast
+import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
-from coarsen.dispatch.expressions import Expression, checked_expression, parsed
-from coarsen.errors import InvalidInputError
+from coarsen.dispatch.expressions import Expression, checked_expression, function_of, parsed
+from coarsen.errors import InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
+from coarsen.opencl_bench.workloads import contents
 from coarsen.opencl_bench.workloads.benchmark import Array
-from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
-from coarsen.opencl_bench.workloads.described.shaped_values import fill_indices, fill_keys, fill_starts
-from coarsen.opencl_bench.workloads.driver_tools import unwritten
+from coarsen.opencl_bench.workloads.described.element_types import (
+    ElementType,
+    Structure,
+    StructureField,
+    element_type,
+)
+from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.opencl_bench.workloads.driver_tools import unwritten, unwritten_records
 
 Number = int | float
+_Maker = Callable[[np.random.Generator, ElementType, int, tuple[Number, ...]], Array]
+_Kind = TypeVar("_Kind", bound=enum.IntEnum)
+
 # Whole numbers of an interval.
 _WHOLE = ("integers", "sorted")
-# Whole numbers of 32 bits, which `shaped_values.py` makes.
+# Whole numbers of 32 bits, which `contents.py` makes.
 _SHAPED = ("keys", "starts", "indices")
-_Maker = Callable[[np.random.Generator, ElementType, int, tuple[Number, ...]], Array]
+# What all fields of a structure can be filled with alike.
+OF_ALL = ("zeros", "unwritten")
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """A way to fill a buffer; `parameters` are numbers, or expressions of whole numbers."""
+class Filling:
+    """What fills a buffer; `text` is how the description says it."""
 
+    __slots__ = ()
     text: str
-    name: str
-    parameters: tuple[Expression | float, ...]
 
     @property
     def content(self) -> str:
         """Return what tells it from other values."""
         return self.text
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that its parameters need."""
+        return frozenset()
+
+    def numbers(self, _values: Mapping[str, int], _kind: ElementType) -> tuple[Number, ...]:
+        """Return its parameters' values. Raises InvalidInputError where the buffer's type can't hold them."""
+        return ()
+
+    def check_count(self, kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError where there can't be so many elements of a type."""
+
+    def fill(
+        self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
+    ) -> Array:
+        """Return an array of so many elements. Raises InvalidInputError as `numbers` and `check_count` do."""
+        raise InternalError(f"'{self.text}' is made with others")
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution(Filling):
+    """A way to fill a buffer; `parameters` are numbers, or expressions of whole numbers."""
+
+    text: str
+    name: str
+    parameters: tuple[Expression | float, ...]
 
     @property
     def names(self) -> frozenset[str]:
@@ -94,12 +138,63 @@ class Distribution:
             raise self._beyond(kind)
 
 
-def parse_distribution(text: str) -> Distribution:
+@dataclass(frozen=True, slots=True)
+class Mixed(Filling):
+    """Elements of a first distribution, so many of a thousand, in random places among those of a second."""
+
+    text: str
+    per_mille: Expression
+    first: Distribution
+    second: Distribution
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that its parameters need."""
+        return self.per_mille.names | self.first.names | self.second.names
+
+    def numbers(self, values: Mapping[str, int], kind: ElementType) -> tuple[Number, ...]:
+        """Return the share. Raises InvalidInputError where it is none, or for one of the distributions."""
+        share = self.per_mille.evaluate(values)
+        if not 0 <= share <= contents.WHOLE:
+            raise InvalidInputError(f"'{self.text}' has a share of {share} per mille; it is from 0 to 1000")
+        for each in (self.first, self.second):
+            each.numbers(values, kind)
+        return (share,)
+
+    def fill(
+        self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
+    ) -> Array:
+        """Return an array of so many elements. Raises InvalidInputError as the distributions do."""
+        (share,) = self.numbers(values, kind)
+        first, second = (each.fill(generator, kind, elements, values) for each in (self.first, self.second))
+        return np.where(generator.integers(contents.WHOLE, size=first.shape) < share, first, second)
+
+    def check_count(self, kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError as the distributions do."""
+        self.first.check_count(kind, elements)
+        self.second.check_count(kind, elements)
+
+
+def parse_distribution(text: str) -> Distribution | Mixed:
     """Read a distribution. Raises InvalidInputError; the message lists what there is."""
     tree = parsed(text)
+    if isinstance(tree, ast.Call) and function_of(tree) == "mixed":
+        return _mixed(tree, text)
+    return _distribution(tree, text)
+
+
+def _mixed(tree: ast.Call, text: str) -> Mixed:
+    if len(tree.args) != 3:
+        raise InvalidInputError(f"'{text}' must have the form {_MIXED_FORM}")
+    share, *both = tree.args
+    first, second = (_distribution(each, ast.unparse(each)) for each in both)
+    return Mixed(text, checked_expression(share, text), first, second)
+
+
+def _distribution(tree: ast.expr, text: str) -> Distribution:
     called, arguments = (tree.func, tree.args) if isinstance(tree, ast.Call) and not tree.keywords else (tree, [])
     if not isinstance(called, ast.Name) or called.id not in _MAKERS:
-        hint = did_you_mean(text.partition("(")[0], _MAKERS)
+        hint = did_you_mean(text.partition("(")[0], [*_MAKERS, "mixed"])
         raise InvalidInputError(f"'{text}' is no distribution{hint}; there are {', '.join(_FORMS)}")
     name = called.id
     _, expected = _MAKERS[name]
@@ -141,55 +236,66 @@ def _integers(
     return np.asarray(generator.integers(low, high, _total(kind, elements), dtype=drawn_as))
 
 
-def _sorted(
-    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
-) -> Array:
-    return np.sort(_integers(generator, kind, elements, numbers))
-
-
-def _normal(
-    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
-) -> Array:
-    mean, deviation = numbers
-    return generator.standard_normal(_total(kind, elements)) * deviation + mean
-
-
-def _permutation(generator: np.random.Generator, kind: ElementType, elements: int, _: tuple[Number, ...]) -> Array:
-    return generator.permutation(_total(kind, elements))
-
-
-def _arange(_generator: np.random.Generator, kind: ElementType, elements: int, _: tuple[Number, ...]) -> Array:
-    return np.arange(_total(kind, elements))
-
-
-def _constant(
+def _first(
     _generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
 ) -> Array:
-    return np.full(_total(kind, elements), numbers[0], kind.scalar)
+    filled = np.full(_total(kind, elements), numbers[1], kind.scalar)
+    filled[0] = numbers[0]
+    return filled
 
 
-def _zeros(_generator: np.random.Generator, kind: ElementType, elements: int, _: tuple[Number, ...]) -> Array:
-    return np.zeros(_total(kind, elements), kind.scalar)
+def _keys(generator: np.random.Generator, _kind: ElementType, elements: int, numbers: tuple[Number, ...]) -> Array:
+    kind, bins, per_mille = map(int, numbers)
+    return contents.make_keys(kind_of(contents.Keys, kind), elements, bins, per_mille, generator)
 
 
-def _unwritten(_generator: np.random.Generator, kind: ElementType, elements: int, _: tuple[Number, ...]) -> Array:
-    return unwritten(_total(kind, elements), kind.scalar)
+def _starts(
+    generator: np.random.Generator, _kind: ElementType, elements: int, numbers: tuple[Number, ...]
+) -> Array:
+    kind, total, per_mille = map(int, numbers)
+    if elements < 2:
+        raise InvalidInputError("starts have one element more than there are rows")
+    lengths = contents.make_lengths(kind_of(contents.Lengths, kind), elements - 1, total, per_mille, generator)
+    return contents.starts_of(lengths)
+
+
+def kind_of(kinds: type[_Kind], number: float) -> _Kind:
+    """Return the kind of a number. Raises InvalidInputError where there is none; the message lists them."""
+    try:
+        return kinds(int(number))
+    except ValueError:
+        known = ", ".join(f"{kind.value} {kind.name.lower().replace('_', ' ')}" for kind in kinds)
+        raise InvalidInputError(f"there is no kind {number}; there are {known}") from None
 
 
 _MAKERS: Mapping[str, tuple[_Maker, tuple[str, ...]]] = MappingProxyType(
     {
         "uniform": (_uniform, ("low", "high")),
         "integers": (_integers, ("low", "high")),
-        "sorted": (_sorted, ("low", "high")),
-        "normal": (_normal, ("mean", "deviation")),
-        "constant": (_constant, ("value",)),
-        "zeros": (_zeros, ()),
-        "arange": (_arange, ()),
-        "permutation": (_permutation, ()),
-        "unwritten": (_unwritten, ()),
-        "keys": (fill_keys, ("kind", "bins", "per_mille")),
-        "starts": (fill_starts, ("kind", "total", "per_mille")),
-        "indices": (fill_indices, ("table", "reach_per_mille")),
+        "sorted": (lambda *given: np.sort(_integers(*given)), ("low", "high")),
+        "normal": (
+            lambda generator, kind, count, numbers: (
+                generator.standard_normal(_total(kind, count)) * numbers[1] + numbers[0]
+            ),
+            ("mean", "deviation"),
+        ),
+        "constant": (
+            lambda _, kind, count, numbers: np.full(_total(kind, count), numbers[0], kind.scalar),
+            ("value",),
+        ),
+        "first": (_first, ("value", "others")),
+        "zeros": (lambda _, kind, count, __: np.zeros(_total(kind, count), kind.scalar), ()),
+        "arange": (lambda _, kind, count, __: np.arange(_total(kind, count)), ()),
+        "permutation": (lambda generator, kind, count, _: generator.permutation(_total(kind, count)), ()),
+        "unwritten": (lambda _, kind, count, __: unwritten(_total(kind, count), kind.scalar), ()),
+        "keys": (_keys, ("kind", "bins", "per_mille")),
+        "starts": (_starts, ("kind", "total", "per_mille")),
+        "indices": (
+            lambda generator, _, count, numbers: contents.make_indices(
+                count, int(numbers[0]), int(numbers[1]), generator
+            ),
+            ("table", "reach_per_mille"),
+        ),
     }
 )
 
@@ -199,4 +305,87 @@ def _form(name: str) -> str:
     return f"{name}({parameters})" if parameters else name
 
 
-_FORMS = tuple(_form(name) for name in _MAKERS)
+_MIXED_FORM = "mixed(per_mille, DISTRIBUTION, DISTRIBUTION)"
+_FORMS = (*(_form(name) for name in _MAKERS), _MIXED_FORM)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordValues(Filling):
+    """The distribution of each field of a structure, in their order.
+
+    What lies between the fields is filled with a fixed pattern, so that a kernel which reads it shows.
+    """
+
+    text: str
+    fields: tuple[tuple[StructureField, Distribution | Mixed], ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that the distributions need."""
+        return frozenset().union(*(values.names for _, values in self.fields))
+
+    def numbers(self, values: Mapping[str, int], _kind: ElementType) -> tuple[Number, ...]:
+        """Check that fields can hold the numbers. Raises InvalidInputError; returns none."""
+        for field, distribution in self.fields:
+            with _in_field(field):
+                distribution.numbers(values, field.type)
+        return ()
+
+    def check_count(self, _kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError where counting up to so many elements leaves a field's range."""
+        for field, distribution in self.fields:
+            with _in_field(field):
+                distribution.check_count(field.type, elements * (field.count or 1))
+
+    def fill(
+        self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
+    ) -> Array:
+        """Return an array of so many structures. Raises InvalidInputError as `numbers` and `check_count` do."""
+        if kind.structure is None:
+            raise InternalError(f"{kind.name} has no fields")
+        made = unwritten_records(kind.structure.dtype, elements)
+        for field, distribution in self.fields:
+            count = elements * (field.count or 1)
+            drawn = distribution.fill(generator, field.type, count, values).reshape(count, -1)
+            made[field.name] = drawn[:, : field.type.components].reshape(elements, *field.shape)
+        return made
+
+
+@contextmanager
+def _in_field(field: StructureField) -> Iterator[None]:
+    """Name the field of what is wrong in it."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{field.name}: {error}") from None
+
+
+def alike(structure: Structure, name: str) -> RecordValues:
+    """Return the contents where all fields are filled alike; `name` is one of `OF_ALL`."""
+    return _records((field, parse_distribution(name)) for field in structure.fields)
+
+
+def read_record_values(values: Table, structure: Structure) -> RecordValues:
+    """Return the contents that a table of fields says.
+
+    Args:
+        values: the distribution of every field.
+        structure: whose fields they are.
+
+    Raises:
+        InvalidInputError: a field that isn't there, or without values; no such distribution.
+    """
+    known = {field.name: field for field in structure.fields}
+    for name in values.values:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise values.error(name, f"{structure.name} has no such field{hint}; there are {', '.join(known)}")
+    for name in known:
+        if not values.has(name):
+            raise values.error(name, f"it is missing; {structure.name} has this field")
+    return _records((field, values.parse(name, parse_distribution)) for name, field in known.items())
+
+
+def _records(fields: Iterable[tuple[StructureField, Distribution | Mixed]]) -> RecordValues:
+    given = tuple(fields)
+    return RecordValues(", ".join(f"{field.name} = {values.text}" for field, values in given), given)

@@ -1,4 +1,4 @@
-"""Inputs that a described kernel is to be tuned for: sizes within ranges, and settings of the contents.
+"""The sizes of a described kernel: those of its presets, and inputs that it is to be tuned for.
 
     [inputs]
     ranges = { height = [16, 1048576], width = [16, 65536] }
@@ -18,9 +18,10 @@ from pathlib import Path
 from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
-from coarsen.opencl_bench.workloads.benchmark import Size
+from coarsen.opencl_bench.workloads.benchmark import LocalSize, Size
+from coarsen.opencl_bench.workloads.described.ndrange import local_size
 from coarsen.opencl_bench.workloads.described.table import Table
-from coarsen.opencl_bench.workloads.input_space import InputSpace, read_inputs
+from coarsen.opencl_bench.workloads.input_space import PREFIX, InputSpace, read_inputs
 
 KEY = "inputs"
 DEFAULT_COUNT = 24
@@ -46,15 +47,15 @@ def read_input_space(top: Table) -> InputSpace | None:
     for index, entry in enumerate(contents):
         if entry.keys() != contents[0].keys():
             raise table.error(f"contents[{index}]", f"it must have {', '.join(contents[0])}, as the first has")
-    each = _whole(table, "contents_each", len(contents))
+    each = table.whole("contents_each", len(contents))
     if not 1 <= each <= len(contents):
         raise table.error("contents_each", f"it is from 1 to {len(contents)}, the number of contents, not {each}")
-    count = _whole(table, "count", DEFAULT_COUNT)
+    count = table.whole("count", DEFAULT_COUNT)
     if not 1 <= count <= MOST_INPUTS:
         raise table.error("count", f"it is from 1 to {MOST_INPUTS}, not {count}")
     space = InputSpace(
         ranges={name: _range(ranges, name) for name in ranges.values},
-        limits=_limits(table),
+        limits=tuple(each.text for each in table.parse_texts("limit", parse_condition)),
         contents=contents,
         contents_each=each,
         groups=-(-count // each),
@@ -108,22 +109,8 @@ def _range(table: Table, name: str) -> tuple[int, int]:
     raise table.error(name, f"it must be the least and the largest value, above 0, not {table.values[name]!r}")
 
 
-def _limits(table: Table) -> tuple[str, ...]:
-    if not table.has("limit"):
-        return ()
-    texts = [table.text("limit")] if isinstance(table.values["limit"], str) else table.texts("limit")
-    return tuple(table.parse_text("limit", parse_condition, text).text for text in texts)
-
-
 def _numbers(table: Table) -> dict[str, int]:
-    return {name: _whole(table, name, 0) for name in table.values}
-
-
-def _whole(table: Table, name: str, default: int) -> int:
-    value = table.values.get(name, default)
-    if type(value) is not int or value < 0:
-        raise table.error(name, f"it must be a whole number of at least 0, not {value!r}")
-    return value
+    return {name: table.whole(name, 0) for name in table.values}
 
 
 def _check_names(table: Table, space: InputSpace) -> None:
@@ -143,3 +130,64 @@ def _check_names(table: Table, space: InputSpace) -> None:
     for name, multiple in space.multiples.items():
         if multiple < 1:
             raise table.error("multiples", f"{name} can't be a multiple of {multiple}")
+
+
+LOCAL_SIZE_PREFIX = "local_size_"
+# In a preset, the local size that its launches have there.
+LOCAL_SIZE = "local_size"
+
+
+def read_sizes(top: Table, space: InputSpace | None) -> dict[str, dict[str, int]]:
+    """Read the sizes of each preset.
+
+    Args:
+        top: the outermost table.
+        space: the inputs that the file declares, if any.
+
+    Raises:
+        InvalidInputError: a size that is none, no preset, or a list that is none of these inputs.
+    """
+    presets = top.table("sizes")
+    if not presets.values:
+        raise top.error("sizes", "there must be at least one preset: [sizes.test]")
+    settings = frozenset(space.contents[0]) if space is not None else frozenset()
+    sizes = {name: _preset(presets.table(name), settings) for name in presets.values}
+    if space is None:
+        return sizes
+    for name in sizes:
+        if name.startswith(PREFIX):
+            raise presets.error(name, f"names that begin with {PREFIX} are those of listed inputs")
+    return {**sizes, **listed_inputs(top.path, space)}
+
+
+def _preset(table: Table, settings: frozenset[str]) -> dict[str, int]:
+    sizes = {}
+    for name, value in table.values.items():
+        if name == LOCAL_SIZE and isinstance(value, list):
+            continue
+        if not name.isidentifier() or name.startswith(LOCAL_SIZE_PREFIX):
+            raise table.error(name, "a size can't be called so")
+        least = 0 if name in settings else 1
+        if type(value) is not int or value < least:
+            raise table.error(name, f"a size is a whole number of at least {least}, not {value!r}")
+        sizes[name] = value
+    return sizes
+
+
+def preset_local_sizes(top: Table, default: LocalSize) -> dict[str, LocalSize]:
+    """Return the local sizes of presets that have one of their own, by the presets' names.
+
+    Args:
+        top: the outermost table.
+        default: the local size of `ndrange`.
+
+    Raises:
+        InvalidInputError: a local size that is none, or has other dimensions.
+    """
+    presets = top.table("sizes")
+    found = {}
+    for table in (presets.table(name) for name in presets.values):
+        value = table.values.get(LOCAL_SIZE)
+        if isinstance(value, list):
+            found[table.key.removeprefix("sizes.")] = local_size(table, LOCAL_SIZE, value, len(default))
+    return found

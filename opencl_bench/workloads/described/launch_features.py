@@ -26,8 +26,8 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
     SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.supplied_features import FUNCTIONS, KEY, LaunchFeature
 from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.opencl_bench.workloads.measured import FUNCTIONS, KEY, LaunchFeature
 
 
 def read_features(

@@ -9,24 +9,47 @@ Launches with the same sizes and arguments are one entry. Buffers are told by th
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from coarsen.codec import Coders, decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file, replace_file
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
-    PassedLocal,
-    PassedNull,
-    PassedScalar,
-    PassedShared,
-)
+from coarsen.opencl_bench.workloads.benchmark import Size
 
 LIST_FILE = "launches.json"
 FORMAT = 1
 _LARGEST = 256 * MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class PassedShared:
+    """The buffer that an argument before this one was given, too, by that argument's index."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassedNull:
+    """A pointer that leads nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedScalar:
+    """A value in the bytes that the device was given."""
+
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PassedLocal:
+    """Local memory of a work-group, in bytes."""
+
+    byte_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +66,8 @@ class PassedOther:
     kind: str
 
 
+# Indices of arguments, each with the file of its buffer beside the list.
+Contents = tuple[tuple[int, str], ...]
 PassedArgument = PassedBuffer | PassedShared | PassedNull | PassedScalar | PassedLocal | PassedOther
 
 
@@ -65,7 +90,7 @@ class ListedLaunch:
     global_offset: tuple[int, ...]
     arguments: tuple[PassedArgument, ...]
     count: int = 1
-    contents: tuple[tuple[int, str], ...] = ()
+    contents: Contents = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,44 +131,24 @@ def read_launch_list(folder: Path) -> tuple[ListedKernel, ...]:
         )
     try:
         content = json.loads(read_file(path, _LARGEST).decode())
-        if content["format"] != FORMAT:
-            raise InvalidInputError(
-                f"{path}: its format is {content['format']!r:.40}, and this version of coarsen reads {FORMAT}; "
-                "record the program again"
+        if content["format"] == FORMAT:
+            return tuple(
+                _checked(decoded(ListedKernel, each, "a kernel", _READERS)) for each in content["kernels"]
             )
-        return tuple(map(_kernel, content["kernels"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        found = repr(content["format"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidInputError):
         raise InvalidInputError(f"{path}: it is no list of launches; record the program again") from None
+    raise InvalidInputError(
+        f"{path}: its format is {found:.40}, and this version of coarsen reads {FORMAT}; record the program again"
+    )
 
 
 def write_launch_list(kernels: Iterable[ListedKernel], folder: Path) -> Path:
     """Write the list of a recording, in place of one that is there. Raises InvalidInputError if that fails."""
     path = folder / LIST_FILE
-    content = {"format": FORMAT, "kernels": [_kernel_as_data(each) for each in kernels]}
+    content = {"format": FORMAT, "kernels": [encoded(each, _WRITERS) for each in kernels]}
     replace_file(f"{json.dumps(content, indent=1)}\n".encode(), path)
     return path
-
-
-def _kernel_as_data(kernel: ListedKernel) -> dict[str, Any]:
-    return {
-        "kernel": kernel.kernel,
-        "source_hash": kernel.source_hash,
-        "source_file": kernel.source_file,
-        "options": list(kernel.options),
-        "launches": [_launch_as_data(each) for each in kernel.launches],
-        "further": kernel.further,
-    }
-
-
-def _launch_as_data(launch: ListedLaunch) -> dict[str, Any]:
-    return {
-        "count": launch.count,
-        "global_size": list(launch.global_size),
-        "local_size": None if launch.local_size is None else list(launch.local_size),
-        "global_offset": list(launch.global_offset),
-        "arguments": [argument_as_data(each) for each in launch.arguments],
-        "contents": {str(index): name for index, name in launch.contents},
-    }
 
 
 def argument_as_data(argument: PassedArgument) -> dict[str, Any]:
@@ -163,30 +168,7 @@ def argument_as_data(argument: PassedArgument) -> dict[str, Any]:
             return {"other": kind}
 
 
-def _kernel(data: Any) -> ListedKernel:  # noqa: ANN401 (JSON)
-    return ListedKernel(
-        kernel=_text(data["kernel"]),
-        source_hash=_text(data["source_hash"]),
-        source_file=_file_name(data["source_file"]),
-        options=tuple(map(_text, data["options"])),
-        launches=tuple(map(_launch, data["launches"])),
-        further=_whole(data["further"]),
-    )
-
-
-def _launch(data: Any) -> ListedLaunch:  # noqa: ANN401
-    local_size = data["local_size"]
-    return ListedLaunch(
-        global_size=_extents(data["global_size"], 1),
-        local_size=None if local_size is None else _extents(local_size, 1),
-        global_offset=_extents(data["global_offset"], 0) if data["global_offset"] else (),
-        arguments=tuple(map(read_argument, data["arguments"])),
-        count=_whole(data["count"], 1),
-        contents=tuple((_whole(int(index)), _file_name(name)) for index, name in data["contents"].items()),
-    )
-
-
-def read_argument(data: Mapping[str, object]) -> PassedArgument:
+def read_passed(data: Mapping[str, object]) -> PassedArgument:
     """Read an argument as `argument_as_data` writes it. Raises ValueError for anything else."""
     ((kind, value),) = data.items()
     match kind, value:
@@ -205,10 +187,35 @@ def read_argument(data: Mapping[str, object]) -> PassedArgument:
     raise ValueError("no argument")
 
 
-def _extents(data: Sequence[object], least: int) -> tuple[int, ...]:
-    if not isinstance(data, list) or not 1 <= len(data) <= 3:
-        raise ValueError("no sizes")
-    return tuple(_whole(each, least) for each in data)
+def _launch_as_data(launch: ListedLaunch) -> dict[str, Any]:
+    plain: dict[str, Any] = encoded(replace(launch, contents=()), _ARGUMENT_WRITERS)
+    return {**plain, "contents": {str(index): name for index, name in launch.contents}}
+
+
+_ARGUMENT_WRITERS: Coders = dict.fromkeys(get_args(PassedArgument), argument_as_data)
+_WRITERS: Coders = {ListedLaunch: _launch_as_data}
+_READERS: Coders = {
+    PassedArgument: read_passed,
+    Contents: lambda data: tuple((_whole(int(index)), name) for index, name in data.items()),
+}
+
+
+def _checked(kernel: ListedKernel) -> ListedKernel:
+    """Return what was read. Raises ValueError for sizes that are none, and files that aren't beside the list."""
+    names = [kernel.source_file, *(name for each in kernel.launches for _, name in each.contents)]
+    if any(not name or Path(name).name != name for name in names):
+        raise ValueError("no name of a file")
+    _whole(kernel.further)
+    for each in kernel.launches:
+        _whole(each.count, 1)
+        for least, extents in (
+            (1, each.global_size),
+            (1, each.local_size or (1,)),
+            (0, each.global_offset or (0,)),
+        ):
+            if not 1 <= len(extents) <= 3 or min(extents) < least:
+                raise ValueError("no sizes")
+    return kernel
 
 
 def _whole(value: object, least: int = 0) -> int:
@@ -217,15 +224,52 @@ def _whole(value: object, least: int = 0) -> int:
     return value
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    return value
+# Tells the launch among an input's sizes; a whole number that a double holds exactly.
+LAUNCH = "recorded_launch"
+GLOBAL_SIZE = "recorded_global_size_"
+_DIGITS = 13
 
 
-def _file_name(value: object) -> str:
-    """A file beside the list, and nowhere else."""
-    name = _text(value)
-    if not name or Path(name).name != name:
-        raise ValueError("no name of a file")
-    return name
+@dataclass(frozen=True, slots=True)
+class RecordedInput:
+    """A launch as an input.
+
+    Args:
+        launched: how often the program made it.
+        sizes: those that the kernel's description names.
+        global_size: in work-items, with the description's local size.
+        arguments: by their names.
+        files: the contents of buffers, by the names of their arguments: in the description's folder or below.
+    """
+
+    launched: int
+    sizes: Size
+    global_size: tuple[int, ...]
+    arguments: Mapping[str, PassedArgument]
+    files: Mapping[str, str]
+
+    @property
+    def number(self) -> int:
+        """A number that tells it from others, whatever they are called."""
+        passed = {name: argument_as_data(each) for name, each in sorted(self.arguments.items())}
+        content = json.dumps([dict(sorted(self.sizes.items())), self.global_size, passed, dict(self.files)])
+        return int(hashlib.sha256(content.encode()).hexdigest()[:_DIGITS], 16)
+
+    @property
+    def group(self) -> str:
+        """Return what inputs with the same sizes have in common.
+
+        A global size tells inputs apart only where the description names no sizes: a program rounds it up to its
+        local size, and one size with two local sizes is still one size.
+        """
+        named = [f"{name}={value}" for name, value in sorted(self.sizes.items())]
+        named = named or [f"global={'x'.join(map(str, self.global_size))}"]
+        buffers = [
+            f"{name}={each.byte_count}" for name, each in self.arguments.items() if isinstance(each, PassedBuffer)
+        ]
+        return " ".join((*named, *buffers))
+
+    def size(self, takes_global_size: bool) -> dict[str, int]:
+        """Return the sizes of the input's preset; with the global size where the description doesn't say it."""
+        extents = {f"{GLOBAL_SIZE}{i}": extent for i, extent in enumerate(self.global_size)}
+        return {**self.sizes, **(extents if takes_global_size else {}), LAUNCH: self.number}

@@ -22,9 +22,13 @@ from coarsen.ir.details import shuffle_mask, source_element_type
 from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, WrittenArgument
 from coarsen.ir.layout import content_bytes, field_offset, size_of
 from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
-from coarsen.opencl_bench.workloads.described.check_signature import declared_type
-from coarsen.opencl_bench.workloads.described.pointer_use import derived_pointers, pointer_uses
-from coarsen.opencl_bench.workloads.described.structures import fields_of, structure_of
+from coarsen.opencl_bench.workloads.described.argument_use import (
+    declared_type,
+    derived_pointers,
+    fields_of,
+    pointer_uses,
+    structure_of,
+)
 
 _UNDEFINED = ("undef", "poison")
 _PASSED_ON = frozenset({"freeze", "phi"})

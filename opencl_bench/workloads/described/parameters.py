@@ -108,7 +108,7 @@ def _text(table: Table, name: str, value: object) -> str:
 def _conditions(top: Table, annotations: Annotations, selects: Sequence[Parameter]) -> tuple[Condition, ...]:
     """The conditions of the source; those of the file instead where it has any."""
     if top.has("where"):
-        return tuple(top.parse_text("where", lambda t: condition(t, selects), text) for text in top.texts("where"))
+        return top.parse_texts("where", lambda text: condition(text, selects))
     found = []
     for each in annotations.conditions:
         try:

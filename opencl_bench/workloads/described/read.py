@@ -1,4 +1,18 @@
-"""Reads the TOML file that makes a user's kernel a benchmark; `template.py` writes one, its keys explained."""
+"""Reads the TOML file that makes a user's kernel a benchmark; `template.py` writes one, its keys explained.
+
+Several launches, perhaps of several kernels, with scratch buffers between them:
+
+    [[launches]]                                [[launches]]
+    when = "IMPL == one"                        when = "IMPL == two"
+                                                kernel = "partial_sums"
+                                                arguments = ["partial", "values", "n"]
+                                                global_size = ["GROUPS * BLKSZ"]
+                                                local_size = ["BLKSZ"]
+
+What an entry leaves out is as the file has it for its kernel: the kernel, all arguments that are not scratch,
+the sizes of `ndrange`. The launches whose conditions hold are made in the order of the file, each as often as its
+loops say; launches that follow each other and begin with the same loop take turns in it.
+"""
 
 from __future__ import annotations
 
@@ -13,36 +27,46 @@ from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
 from coarsen.frontend.annotations import Annotations, read_annotations
 from coarsen.frontend.file_directives import file_directives
+from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.limits import LONGEST_NAME
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, whole_numbers
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads
-from coarsen.opencl_bench.workloads.described.check_names import check_names
+from coarsen.opencl_bench.workloads.described.check_names import check_names, check_parameter_use
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     Description,
+    ImageDescription,
+    LaunchDescription,
     SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.inputs import list_file, read_input_space
+from coarsen.opencl_bench.workloads.described.element_types import KEY as STRUCTURES
+from coarsen.opencl_bench.workloads.described.element_types import read_structures
+from coarsen.opencl_bench.workloads.described.inputs import KEY as INPUTS
+from coarsen.opencl_bench.workloads.described.inputs import (
+    LOCAL_SIZE_PREFIX,
+    list_file,
+    preset_local_sizes,
+    read_input_space,
+    read_sizes,
+)
 from coarsen.opencl_bench.workloads.described.launch_features import read_features
-from coarsen.opencl_bench.workloads.described.launches import local_size_of, make_launches
-from coarsen.opencl_bench.workloads.described.ndrange import NdRange, read_ndrange
-from coarsen.opencl_bench.workloads.described.outputs import output_buffers, read_order_free, read_outputs
-from coarsen.opencl_bench.workloads.described.parameter_use import check_parameter_use
+from coarsen.opencl_bench.workloads.described.ndrange import NdRange, extents_of, parse_loop, read_ndrange
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
-from coarsen.opencl_bench.workloads.described.parameters import read_parameters
+from coarsen.opencl_bench.workloads.described.parameters import condition, read_parameters
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
 from coarsen.opencl_bench.workloads.described.recorded_inputs import recorded_description
-from coarsen.opencl_bench.workloads.described.sequence import read_launches
-from coarsen.opencl_bench.workloads.described.shared_contents import read_shared_contents
-from coarsen.opencl_bench.workloads.described.sizes import LOCAL_SIZE_PREFIX, read_sizes
-from coarsen.opencl_bench.workloads.described.structure_types import KEY as STRUCTURES
-from coarsen.opencl_bench.workloads.described.structure_types import read_structures
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
-from coarsen.opencl_bench.workloads.described.workload import check_preset, make_workload
+from coarsen.opencl_bench.workloads.described.values import read_shared_contents
+from coarsen.opencl_bench.workloads.described.workload import (
+    check_preset,
+    local_size_of,
+    make_launches,
+    make_workload,
+)
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
 
 LARGEST_DESCRIPTION = MEBIBYTE
@@ -63,7 +87,9 @@ def read_benchmark(path: Path) -> Benchmark:
     return Benchmark(
         name=description.name,
         dimensions=dimensions,
-        presets={name: Preset(sizes, description.local_size) for name, sizes in description.sizes.items()},
+        presets={
+            name: Preset(sizes, description.local_size_at(name)) for name, sizes in description.sizes.items()
+        },
         divisible_local_sizes=dict.fromkeys(dimensions, description.local_size),
         make_workload=partial(make_workload, description),
         build_options=(*description.build_options, *_folder_options(description)),
@@ -156,6 +182,7 @@ def _described(top: Table) -> Description:
         conditions=ndrange.conditions,
         tunables=tunables,
         sizes=read_sizes(top, space),
+        preset_local_sizes=preset_local_sizes(top, ndrange.local_size),
         relative_tolerance=top.tolerance("relative_tolerance"),
         absolute_tolerance=top.tolerance("absolute_tolerance"),
         integer_tolerance=int(top.tolerance("integer_tolerance") or 0),
@@ -279,3 +306,127 @@ def _tunables(table: Table) -> dict[str, tuple[str, ...]]:
         if any(not value or any(letter.isspace() for letter in value) for value in tunables[name]):
             raise table.error(name, "a macro's value may not be empty or have blanks")
     return tunables
+
+
+def read_outputs(top: Table) -> tuple[str, ...]:
+    """Return the names of the outputs, each once. Raises InvalidInputError where there is none."""
+    outputs = tuple(dict.fromkeys(top.texts("outputs")))
+    if not outputs:
+        raise top.error("outputs", "name at least one buffer that the kernel writes")
+    return outputs
+
+
+def read_order_free(
+    top: Table, outputs: tuple[str, ...], arguments: tuple[ArgumentDescription, ...]
+) -> tuple[tuple[str, ...], ...]:
+    """Return the groups of outputs whose elements may come in any order. Raises InvalidInputError."""
+    images = [argument.name for argument in arguments if isinstance(argument, ImageDescription)]
+    shaped = [each.name for each in arguments if isinstance(each, BufferDescription) and each.shape]
+    groups = tuple(_group(top, entry) for entry in top.array("order_free", []))
+    named = [name for group in groups for name in group]
+    for name in named:
+        if name not in outputs:
+            raise top.error("order_free", f"'{name}' is none of the outputs, {', '.join(outputs)}")
+        if name in images:
+            raise top.error("order_free", f"'{name}' is an image, whose pixels have their places")
+        if name in shaped:
+            raise top.error("order_free", f"'{name}' has a shape, whose elements have their places; give elements")
+        if named.count(name) > 1:
+            raise top.error("order_free", f"'{name}' is named twice")
+    return groups
+
+
+def output_buffers(
+    top: Table, arguments: tuple[ArgumentDescription, ...], outputs: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the buffers of the outputs: one that is given twice is an output by either name.
+
+    Raises:
+        InvalidInputError: there is no such buffer, or it is scratch.
+    """
+    buffer_of = {
+        each.name: each.name for each in arguments if isinstance(each, BufferDescription | ImageDescription)
+    }
+    buffer_of |= {each.name: each.same_as for each in arguments if isinstance(each, SharedDescription)}
+    scratch = [each.name for each in arguments if isinstance(each, BufferDescription) and each.is_scratch]
+    for name in outputs:
+        if name not in buffer_of:
+            raise top.error("outputs", f"there is no buffer and no image '{name}' among the arguments")
+        if buffer_of[name] in scratch:
+            raise top.error("outputs", f"'{name}' is scratch, whose contents do not count")
+    return tuple(dict.fromkeys(buffer_of[name] for name in outputs))
+
+
+def _group(top: Table, entry: object) -> tuple[str, ...]:
+    names = entry if isinstance(entry, list) else [entry]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise top.error("order_free", f"it must hold names of outputs, or arrays of those, not {entry!r}")
+    return tuple(map(str, names))
+
+
+KEY = "launches"
+
+
+def read_launches(
+    top: Table,
+    kernel: str,
+    arguments: Sequence[ArgumentDescription],
+    ndrange: NdRange,
+    selects: Sequence[Parameter],
+) -> tuple[LaunchDescription, ...]:
+    """Read the launches of a description; none where it has no such entries.
+
+    Args:
+        top: the outermost table.
+        kernel: the name of the file's kernel.
+        arguments: those of the file.
+        ndrange: the file's.
+        selects: the parameters that choose between implementations.
+
+    Raises:
+        InvalidInputError: a mistake in an entry.
+    """
+    if not top.has(KEY):
+        return ()
+    launches = tuple(_launch(entry, kernel, arguments, ndrange, selects) for entry in top.tables(KEY))
+    if top.has(INPUTS) and any(launch.loops for launch in launches):
+        raise top.error(INPUTS, "launches with repeat run at presets alone: a tuned file can't have them")
+    return launches
+
+
+def _launch(
+    table: Table,
+    kernel: str,
+    arguments: Sequence[ArgumentDescription],
+    ndrange: NdRange,
+    selects: Sequence[Parameter],
+) -> LaunchDescription:
+    table.check_names("kernel", "when", "arguments", "global_size", "local_size", "repeat")
+    name = table.text("kernel") if table.has("kernel") else kernel
+    if not name.isidentifier():
+        raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
+    global_size = extents_of(table, "global_size") if table.has("global_size") else ndrange.global_size
+    local_size = extents_of(table, "local_size", len(global_size)) if table.has("local_size") else None
+    if local_size is None and len(global_size) != len(ndrange.global_size):
+        raise table.error("local_size", f"it is missing: the launch has {len(global_size)} dimensions")
+    if name == kernel and local_size is not None:
+        raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
+    loops = table.parse_texts("repeat", parse_loop)
+    conditions = table.parse_texts("when", lambda text: condition(text, selects))
+    return LaunchDescription(name, _names(table, arguments), global_size, local_size, conditions, loops)
+
+
+def _names(table: Table, arguments: Sequence[ArgumentDescription]) -> tuple[str, ...]:
+    """The names of a launch's arguments."""
+    known = [argument.name for argument in arguments]
+    if not table.has("arguments"):
+        return tuple(each.name for each in arguments if not is_scratch(each))
+    for name in table.texts("arguments"):
+        if name not in known:
+            raise table.error("arguments", f"there is no argument '{name}'; there are {', '.join(known)}")
+    return table.texts("arguments")
+
+
+def is_scratch(argument: ArgumentDescription) -> bool:
+    """Return True for a buffer that only the launches share."""
+    return isinstance(argument, BufferDescription) and argument.is_scratch

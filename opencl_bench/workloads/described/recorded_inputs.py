@@ -31,15 +31,22 @@ from coarsen.opencl_bench.workloads.described.description import (
     Description,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.distributions import Distribution, parse_distribution
+from coarsen.opencl_bench.workloads.described.distributions import (
+    Filling,
+    alike,
+    parse_distribution,
+)
 from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.file_values import FileValues
-from coarsen.opencl_bench.workloads.described.launch_list import PassedBuffer, read_argument
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
-from coarsen.opencl_bench.workloads.described.record_values import RecordValues, alike
-from coarsen.opencl_bench.workloads.described.recorded_input import GLOBAL_SIZE, LAUNCH, RecordedInput
-from coarsen.opencl_bench.workloads.described.shared_contents import SharedValues
+from coarsen.opencl_bench.workloads.described.launch_list import (
+    GLOBAL_SIZE,
+    LAUNCH,
+    PassedBuffer,
+    PassedScalar,
+    RecordedInput,
+    read_passed,
+)
 from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.opencl_bench.workloads.described.values import FileValues, SharedValues
 from coarsen.opencl_bench.workloads.input_space import input_name
 
 KEY = "description"
@@ -59,6 +66,8 @@ def recorded_description(top: Table, own: Description) -> Description:
     entries = top.tables("inputs")
     if not entries:
         raise top.error("inputs", "there must be at least one launch")
+    if any(launch.loops for launch in own.launches):
+        raise top.error(KEY, "launches with repeat run at presets alone: a tuned file can't have them")
     inputs = tuple(_input(entry, own) for entry in entries)
     return with_recorded(replace(own, path=top.path), inputs)
 
@@ -70,6 +79,7 @@ def with_recorded(own: Description, inputs: tuple[RecordedInput, ...]) -> Descri
     return replace(
         own,
         global_size=extents if is_constant else own.global_size,
+        preset_local_sizes={},
         sizes={input_name(i): each.size(is_constant) for i, each in enumerate(inputs)},
         inputs=None,
         input_list=None,
@@ -113,7 +123,7 @@ def _as_passed(argument: ArgumentDescription, found: RecordedInput, folder: Path
     return replace(argument, elements=elements, values=recorded, shape=())
 
 
-def _uniform(kind: ElementType) -> Distribution | RecordValues:
+def _uniform(kind: ElementType) -> Filling:
     """Contents of which nothing is known; whole numbers may be indices, which must not lead out of a buffer."""
     if kind.structure is not None:
         return alike(kind.structure, "zeros")
@@ -133,7 +143,7 @@ def _input(entry: Table, own: Description) -> RecordedInput:
         value = dict(passed.table(name).values)
         file = value.pop("file", None)
         try:
-            arguments[name] = read_argument(value)
+            arguments[name] = read_passed(value)
             if isinstance(kinds[name], ScalarDescription) and isinstance(arguments[name], PassedScalar):
                 _as_passed(kinds[name], RecordedInput(1, {}, (), arguments, {}), entry.path.parent)
         except (ValueError, TypeError, InvalidInputError) as error:

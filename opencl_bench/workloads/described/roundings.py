@@ -2,7 +2,7 @@
 
 Every floating-point operation that a work-item performs is counted, as often as the loops around it are run: an
 upper bound of those that follow each other. Where a loop's trip count is no number in the code, it counts as `n`.
-`measure/rounding.py` makes a tolerance of the count.
+`measure/comparison.py` makes a tolerance of the count.
 """
 
 from __future__ import annotations

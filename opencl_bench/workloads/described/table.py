@@ -1,8 +1,9 @@
-"""Reading one table of a TOML file: every mistake names the file and the key."""
+"""Tables of TOML files: every mistake in one that is read names the file and the key. Texts that are written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard, TypeVar
@@ -99,6 +100,28 @@ class Table:
             raise self.error(name, f"it must be a text or a whole number, not {value!r}")
         return self.parse_text(name, parser, str(value))
 
+    def parse_texts(self, name: str, parser: Callable[[str], T]) -> tuple[T, ...]:
+        """Parse an array of texts, or one text alone; nothing where there is none."""
+        alone = self.values.get(name)
+        texts = (self.text(name),) if isinstance(alone, str) else self.texts(name)
+        return tuple(self.parse_text(name, parser, text) for text in texts)
+
+    def choice(self, name: str, known: Collection[str]) -> str:
+        """Return a text that must be one of those that are known."""
+        value = self.text(name)
+        if value not in known:
+            raise self.error(
+                name, f"there is no '{value}'{did_you_mean(value, known)}; there are {', '.join(known)}"
+            )
+        return value
+
+    def whole(self, name: str, default: int, least: int = 0) -> int:
+        """Return a whole number, not below another one."""
+        value = self.values.get(name, default)
+        if type(value) is not int or value < least:
+            raise self.error(name, f"it must be a whole number of at least {least}, not {value!r}")
+        return value
+
     def parse_text(self, name: str, parser: Callable[[str], T], text: str) -> T:
         """Parse a text, and say where it stands if that fails."""
         try:
@@ -110,3 +133,14 @@ class Table:
 def is_number(value: object) -> TypeGuard[int | float]:
     """Return True if a TOML value is a number; a truth value is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def quoted(text: str) -> str:
+    """Return a text as a TOML string."""
+    # JSON's strings are TOML's, as long as no character is written as two halves.
+    return json.dumps(text, ensure_ascii=False)
+
+
+def array(texts: Sequence[str]) -> str:
+    """Return texts as a TOML array of strings."""
+    return json.dumps(list(texts), ensure_ascii=False)

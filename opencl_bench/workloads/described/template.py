@@ -1,28 +1,37 @@
-"""Writes the TOML file of a kernel's benchmark from the kernel's parameters, for a person to complete."""
+"""Writes a kernel's TOML file, guessed from its parameters and instructions, for a person to complete."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
+from coarsen.frontend.annotations import Annotations
 from coarsen.ir.kernel import Argument, Kernel
+from coarsen.ir.opencl.queries import Query, queried_dimension, query_of
 from coarsen.ir.types import AddressSpace
-from coarsen.opencl_bench.workloads.described.check_signature import declared_type, kind_of, parameter_type
-from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
-from coarsen.opencl_bench.workloads.described.guess import (
-    LaunchGuess,
-    guess_launch,
-    guess_outputs,
-    guess_scalar,
-    guess_values,
+from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.opencl_bench.workloads.described.argument_use import (
+    IndexUse,
+    PointerUse,
+    declared_type,
+    image_kind,
+    image_use,
+    index_uses,
+    is_readable,
+    is_writable,
+    kind_of,
+    parameter_type,
+    pointer_uses,
 )
-from coarsen.opencl_bench.workloads.described.image_use import image_kind, image_use, is_readable
-from coarsen.opencl_bench.workloads.described.index_use import IndexUse, index_uses
-from coarsen.opencl_bench.workloads.described.pointer_use import PointerUse, pointer_uses
+from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
-from coarsen.opencl_bench.workloads.described.toml_text import array, quoted
+from coarsen.opencl_bench.workloads.described.table import array, quoted
+from coarsen.opencl_bench.workloads.driver_tools import round_up
 from coarsen.opencl_bench.workloads.image_format import KINDS
 
 _ROUNDINGS = """\
@@ -232,3 +241,159 @@ def _extent(launch: LaunchGuess) -> str:
 
 def _items(launch: LaunchGuess) -> str:
     return " * ".join(f"local_size_{dimension}" for dimension in range(launch.dimensions))
+
+
+_ASKED = frozenset({Query.GLOBAL_ID, Query.LOCAL_ID, Query.GROUP_ID}) | frozenset(
+    {Query.GLOBAL_SIZE, Query.LOCAL_SIZE, Query.GROUP_COUNT}
+)
+
+# By number of dimensions; the default first.
+_LOCAL_SIZES: tuple[tuple[LocalSize, ...], ...] = (
+    ((64,), (32,), (128,), (256,)),
+    ((16, 16), (8, 8), (32, 8), (64, 4), (4, 64)),
+    ((8, 8, 4), (32, 4, 2), (16, 8, 2), (32, 2, 2)),
+)
+_EXTENTS = (
+    {"test": 1024, "cpu": 1 << 20, "gpu": 1 << 24},
+    {"test": 64, "cpu": 512, "gpu": 4096},
+    {"test": 32, "cpu": 128, "gpu": 256},
+)
+
+# A type with fewer bytes may not hold a size.
+_BYTES_OF_A_SIZE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchGuess:
+    """How to launch a kernel.
+
+    Attributes:
+        local_sizes: those to try, the default first.
+        extents: `n`, the extent of every dimension, at each preset.
+        sizes: how many of them the largest buffer's elements are the product of.
+    """
+
+    local_sizes: tuple[LocalSize, ...]
+    extents: dict[str, int]
+    sizes: int
+
+    @property
+    def dimensions(self) -> int:
+        """The number of dimensions of the NDRange."""
+        return len(self.local_sizes[0])
+
+
+def guess_launch(kernel: Kernel) -> LaunchGuess:
+    """As many dimensions as the kernel asks for ids of, and the work-group size that it demands, if any.
+
+    The extents are for buffers of as many sizes as the kernel's addresses have: a matrix is one of two.
+    """
+    required = kernel.required_work_group_size
+    asked = (queried_dimension(each) for each in kernel.instructions() if query_of(each) in _ASKED)
+    used = [0, *(dimension for dimension in asked if dimension is not None)]
+    used += [dimension for dimension, extent in enumerate(required or ()) if extent > 1]
+    dimensions = max(used) + 1
+    local_sizes = (required[:dimensions],) if required else _LOCAL_SIZES[dimensions - 1]
+    multiple = math.lcm(*(extent for local_size in local_sizes for extent in local_size))
+    sizes = max((dimensions, *(use.sizes for use in index_uses(kernel).values())))
+    extents = _EXTENTS[min(sizes, len(_EXTENTS)) - 1]
+    return LaunchGuess(local_sizes, {name: round_up(n, multiple) for name, n in extents.items()}, sizes)
+
+
+def guess_outputs(kernel: Kernel, buffers: list[Argument], uses: Mapping[str, PointerUse]) -> list[str]:
+    """The buffers and images that the kernel writes; those that it may write, where none shows."""
+    open_to_writing = [entry.name for entry in buffers if _is_open_to_writing(entry)]
+    return [name for name in open_to_writing if uses[name].is_written] or open_to_writing
+
+
+def _is_open_to_writing(parameter: Argument) -> bool:
+    return is_writable(parameter) if image_kind(parameter) else "const" not in parameter.qualifiers
+
+
+def guess_values(kind: ElementType, use: PointerUse, indices: IndexUse) -> str:
+    """Return a distribution to fill a buffer with."""
+    if use.is_written and not use.is_read:
+        return "unwritten"
+    if not kind.is_integer:
+        return "uniform(-1, 1)"
+    if kind.byte_count // kind.stored_components < _BYTES_OF_A_SIZE:
+        return "integers(0, 100)"
+    # Below n, since such numbers are often indices. The ends of ranges must not lie before their begins.
+    return "sorted(0, n)" if indices.holds_ranges else "integers(0, n)"
+
+
+def guess_scalar(kind: ElementType) -> list[str | float]:
+    """A scalar's value, or a vector's components."""
+    if not kind.is_integer:
+        return [0.5] * kind.components
+    whole: str | float = "n" if kind.byte_count // kind.stored_components >= _BYTES_OF_A_SIZE else 1
+    return [whole] * kind.components
+
+
+_INPUTS = """
+# What `coarsen tune` may choose a version by, of a launch's arguments: numbers by their names, bytes_NAME of
+# buffers, global_size_0 and so on: + - * / // % min max log2. What only the contents of buffers tell is supplied
+# by the caller, and here it is computed: row_cv = {{ supplied = "variation_of_lengths(row_starts)" }}
+[features]
+{features}
+# The inputs that it tunes for: sizes from the least to the largest, within limits.
+[inputs]
+ranges = {{ n = [{low}, {high}] }}  # CHECK: all sizes of [sizes.test]
+# The local sizes divide these. Leave it out where global_size is rounded up, so that odd sizes are tuned for, too.
+multiples = {{ n = {multiple} }}  # CHECK
+# limit = "height * width <= 33554432"
+count = {count}
+"""
+# The largest extent, by how many of them the largest buffer is the product of: tens of milliseconds on few cores.
+_LARGEST = (1 << 20, 2048, 256)
+
+
+def parameters_comment(annotations: Annotations) -> str:
+    """Return lines that say which parameters the source declares; empty where it declares none."""
+    if not annotations.parameters:
+        return ""
+    lines = [f"#     {each.name}: {', '.join(map(each.value_of, each.values))}" for each in annotations.parameters]
+    return "\n".join(
+        (
+            "# The source's pragmas declare these parameters, the default first; local_size may name them: "
+            f'["{annotations.parameters[0].name}"].',
+            *lines,
+            "# [parameters] in this file takes their place:",
+            '# BLKSZ = "erange 64,512,2"',
+            "",
+        )
+    )
+
+
+def inputs_text(kernel: Kernel, annotations: Annotations) -> str:
+    """Return the tables `features` and `inputs` for a kernel, to be completed."""
+    declared = [each.name for each in annotations.features]
+    launch = guess_launch(kernel)
+    multiple = math.lcm(*(extent for local_size in launch.local_sizes for extent in local_size))
+    low = launch.extents["test"]
+    high = max(_LARGEST[min(launch.sizes, len(_LARGEST)) - 1] // multiple * multiple, low)
+    return _INPUTS.format(
+        features="\n".join(_features(kernel, declared)) + "\n",
+        low=low,
+        high=high,
+        multiple=multiple,
+        count=min(DEFAULT_COUNT, (high - low) // multiple + 1),
+    )
+
+
+def _features(kernel: Kernel, declared: Sequence[str]) -> Iterator[str]:
+    if declared:
+        yield f"# The source declares {', '.join(declared)}."
+        return
+    wholes = [
+        parameter.name
+        for parameter in kernel.arguments
+        if kind_of(parameter) == "scalar"
+        and (found := declared_type(parameter)) is not None
+        and found.is_integer
+        and found.components == 1
+    ]
+    for name in wholes:
+        yield f"{name} = {quoted(name)}  # CHECK"
+    if not wholes:
+        yield 'items = "global_size_0"  # CHECK'

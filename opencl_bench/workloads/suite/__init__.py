@@ -1,1 +1,1 @@
-"""One host driver per benchmark; each module defines `BENCHMARK`."""
+"""Host drivers of the seventeen benchmarks: every `Benchmark` of a module here is one."""

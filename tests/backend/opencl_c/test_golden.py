@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from tests.backend.opencl_c.cases import CASES
 
 KERNELS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.frontend.lower import lower
 
 SOURCE = """

@@ -11,7 +11,7 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.frontend.lower import lower
 
 ATOMIC = "kernel void k(global {type}* {name}) {{ {name}[get_global_id(0)] {does}; }}"

@@ -7,7 +7,7 @@ import functools
 import pyopencl
 import pytest
 
-from coarsen.backend.opencl_c import OpenClC, write_opencl_c
+from coarsen.backend.opencl_c.writer import OpenClC, write_opencl_c
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
 from tests.backend.opencl_c.cases import CASES, COMPILED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyopencl
 import pytest
 
-from coarsen.backend.opencl_c import write_opencl_c
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from tests.backend.opencl_c.cases import CASES, COMPILED, OPENCL_2_0, WITH_GOTO
 from tests.backend.opencl_c.differential import Case, difference
 

@@ -14,11 +14,12 @@ from coarsen.frontend.normal_form import normal_form, normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.display_name import DisplayName
+from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.graph.stored import stored
 from coarsen.ir.graph.view import kernel_view
-from coarsen.ir.kernel import Kernel, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.reader import read_module
 from coarsen.pipeline import coarsen_kernel

@@ -20,7 +20,7 @@ from pathlib import Path
 from coarsen.models.best_factors import DEVICES, PUBLISHED
 from coarsen.models.cascade.trained import save_model
 from coarsen.models.cascade.trained import train_device
-from coarsen.opencl_bench.results.curve_files import read_curves
+from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.results.curves import on_devices
 from coarsen.opencl_bench.results.examples import examples_of
 

@@ -11,9 +11,9 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedBuffer,
+    PassedScalar,
     write_launch_list,
 )
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedScalar
 
 SOURCE = """\
 kernel void blur(global const float *in, global const int *starts, int n, float weight, global float *out)

@@ -22,8 +22,7 @@ from coarsen.opencl_bench.inputs.measuring import MeasuredVersions, VersionsPlan
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.inputs.worth import ColdChange, cold_changes, cold_lines
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.results.store.filters import Filter
+from coarsen.opencl_bench.results.store.database import Filter, Store, open_store
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.inputs.test_left_open import described

@@ -19,8 +19,7 @@ from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes, evidence_of
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.inputs.worth import worth_of_choice
 from coarsen.opencl_bench.records.measurement import Invalidity, Method
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.results.store.filters import Filter
+from coarsen.opencl_bench.results.store.database import Filter, open_store
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.variant.variant import Variant

@@ -18,7 +18,7 @@ from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.search.staircase import StaircaseSearcher
+from coarsen.opencl_bench.search.exhaustive import StaircaseSearcher
 from coarsen.opencl_bench.sweep import compiler, engine
 from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver

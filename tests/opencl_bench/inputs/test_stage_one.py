@@ -10,12 +10,9 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, spread, stage_one
-from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator
-from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher
-from coarsen.opencl_bench.search.random_sample import RandomSearcher
+from coarsen.opencl_bench.search.evaluator import Budget, Evaluator, FunctionEvaluator
+from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
 from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace
-from coarsen.opencl_bench.search.staircase import StaircaseSearcher
 
 EXHAUSTIVE = StageOneSettings(ExhaustiveSearcher())
 

@@ -9,12 +9,12 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.measure.flushed_caches import (
+from coarsen.opencl_bench.measure.opencl_machine import (
     LEAST_FLUSHED_BYTES,
+    OpenClMachine,
     flushed_bytes,
     host_cache_bytes,
 )
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
 
 
 def test_more_is_written_than_any_cache_that_is_known_holds() -> None:

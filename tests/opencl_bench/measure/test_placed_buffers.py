@@ -11,9 +11,8 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.files import MEBIBYTE
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.measure.machine import UndividedError
+from coarsen.opencl_bench.measure.machine import UndividedError, check_placed
 from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.measure.placed_buffers import check_placed
 from coarsen.opencl_bench.measure.session import Session, Slot
 from coarsen.opencl_bench.records.code import Code, code_from_json
 from coarsen.opencl_bench.sweep.compile_service import code_of, original_code

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.rounding import rounding_tolerance, typical_magnitude
+from coarsen.opencl_bench.measure.comparison import compare, rounding_tolerance, typical_magnitude
 from coarsen.opencl_bench.workloads.benchmark import Array, Workload
 
 ELEMENTS = 512

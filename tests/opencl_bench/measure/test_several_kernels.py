@@ -16,7 +16,7 @@ from coarsen.opencl_bench.measure.variant_launch import variant_launches
 from coarsen.opencl_bench.records.code import FORMS, Code, Form, code_from_json
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.compile_service import CompileService
-from coarsen.opencl_bench.sweep.points import DeviceLimits, LaunchConstraint
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, LaunchConstraint
 from coarsen.opencl_bench.workloads.benchmark import Definitions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -28,7 +28,7 @@ COARSENED = Variant((32,), (Coarsening(2),), definitions(IN_TWO))
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> CompileService:
-    monkeypatch.setattr("coarsen.opencl_bench.sweep.compile_service.find_benchmark", lambda _name: STEPS)
+    monkeypatch.setattr("coarsen.opencl_bench.sweep.compile_service.benchmark_of", lambda _name: STEPS)
     return CompileService()
 
 
@@ -107,7 +107,7 @@ def test_another_kernel_that_changes_makes_other_rows(
 ) -> None:
     before = hash_of(service, definitions(IN_TWO))
     changed = replace(STEPS, source_text=STEPS.source_text.replace("doubled[i] + PLUS", "PLUS + 2 * doubled[i]"))
-    monkeypatch.setattr("coarsen.opencl_bench.sweep.compile_service.find_benchmark", lambda _name: changed)
+    monkeypatch.setattr("coarsen.opencl_bench.sweep.compile_service.benchmark_of", lambda _name: changed)
     assert hash_of(CompileService(), definitions(IN_TWO)) != before
 
 

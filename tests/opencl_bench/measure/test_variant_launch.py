@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InternalError
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.opencl_bench.measure.machine import UndividedError
 from coarsen.opencl_bench.measure.variant_launch import undivided, variant_launch
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument, Launch, LocalArgument, ScalarArgument

@@ -10,10 +10,16 @@ import pytest
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.best import best_row, best_rows, best_words, geometric_mean, verified_against
+from coarsen.opencl_bench.results.best import (
+    best_row,
+    best_rows,
+    best_words,
+    geometric_mean,
+    summaries,
+    verified_against,
+)
 from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.results.speedups import quotient
-from coarsen.opencl_bench.results.summaries import summaries
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan

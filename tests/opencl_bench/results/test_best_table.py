@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from coarsen.opencl_bench.results.best_table import best_table, geometric_means
+from coarsen.opencl_bench.results.rows import best_table, geometric_means
 from tests.opencl_bench.reporting.figures.samples import INTEL, POCL, frame_of, row
 
 A_IS_2 = {"definitions": "A=2", "baseline": "64, -D A=2"}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.curve_files import read_curves
 from coarsen.opencl_bench.results.curves import CurveData, merged, on_devices
-from coarsen.opencl_bench.results.shipped import shipped_files
+from coarsen.opencl_bench.results.measured_curves import read_curves
+from coarsen.opencl_bench.results.measured_rows import shipped_files
 
 RUNTIMES = """\
 kernel,factor,fermi_ns,cypress_ns
@@ -60,7 +60,7 @@ def test_tables_need_no_pyarrow(tmp_path: Path) -> None:
     table.write_text(BEST)
     script = (
         "import sys; sys.modules.update(pyarrow=None, sqlalchemy=None)\n"
-        "from coarsen.opencl_bench.results.curve_files import read_curves\n"
+        "from coarsen.opencl_bench.results.measured_curves import read_curves\n"
         "print(len(read_curves(sys.argv[1]).curves))"
     )
     done = subprocess.run([sys.executable, "-c", script, str(table)], capture_output=True, text=True, check=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.opencl_bench.results.labels import device_labels, short_device, short_platform
+from coarsen.opencl_bench.results.frames import device_labels, short_device, short_platform
 from tests.opencl_bench.reporting.figures.samples import INTEL, NVIDIA, POCL, frame_of, row
 
 

@@ -12,7 +12,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Ro
 from coarsen.opencl_bench.results.best import best_rows
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.frames import frame
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES
+from coarsen.opencl_bench.sweep.rows import PROCESSES
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant

@@ -13,8 +13,13 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.exchange.files import write_results
-from coarsen.opencl_bench.results.launch_cases import launch_cases, read_learnable_cases
-from coarsen.opencl_bench.results.launch_rows import GIVEN_UP, MeasuredLaunches, measured_launches
+from coarsen.opencl_bench.results.launch_cases import (
+    GIVEN_UP,
+    MeasuredLaunches,
+    launch_cases,
+    measured_launches,
+    read_learnable_cases,
+)
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import SUBJECT, some_measurement

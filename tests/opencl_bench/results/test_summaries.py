@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.summaries import summaries
+from coarsen.opencl_bench.results.best import summaries
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 

@@ -7,8 +7,7 @@ import statistics
 
 import pytest
 
-from coarsen.opencl_bench.workloads.further import FURTHER
-from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE
 from tests.opencl_bench.results.test_data import DATA
 
 ROOT = DATA.parents[1]

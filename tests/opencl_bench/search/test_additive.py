@@ -10,15 +10,24 @@ import statistics
 import pytest
 
 from coarsen.opencl_bench.search.additive import PAPER, AdditiveSearcher
-from coarsen.opencl_bench.search.additive_design import measure_design
-from coarsen.opencl_bench.search.additive_model import fitted, ranked
-from coarsen.opencl_bench.search.additive_plan import base_count, combinations, support_count, supports_of
-from coarsen.opencl_bench.search.additivity import NOT_ADDITIVE
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
-from coarsen.opencl_bench.search.found import Found
-from coarsen.opencl_bench.search.searcher import Searcher
-from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, size
+from coarsen.opencl_bench.search.additive_design import (
+    base_count,
+    combinations,
+    fitted,
+    measure_design,
+    ranked,
+    supports_of,
+)
+from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
+from coarsen.opencl_bench.search.searcher import NOT_ADDITIVE, Found, Searcher
+from coarsen.opencl_bench.search.spaces import (
+    Axis,
+    Choice,
+    ConstrainedSpace,
+    SearchSpace,
+    independent_places,
+    size,
+)
 from tests.opencl_bench.search.tables import GuardedTimes, additive_times, space_of
 
 LAYOUT = Axis("layout", ("AoS", "SoA", "AoSoA"), shared=False)
@@ -49,6 +58,11 @@ def bank_cycles(choice: Choice) -> float:
     items = [element if layout else 2 * element for element in elements]
     banks = sorted({item // 4 for item in items})
     return 10 * len(banks) + sum(after - before > 1 for before, after in itertools.pairwise(banks))
+
+
+def support_count(space: SearchSpace) -> int:
+    """Return |C_S|, the number of supports of all bases (equation 9)."""
+    return base_count(space) * sum(len(space.axes[place].values) - 1 for place in independent_places(space))
 
 
 def test_listing_2() -> None:

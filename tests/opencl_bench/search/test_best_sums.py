@@ -5,11 +5,20 @@ from __future__ import annotations
 import itertools
 import random
 import tracemalloc
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from coarsen.opencl_bench.search.best_sums import ascending_sums, least_sums
+from coarsen.opencl_bench.search.additive_design import Terms, ascending_sums
 from coarsen.opencl_bench.search.spaces import Choice
+
+
+def least_sums(
+    terms: Sequence[Terms], count: int, is_wanted: Callable[[Choice], bool]
+) -> list[tuple[float, Choice]]:
+    """Return the `count` least sums, in order, of the choices that are wanted; fewer where there are no more."""
+    wanted = (entry for entry in ascending_sums(terms) if is_wanted(entry[1]))
+    return list(itertools.islice(wanted, count))
 
 
 def terms_of(lengths: list[int], draw: random.Random) -> list[dict[int, float]]:

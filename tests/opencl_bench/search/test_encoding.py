@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.search.encoding import Encoding, ProductEncoding, UnitEncoding
 from coarsen.opencl_bench.search.spaces import Axis, ConstrainedSpace
+from coarsen.opencl_bench.search.surrogate import Encoding, ProductEncoding, UnitEncoding
 from coarsen.variant.transforms import Use
 
 

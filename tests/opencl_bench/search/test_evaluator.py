@@ -7,8 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator, BudgetSpentError
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator, KillingEvaluator, RememberingEvaluator, Trial
+from coarsen.opencl_bench.search.evaluator import (
+    Budget,
+    BudgetedEvaluator,
+    BudgetSpentError,
+    Evaluator,
+    FunctionEvaluator,
+    Trial,
+)
 from coarsen.opencl_bench.search.spaces import Choice
 from tests.opencl_bench.search.tables import space_of
 
@@ -19,7 +25,7 @@ def time_of(choice: Choice) -> float | None:
     return None if choice == (1, 0) else 1.0 + sum(choice)
 
 
-class Slow(RememberingEvaluator):
+class Slow(Evaluator):
     """Each trial takes two seconds."""
 
     def _measure(self, choice: Choice) -> Trial:
@@ -45,7 +51,6 @@ def test_what_is_no_valid_choice_is_refused_and_not_counted(choice: Choice) -> N
 
 def test_a_slow_run_is_ended_and_has_a_bound_but_no_time() -> None:
     evaluator = FunctionEvaluator(SPACE, time_of)
-    assert isinstance(evaluator, KillingEvaluator)
     assert evaluator.evaluate_within((0, 1), 2.0).time == 2.0
     killed = evaluator.evaluate_within((0, 2), 2.0)
     assert (killed.time, killed.killed_after) == (None, 2.0)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 
-from coarsen.opencl_bench.search.encoding import ProductEncoding
 from coarsen.opencl_bench.search.evaluator import Trial
 from coarsen.opencl_bench.search.forest import Forest
 from coarsen.opencl_bench.search.spaces import Axis, ConstrainedSpace
+from coarsen.opencl_bench.search.surrogate import ProductEncoding
 
 
 @pytest.mark.parametrize("count", [1, 7, 40])

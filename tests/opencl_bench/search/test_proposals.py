@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator, Trial
-from coarsen.opencl_bench.search.proposals import Proposals, expected_improvement
+from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator, Trial
+from coarsen.opencl_bench.search.guided import Proposals, expected_improvement
 from coarsen.opencl_bench.search.spaces import Choice, valid_choices
 from coarsen.opencl_bench.search.surrogate import Predicted
 from tests.opencl_bench.search.tables import space_of

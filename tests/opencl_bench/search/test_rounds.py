@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
+from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator, in_rounds
 from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.rounds import in_rounds
 from coarsen.opencl_bench.search.searcher import Searcher
 from coarsen.opencl_bench.search.searchers import SEARCHERS
 from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, valid_choices

@@ -11,12 +11,10 @@ from dataclasses import replace
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.additivity import Additivity
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
-from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.evaluator import Budget, FunctionEvaluator
 from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.searcher import Searcher
-from coarsen.opencl_bench.search.searchers import SEARCHERS, Budget
+from coarsen.opencl_bench.search.searcher import Additivity, Found, Searcher
+from coarsen.opencl_bench.search.searchers import SEARCHERS
 from coarsen.opencl_bench.search.spaces import Choice
 from tests.opencl_bench.search.tables import GuardedTimes, additive_times, space_of
 

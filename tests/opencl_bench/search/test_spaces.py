@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.search.sampling import random_order
 from coarsen.opencl_bench.search.spaces import (
     Axis,
     Choice,
     count_valid,
     has_at_most,
     neighbours,
+    random_order,
     size,
     valid_choices,
     values_of,

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
-from coarsen.opencl_bench.search.found import Found
+from coarsen.opencl_bench.search.evaluator import Budget, FunctionEvaluator
+from coarsen.opencl_bench.search.exhaustive import REACHED, StaircaseSearcher
 from coarsen.opencl_bench.search.parameters import Parameters
-from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace
-from coarsen.opencl_bench.search.staircase import REACHED, StaircaseSearcher
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
+from coarsen.opencl_bench.search.searcher import Found
+from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, VariantSearchSpace
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, VariantSpace, coarsening_dimensions
 from coarsen.variant.variant import Variant

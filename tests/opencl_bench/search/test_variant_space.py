@@ -6,11 +6,16 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.search.additive import AdditiveSearcher
-from coarsen.opencl_bench.search.budget import Budget
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
+from coarsen.opencl_bench.search.evaluator import Budget, FunctionEvaluator
 from coarsen.opencl_bench.search.searchers import SEARCHERS
-from coarsen.opencl_bench.search.spaces import Choice, ListedSpace, count_valid, valid_choices
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
+from coarsen.opencl_bench.search.spaces import (
+    Choice,
+    ListedSpace,
+    VariantSearchSpace,
+    count_valid,
+    listed,
+    valid_choices,
+)
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, TransformChoices, VariantSpace, coarsening_dimensions
 from coarsen.variant.variant import Variant

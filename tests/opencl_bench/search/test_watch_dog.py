@@ -7,40 +7,19 @@ from dataclasses import replace
 import pytest
 
 from coarsen.opencl_bench.search.additive import PAPER
-from coarsen.opencl_bench.search.additive_design import measure_design
-from coarsen.opencl_bench.search.additive_model import ranked
-from coarsen.opencl_bench.search.additive_plan import combinations, supports_of
-from coarsen.opencl_bench.search.budget import Budget, BudgetedEvaluator
-from coarsen.opencl_bench.search.evaluator import Evaluator, FunctionEvaluator, Trial
-from coarsen.opencl_bench.search.spaces import Choice, SearchSpace
-from coarsen.opencl_bench.search.watch_dog import WatchDog
+from coarsen.opencl_bench.search.additive_design import combinations, measure_design, ranked, supports_of
+from coarsen.opencl_bench.search.evaluator import (
+    Budget,
+    BudgetedEvaluator,
+    FunctionEvaluator,
+    WatchDog,
+)
+from coarsen.opencl_bench.search.spaces import Choice
 from tests.opencl_bench.search.tables import additive_times, every_choice, space_of
 
 SPACE = space_of((3,), (3, 2, 4, 3))
 LINE = space_of((), (4,))
 TIMES: dict[Choice, float] = {(0,): 5.0, (1,): 7.0, (2,): 3.0, (3,): 4.0}
-
-
-class Patient:
-    """An evaluator that can't end a run."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
-
-    @property
-    def space(self) -> SearchSpace:
-        return self._evaluator.space
-
-    @property
-    def tried(self) -> int:
-        return self._evaluator.tried
-
-    @property
-    def trace(self) -> tuple[Trial, ...]:
-        return self._evaluator.trace
-
-    def evaluate(self, choice: Choice) -> Trial:
-        return self._evaluator.evaluate(choice)
 
 
 def watched(is_on: bool = True) -> WatchDog:
@@ -57,12 +36,6 @@ def test_what_is_slower_than_the_fastest_so_far_is_ended() -> None:
 
 def test_switched_off_it_ends_nothing() -> None:
     watch_dog = watched(is_on=False)
-    assert [watch_dog.evaluate((index,)).time for index in range(4)] == list(TIMES.values())
-
-
-def test_an_evaluator_that_can_end_no_run_lets_them_run() -> None:
-    patient = Patient(FunctionEvaluator(LINE, TIMES.__getitem__))
-    watch_dog = WatchDog(BudgetedEvaluator(patient, Budget()))
     assert [watch_dog.evaluate((index,)).time for index in range(4)] == list(TIMES.values())
 
 

@@ -32,8 +32,7 @@ from coarsen.opencl_bench.studies.tuned_rows import (
     write_rows,
 )
 from coarsen.opencl_bench.studies.tuned_tables import csv_of, left_out, summary, table, write_csv
-from coarsen.opencl_bench.workloads.further import FURTHER, names_of
-from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, names_of
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from distributed import Client
 
-from coarsen.opencl_bench.sweep.cluster_connection import Scheduler
+from coarsen.opencl_bench.sweep.cluster import Scheduler
 
 PATIENCE = 30  # seconds
 HERE = ("--host", "127.0.0.1", "--no-dashboard")

@@ -6,8 +6,8 @@ import sys
 
 from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.several import sweep
 
 METHOD = Method(repetitions=4, minimum_repetitions=3, interval_width=10.0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,15 +15,11 @@ from distributed import Client
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.results.store.filters import Filter
-from coarsen.opencl_bench.sweep.cluster import plan_from_json, plan_to_json, sweep_on_cluster
-from coarsen.opencl_bench.sweep.cluster_connection import Scheduler
+from coarsen.opencl_bench.results.store.database import Filter, open_store
+from coarsen.opencl_bench.sweep.cluster import Scheduler, sweep_on_cluster
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.engine import sweep
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.points import limits_of
-from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, planned_rows
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan, limits_of
+from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.sweep.dask_cluster import PATIENCE, Cluster, cluster, until
 from tests.opencl_bench.sweep.small_sweep import METHOD
@@ -188,18 +183,11 @@ def test_what_is_stored_is_not_measured_again_and_failures_are_reported(
 
 
 def test_a_scheduler_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coarsen.opencl_bench.sweep.cluster_connection.CONNECTING_SECONDS", 0.5)
+    monkeypatch.setattr("coarsen.opencl_bench.sweep.cluster.CONNECTING_SECONDS", 0.5)
     with open_store(str(tmp_path / "results.sqlite")) as store:
         for address in ("tcp://127.0.0.1:1", "nonsense://localhost"):
             with pytest.raises(InvalidInputError, match=f"^the scheduler {address} can't be reached: "):
                 sweep_on_cluster([plan("mt")], store, None, Scheduler(address), SweepsObserver())
-
-
-@pytest.mark.parametrize("benchmark", ["mt", Path("mine.toml")])
-def test_a_plan_travels_as_json(benchmark: str | Path) -> None:
-    space = Space((1, 2), (1,), (0,), ((16, 16), (64, 1)), (("TILE", ("8", "16")),))
-    sent = SweepPlan(benchmark, "intel", "cpu", 7, space, METHOD, "spirv")
-    assert plan_from_json(json.loads(json.dumps(plan_to_json(sent)))) == sent
 
 
 def test_no_password_is_sent(tmp_path: Path, postgresql_database: str) -> None:

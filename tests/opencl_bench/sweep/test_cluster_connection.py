@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.cluster_connection import Scheduler, connected
+from coarsen.opencl_bench.sweep.cluster import Scheduler, connected
 from tests.opencl_bench.sweep.dask_cluster import cluster
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.sweep.confirmation import in_turn, most_rows, to_confirm
+from coarsen.opencl_bench.sweep.rows import in_turn, most_rows, to_confirm
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.opencl_bench.sweep.conversion import Conversion, conversion_of, runs_until_it_pays
+from coarsen.opencl_bench.measure.speedup import Conversion
+from coarsen.opencl_bench.sweep.conversion import conversion_of, runs_until_it_pays
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan

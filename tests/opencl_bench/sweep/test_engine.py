@@ -22,12 +22,10 @@ from coarsen.opencl_bench.results.best import best_row
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep import compiler
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import limits_of
-from coarsen.opencl_bench.sweep.several import planned_rows
+from coarsen.opencl_bench.sweep.plan import Space, limits_of
+from coarsen.opencl_bench.sweep.several import planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.sweep.small_sweep import METHOD, small_plan
 
@@ -276,7 +274,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, rows_before: int) -
     path = tmp_path / "results.sqlite"
     command = [sys.executable, "-m", "tests.opencl_bench.sweep.small_sweep", str(path), DEVICE]
     with subprocess.Popen(command, cwd=ROOT) as process, open_store(str(path)) as store:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while store.count() < rows_before and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         process.kill()

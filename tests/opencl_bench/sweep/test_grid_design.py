@@ -17,8 +17,7 @@ from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.grid import MOST_CANDIDATES
 from coarsen.models.launch.planning import KernelPlanner
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, Size, Workload
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 from coarsen.variant.coarsening import Coarsening

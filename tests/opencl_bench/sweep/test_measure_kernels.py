@@ -10,7 +10,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench import Method, Space, measure_kernels, stored_results
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
-from coarsen.opencl_bench.sweep import measure_kernels as module
+from coarsen.opencl_bench.sweep import several as module
 from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.measure.timing import Beside
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildDiedError
@@ -77,11 +76,8 @@ def always(do: str, reply: dict[str, Any]) -> Answer:
 def test_all_is_well() -> None:
     outcome, child = measured(lambda *_: None)
     assert (outcome.invalidity, outcome.nanoseconds, outcome.baseline_nanoseconds) == ("correct", (5, 6), (7, 8))
-    assert (outcome.clock, outcome.beside, outcome.baseline_beside) == (
-        Clock.SPAN,
-        Beside((3, 4), (9, 9)),
-        Beside((), (10, 11)),
-    )
+    assert (outcome.clock, outcome.sum_nanoseconds, outcome.host_nanoseconds) == (Clock.SPAN, (3, 4), (9, 9))
+    assert (outcome.baseline_sum_nanoseconds, outcome.baseline_host_nanoseconds) == ((), (10, 11))
     assert child.asked == ["open", "place", "load", "expect", "try", "place", "load", "time"]
 
 

@@ -10,8 +10,13 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
-from coarsen.opencl_bench.sweep.engine import machine_to_json
-from coarsen.opencl_bench.sweep.measuring_process import SHORT_RUN, Limits, MeasuringProcess, Ready
+from coarsen.opencl_bench.sweep.measuring_process import (
+    SHORT_RUN,
+    Limits,
+    MeasuringProcess,
+    Ready,
+    machine_to_json,
+)
 from coarsen.opencl_bench.workloads.lookup import benchmark
 from coarsen.variant.variant import Variant
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, Point, limits_of, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Point, Space, limits_of, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening, Level
@@ -202,24 +201,8 @@ def test_a_sample_is_of_points_that_can_run_beside_all_uncoarsened_ones() -> Non
     assert found != points(SUITE["sgemm"], "cpu", replace(space, sample_seed=4), LIMITS)
 
 
-def test_all_single_coarsenings_beside_a_sample_of_the_rest() -> None:
-    transforms = TransformChoices(wide_accesses=(False, True))
-    space = Space(levels=(Level.ITEM, Level.GROUP), at_once=2, transforms=transforms, sample=40, all_single=True)
-    found = [point.candidate for point in points(SUITE["sgemm"], "cpu", space, LIMITS)]
-    single = [point.candidate for point in points(SUITE["sgemm"], "cpu", Space(), LIMITS)]
-    assert len(found) == len(set(found)) == len(single) + 40
-    assert set(single) <= set(found)
-    drawn = [variant for variant in found if variant not in single]
-    assert all(
-        len(variant.coarsenings) == 2
-        or variant.transforms.wide_accesses
-        or variant.coarsenings[0].level is Level.GROUP
-        for variant in drawn
-    )
-
-
 def test_no_variant_merges_more_than_is_asked_for() -> None:
-    space = Space(levels=(Level.ITEM, Level.GROUP), at_once=2, most_merged=16, sample=200, all_single=True)
+    space = Space(levels=(Level.ITEM, Level.GROUP), at_once=2, most_merged=16, sample=200)
     merged = [point.candidate.factor for point in points(SUITE["sgemm"], "cpu", space, LIMITS)]
     assert max(merged) == 16
 

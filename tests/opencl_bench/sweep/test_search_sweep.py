@@ -14,15 +14,14 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.search.budget import Budget
+from coarsen.opencl_bench.search.evaluator import Budget
 from coarsen.opencl_bench.search.guided import GuidedSearcher
 from coarsen.opencl_bench.search.searchers import SEARCHERS
 from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.observer import SearchProgress, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.points import limits_of
-from coarsen.opencl_bench.sweep.search_request import SearchRequest
-from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows, search_space, search_sweep
+from coarsen.opencl_bench.sweep.observer import SearchProgress, SweepObserver, SweepSummary
+from coarsen.opencl_bench.sweep.plan import Space, SweepPlan, limits_of
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows, search_space
+from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.variant import Variant
@@ -60,6 +59,16 @@ class Watcher(SweepObserver):
         self.compiled.append(configurations)
 
 
+def search_sweep(
+    wanted: SweepPlan,
+    request: SearchRequest,
+    store: Store,
+    observer: SweepObserver | None = None,
+    pool: CompilePool | None = None,
+) -> SweepSummary:
+    return sweep(wanted, store, observer, pool=pool, request=request)
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with open_store(str(tmp_path / "results.sqlite")) as opened:
@@ -74,7 +83,7 @@ def test_a_search_goes_on_from_the_store_and_measures_nothing_twice(store: Store
     assert [len(before), len(after)] == [3, 5]
     assert [(trial.choice, trial.time) for trial in after[:3]] == [(trial.choice, trial.time) for trial in before]
     assert [trial.seconds > 0 for trial in (*before, *after)] == [True] * 3 + [False] * 3 + [True] * 2
-    assert (first.sweep.measured, again.sweep.measured, store.count()) == (1 + 3, 2, 1 + 5)
+    assert (first.measured, again.measured, store.count()) == (1 + 3, 2, 1 + 5)
     assert watcher.trials == [f"trial {number} of 5" for number in range(1, 6)]
     assert watcher.compiled == [2], "a round is compiled before it is measured, without what the store has"
 
@@ -83,7 +92,7 @@ def test_trials_are_rows_over_the_baseline(store: Store, pool: CompilePool) -> N
     request = SearchRequest(SEARCHERS["exhaustive"], Budget(trials=4))
     summary = search_sweep(plan(), request, store, pool=pool)
     space = search_space(SUITE["mt"], plan(), limits_of(find_device(DEVICE)))
-    rows = [row for row in summary.sweep.rows if row.role is Role.COMPARISON]
+    rows = [row for row in summary.rows if row.role is Role.COMPARISON]
     assert summary.searched is not None and len(rows) == 4
     for trial, row in zip(summary.searched.found.trace, rows, strict=True):
         expected = space.variant(trial.choice)
@@ -96,18 +105,18 @@ def test_trials_are_rows_over_the_baseline(store: Store, pool: CompilePool) -> N
 
 def test_the_best_is_confirmed(store: Store, pool: CompilePool) -> None:
     summary = search_sweep(plan(confirms=True), at_random(2, seed=3), store, pool=pool)
-    roles = Counter(row.role for row in summary.sweep.rows)
+    roles = Counter(row.role for row in summary.rows)
     expected = planned_search_rows(SUITE["mt"], plan(confirms=True), limits_of(find_device(DEVICE)), at_random(2))
     assert roles == {Role.SELECTION: 1, Role.COMPARISON: 2, Role.CONFIRMATION: 3 * (2 + 1)}
     assert sum(roles.values()) == expected
 
 
 def test_rows_of_searches_are_rows_of_sweeps(store: Store, pool: CompilePool) -> None:
-    searched = search_sweep(plan(), at_random(3), store, pool=pool).sweep.rows
+    searched = search_sweep(plan(), at_random(3), store, pool=pool).rows
     swept = search_sweep(plan(), SearchRequest(SEARCHERS["exhaustive"], Budget()), store, pool=pool)
-    assert {row.key for row in searched} <= {row.key for row in swept.sweep.rows}
+    assert {row.key for row in searched} <= {row.key for row in swept.rows}
     assert swept.searched is not None and swept.searched.tried == CHOICES
-    assert {row.invalidity for row in swept.sweep.rows} == {Invalidity.CORRECT}
+    assert {row.invalidity for row in swept.rows} == {Invalidity.CORRECT}
 
 
 def test_a_guided_search_asks_what_is_expected_first(store: Store, pool: CompilePool) -> None:

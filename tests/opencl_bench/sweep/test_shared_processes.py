@@ -14,8 +14,7 @@ from coarsen.opencl_bench.records.code import Code
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
 from coarsen.opencl_bench.sweep.child_process import ChildProcess
 from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
-from coarsen.opencl_bench.sweep.engine import machine_to_json
-from coarsen.opencl_bench.sweep.measuring_process import SERVICE, Limits, MeasuringProcess, Ready
+from coarsen.opencl_bench.sweep.measuring_process import SERVICE, Limits, MeasuringProcess, Ready, machine_to_json
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalArgument
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 from coarsen.variant.coarsening import Coarsening

@@ -16,11 +16,10 @@ from coarsen.ir.hashed_text import hashed_text
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role, Subject
 from coarsen.opencl_bench.results.store.database import Store, open_store
 from coarsen.opencl_bench.sweep.compile_service import CompileService
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.engine import sweep
+from coarsen.opencl_bench.sweep.compiler import CompiledSubjects, CompilePool
 from coarsen.opencl_bench.sweep.observer import SweepObserver
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.subjects import CompiledSubjects
+from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_to_json

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.frontend.device_macros import PORTABLE
+from coarsen.frontend.lower import lower
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.search.evaluator import Trial
 from coarsen.opencl_bench.search.spaces import Choice
 from coarsen.opencl_bench.sweep.distinct_choice import gains_by_distinct, with_distinct
 from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.tuning import tuner
-from coarsen.opencl_bench.tuning.captured_tuning import tune_captured
-from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.launch_search import RacingEvaluator
+from coarsen.opencl_bench.tuning.settings import Deadline, Tune
+from coarsen.opencl_bench.tuning.tuner import tune_benchmark
+from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.captured_benchmark import PRESET, read_launch, write_launch
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch
-from coarsen.opencl_bench.workloads.described.passed_arguments import PassedShared
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.opencl_bench.workloads.described.launch_list import PassedShared
 from coarsen.variant.transforms import DEFAULT, Transforms
 
 COUNT = 256
@@ -51,17 +51,22 @@ def captured(source: str, second: PassedShared | None = None) -> CapturedLaunch:
     return CapturedLaunch(source, (), "sum", (COUNT,), (16,), (made, second or made))
 
 
-def described(launch: CapturedLaunch, folder: Path) -> Benchmark:
-    return find_benchmark(write_capture(launch, folder, "sum"))
+def kernel_of(launch: CapturedLaunch) -> Kernel:
+    return lower(launch.source, launch.kernel)
+
+
+def written(launch: CapturedLaunch, folder: Path) -> Benchmark:
+    write_launch(launch, folder / "sum.npz")
+    return read_launch(folder / "sum.npz")
 
 
 @pytest.mark.parametrize(("body", "gains"), BODIES.values(), ids=BODIES.keys())
-def test_where_other_code_can_come_of_it(body: str, gains: bool, tmp_path: Path) -> None:
+def test_where_other_code_can_come_of_it(body: str, gains: bool) -> None:
     source = f"kernel void sum(global const int *a, global int *c) {{ int i = get_global_id(0); {body} }}"
-    assert gains_by_distinct(described(captured(source), tmp_path), PORTABLE) == gains
+    assert gains_by_distinct(kernel_of(captured(source))) == gains
 
 
-def test_a_pointer_that_is_loaded_leaves_nothing_to_gain(tmp_path: Path) -> None:
+def test_a_pointer_that_is_loaded_leaves_nothing_to_gain() -> None:
     source = """
     kernel void sum(global const ulong *a, global int *c)
     {
@@ -70,19 +75,20 @@ def test_a_pointer_that_is_loaded_leaves_nothing_to_gain(tmp_path: Path) -> None
             c[i] += *(global int *)a[k];
     }
     """
-    assert not gains_by_distinct(described(captured(source), tmp_path), PORTABLE)
+    assert not gains_by_distinct(kernel_of(captured(source)))
 
 
 def test_a_buffer_that_is_passed_twice_leaves_the_space_as_it_is(tmp_path: Path) -> None:
-    apart, together = (described(captured(ACCUMULATING, second), tmp_path) for second in (None, PassedShared(0)))
-    assert with_distinct(Space(), apart, "test", PORTABLE).transforms.distinct == (False, True)
-    assert with_distinct(Space(), together, "test", PORTABLE) == Space()
+    kernel = kernel_of(captured(ACCUMULATING))
+    apart, together = (written(captured(ACCUMULATING, second), tmp_path) for second in (None, PassedShared(0)))
+    assert with_distinct(Space(), apart, PRESET, kernel).transforms.distinct == (False, True)
+    assert with_distinct(Space(), together, PRESET, kernel) == Space()
 
 
 @pytest.mark.compiled_devices
 @pytest.mark.parametrize("is_allowed", [True, False])
 def test_a_search_tries_it_where_it_is_allowed(
-    device: DeviceDescription, monkeypatch: pytest.MonkeyPatch, is_allowed: bool
+    device: DeviceDescription, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_allowed: bool
 ) -> None:
     tried: list[Transforms] = []
 
@@ -95,7 +101,8 @@ def test_a_search_tries_it_where_it_is_allowed(
     settings = Tune(seconds=200, trials=2, levels=("item",), local_sizes=False, distinct=is_allowed)
     # What the program itself allows where nothing is remembered is no part of it.
     transforms = replace(DEFAULT, distinct=True)
-    launch = captured(ACCUMULATING)
-    found = tune_captured(launch, device, transforms, False, settings, Deadline(settings.seconds))
+    benchmark, file = written(captured(ACCUMULATING), tmp_path), str(tmp_path / "sum.npz")
+    launch = LaunchToTune(benchmark, file, "the kernel 'sum'", PRESET, device, transforms)
+    found = tune_benchmark(launch, False, settings, Deadline(settings.seconds))
     assert (found.trials, found.wrong) == (2, ())
     assert any(each.distinct for each in tried) == is_allowed

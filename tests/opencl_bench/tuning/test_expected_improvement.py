@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.models.launch.expected_improvement import Belief, expected_improvements
+from coarsen.opencl_bench.tuning.launch_prior import EvenPrior
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
@@ -22,8 +23,11 @@ OTHER = Variant((256,))
 VALUES = {OWN: (0.0, 0.0), PAIR: (-0.2, 0.1), FOUR: (-0.3, 0.3), GROUPS: (0.0, 0.4), OTHER: (0.0, 0.05)}
 
 
-class MadeUp:
+class MadeUp(EvenPrior):
     """An expectation of four variants: logarithm of the time, and its deviation."""
+
+    def __init__(self) -> None:
+        super().__init__((64,))
 
     def __call__(self, variant: Variant) -> float:
         return VALUES[variant][0]
@@ -60,3 +64,11 @@ def test_what_is_measured_is_known_and_tells_of_what_is_like_it(belief: Belief) 
     assert belief.expected_of(OWN, slow) == belief.expected_of(OWN, {})
     # The factor near the slow one is given up for what is unlike it.
     assert belief.most_promising(slow, {OWN, FOUR}) == GROUPS
+
+
+def test_where_the_model_knows_nothing_everything_is_as_likely() -> None:
+    prior = EvenPrior((64,))
+    assert prior(PAIR) == prior(OWN) == 0
+    assert prior.deviation(OWN) == 0 < prior.deviation(PAIR) == prior.deviation(GROUPS)
+    moved = Variant((256,), PAIR.coarsenings)
+    assert 0 < prior.deviation(OTHER) < prior.deviation(moved) > prior.deviation(PAIR)

@@ -10,9 +10,9 @@ import pytest
 
 from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.sweep.confirmation import PROCESSES
-from coarsen.opencl_bench.tuning.deadline import Deadline
+from coarsen.opencl_bench.sweep.rows import PROCESSES
 from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, decide, finalists
+from coarsen.opencl_bench.tuning.settings import Deadline
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

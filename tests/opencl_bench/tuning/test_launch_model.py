@@ -9,7 +9,7 @@ import pytest
 
 from coarsen.opencl_bench.search.evaluator import Trial
 from coarsen.opencl_bench.search.spaces import Choice
-from coarsen.opencl_bench.tuning.launch_model import LaunchModel
+from coarsen.opencl_bench.tuning.launch_search import LaunchModel
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.selection import find_device
+from coarsen.frontend.device_macros import PORTABLE
+from coarsen.opencl_bench.sweep.distinct_choice import lowered_own
 from coarsen.opencl_bench.tuning.launch_prior import (
     EvenPrior,
     LaunchModelPrior,
     coarsening_prior,
-    launch_model_prior,
     launch_prior,
 )
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -27,8 +28,9 @@ OWN = Variant(SIZES[0])
 
 
 def prior() -> LaunchModelPrior:
-    found = launch_model_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, small_launch_model())
-    assert found is not None
+    kernel = lowered_own(KERNEL, PORTABLE)
+    found = launch_prior(KERNEL, "caches", find_device("intel"), OWN.local_size, small_launch_model(), kernel)
+    assert isinstance(found, LaunchModelPrior)
     return found
 
 
@@ -56,7 +58,9 @@ def test_what_can_not_be_planned_is_as_likely_faster_as_slower() -> None:
 
 
 def test_nothing_is_told_of_a_local_size_that_is_left_open() -> None:
-    assert launch_model_prior(KERNEL, "caches", find_device("intel"), (), small_launch_model()) is None
+    kernel = lowered_own(KERNEL, PORTABLE)
+    known = launch_prior(KERNEL, "caches", find_device("intel"), (), small_launch_model(), kernel)
+    assert isinstance(known, EvenPrior)
 
 
 def test_coarsenings_are_expected_over_their_own_launch_uncoarsened() -> None:

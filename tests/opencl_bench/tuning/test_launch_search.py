@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
-from coarsen.opencl_bench.search.spaces import Choice
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
-from coarsen.opencl_bench.sweep.points import DeviceLimits, variant_space
-from coarsen.opencl_bench.tuning.launch_model import LaunchModel
-from coarsen.opencl_bench.tuning.launch_search import PATIENCE, ROUND_SIZE, TIME_OVER, LaunchSearch
-from coarsen.opencl_bench.tuning.launch_space import MOST_MERGED, launch_space, other_local_sizes
+from coarsen.opencl_bench.search.spaces import Choice, VariantSearchSpace
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, variant_space
+from coarsen.opencl_bench.tuning.launch_search import PATIENCE, ROUND_SIZE, TIME_OVER, LaunchModel, LaunchSearch
+from coarsen.opencl_bench.tuning.launch_space import MOST_MERGED, launch_space, other_local_sizes, starting_points
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.starting_points import starting_points
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import DEFAULT

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from coarsen.frontend.device_macros import PORTABLE
+from coarsen.opencl_bench.sweep.distinct_choice import lowered_own
 from coarsen.opencl_bench.tuning.launch_space import launch_space, without_refused
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -22,7 +24,6 @@ LOCK = "while (atomic_cmpxchg(lock, 0, 1) != 0) { } *lock = 0;"
         (f"if (get_local_id(0) == 0) {{ {LOCK} }}", (Level.ITEM,)),
         (LOCK, ()),
         ("lock[0] = work_group_reduce_add(1);", ()),
-        ("this does not compile", (Level.ITEM, Level.GROUP)),
     ],
 )
 def test_levels(body: str, levels: tuple[Level, ...]) -> None:
@@ -32,4 +33,6 @@ def test_levels(body: str, levels: tuple[Level, ...]) -> None:
     suited = replace(
         find_benchmark("mt"), source_text=source, source_file=None, kernel_name="k", build_options=options
     )
-    assert without_refused(space, suited) == replace(space, levels=levels)
+    kernel = lowered_own(suited, PORTABLE)
+    assert kernel is not None
+    assert without_refused(space, kernel, (0,)) == replace(space, levels=levels)

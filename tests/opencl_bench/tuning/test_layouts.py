@@ -9,15 +9,19 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.sweep.conversion import Conversion
-from coarsen.opencl_bench.tuning.described_tuning import tune_described
+from coarsen.opencl_bench.measure.speedup import Conversion, Speedup
 from coarsen.opencl_bench.tuning.finalists import finalists
-from coarsen.opencl_bench.tuning.laid_out_choice import LaidOutChoice, runs_until_it_pays
-from coarsen.opencl_bench.tuning.layout_choices import LAYOUTS, check_choices, layout_choices
-from coarsen.opencl_bench.tuning.layouts_file import layouts_file
+from coarsen.opencl_bench.tuning.launch_space import laid_out_starts
+from coarsen.opencl_bench.tuning.layout_choices import (
+    LAYOUTS,
+    check_choices,
+    layout_choices,
+    layouts_file,
+    runs_until_it_pays,
+)
 from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.starting_points import laid_out_starts
+from coarsen.opencl_bench.tuning.tuned import LaidOutChoice
+from coarsen.opencl_bench.tuning.tuner import tune_described
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, ArrayLayout, Kind, Order

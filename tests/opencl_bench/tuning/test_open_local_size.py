@@ -15,14 +15,16 @@ from coarsen.opencl_bench.measure.machine import LaunchError, UndividedError
 from coarsen.opencl_bench.measure.variant_launch import needs_guard, variant_launch
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.engine import sweep
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, SweepPlan, points
+from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.tuning.captured_tuning import tune_captured
-from coarsen.opencl_bench.tuning.deadline import Deadline
-from coarsen.opencl_bench.tuning.launch_space import launch_space, may_need_guard, other_local_sizes
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.starting_points import starting_points
+from coarsen.opencl_bench.tuning.launch_space import (
+    launch_space,
+    may_need_guard,
+    other_local_sizes,
+    starting_points,
+)
+from coarsen.opencl_bench.tuning.settings import Deadline, Tune
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
 from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch

@@ -12,9 +12,8 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.tuning.deadline import Deadline, TimeOverError
 from coarsen.opencl_bench.tuning.launch_space import launch_space
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.opencl_bench.tuning.settings import Deadline, TimeOverError, Tune
 from coarsen.opencl_bench.tuning.tuner import _measured_own, tune_launch
 from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -68,7 +67,7 @@ def test_variants_are_made_for_the_kind_of_device_that_the_program_has(
     settings = Tune(distinct=False)
     transforms = Transforms(device_kind=kind)
     own = benchmark.preset("test").local_size
-    launch = LaunchToTune("nbody", "test", device, transforms)
+    launch = LaunchToTune(benchmark, "nbody", "nbody", "test", device, transforms)
     with pytest.raises(_StoppedError):
         tune_launch(launch, launch_space(own, (), transforms, settings), settings, Deadline(60))
     assert kinds == [kind]

@@ -10,11 +10,11 @@ import pytest
 
 from coarsen.errors import DeviceError
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.search.variant_space import VariantSearchSpace
-from coarsen.opencl_bench.sweep.points import DeviceLimits, variant_space
+from coarsen.opencl_bench.search.spaces import VariantSearchSpace
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.opencl_bench.tuning.launch_search import RacingEvaluator, merges_as_much
 from coarsen.opencl_bench.tuning.launch_space import launch_space
-from coarsen.opencl_bench.tuning.racing_evaluator import RacingEvaluator, merges_as_much
 from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening

@@ -17,8 +17,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.engine import sweep
 from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
+from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
 from coarsen.opencl_bench.workloads.benchmark import (
     BufferArgument,
@@ -27,10 +27,10 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
 )
 from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.described.captured_arguments import UNREAD_BYTE
 from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch, CapturedUnread
-from coarsen.opencl_bench.workloads.described.captured_text import UNREAD_BYTE
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
-from coarsen.opencl_bench.workloads.described.passed_arguments import (
+from coarsen.opencl_bench.workloads.described.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,

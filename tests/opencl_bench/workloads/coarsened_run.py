@@ -12,7 +12,8 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.drop_in.program import Program
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import AddedArgument, Kernel
+from coarsen.ir.added_arguments import AddedArgument
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.measure.run import (
     KernelChoice,
     LaunchableKernel,
@@ -39,6 +40,13 @@ def lowered(name: str) -> Kernel:
 def coarsened(name: str, chosen: Coarsening, any_size: bool) -> CoarsenedKernel:
     """The kernel coarsened. Raises RefusalError where it can't be."""
     return CoarsenedKernel(coarsen_kernel(lowered(name), (chosen,), any_size=any_size), (chosen,), ())
+
+
+def run_original(queue: cl.CommandQueue, name: str, workload: Workload) -> RunResult:
+    """Run the kernel as it is written; its outputs are what coarsened ones are compared with."""
+    result = run_workload(queue, workload, kernels_of(build_program(queue.context, find_benchmark(name))))
+    assert result.guards_intact
+    return result
 
 
 def run_coarsened(queue: cl.CommandQueue, name: str, chosen: Coarsening, workload: Workload) -> RunResult:

@@ -13,8 +13,7 @@ from coarsen.drop_in.program import Program
 from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.measure.run import LaunchableKernel, build_program, kernels_of, run_workload
 from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Workload
-from coarsen.opencl_bench.workloads.further import FURTHER, further_benchmark
-from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, find_benchmark, further_benchmark
 
 Buffers = Mapping[str, Array]
 Outputs = dict[str, Array]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import Preset
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
-from coarsen.opencl_bench.workloads.lookup import SUITE, adaptive_kernel
+from coarsen.opencl_bench.workloads.lookup import SUITE
 from tests.opencl_bench.planted import FILE, written
 from tests.opencl_bench.steps import AT_ONCE, IN_TWO, STEPS, definitions
 
@@ -30,7 +31,8 @@ def test_it_is_not_where_local_memory_is_passed() -> None:
 
 
 def test_an_argument_that_is_of_the_contents_is_of_those_of_the_seed() -> None:
-    search = adaptive_kernel("adaptive-binarySearch").benchmark
+    sizes = {name: Preset({"ranges": ranges}, (64,)) for name, ranges in (("test", 960), ("more", 4096))}
+    search = replace(SUITE["binarySearch"], presets=sizes)
     assert search.make_launches is None
     preset, other = list(search.presets)[:2]
     made = [search.workload(preset, seed).launches for seed in range(4)]

@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.pipeline import LaidOutKernel, laid_out
 from coarsen.variant.data_layout import DEEP_SOA, SOA, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan

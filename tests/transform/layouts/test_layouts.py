@@ -21,7 +21,7 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import AddedArgument
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.opencl_bench.measure.run import GuardedBuffer
 from coarsen.pipeline import carry_out, laid_out
 from coarsen.runtime.layout import Layout

@@ -18,7 +18,8 @@ from coarsen.analysis.algebra.predict.prediction import Prediction
 from coarsen.analysis.algebra.predict.queries import query_form
 from coarsen.analysis.algebra.predict.quotients import quotient
 from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import IntegerType, PointerType
 

@@ -10,7 +10,8 @@ from coarsen.analysis.algebra.predict.symbols import Symbols
 from coarsen.analysis.algebra.walk import Walk
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 
 PredictRule = Callable[["Prediction", Instruction], Polynomial | None]
 

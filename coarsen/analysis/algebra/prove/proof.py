@@ -9,7 +9,8 @@ from coarsen.analysis.algebra.numbers import POINTER_BITS, number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
 from coarsen.analysis.algebra.prove.form import SPLIT_WIDTH, ModularForm
 from coarsen.analysis.algebra.walk import Walk
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 
 _MAXIMUM_TRIALS = 3
 

@@ -12,7 +12,8 @@ from functools import cached_property
 
 from coarsen.backend.opencl_c.decide.constants import Elements, Number, parse_constant
 from coarsen.ir.details import aggregate_indices, shuffle_mask
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import IntegerType, VectorType
 
 _NAMED_TWICE = ("llvm.cttz", "llvm.fsh", "llvm.scmp", "llvm.ucmp", "llvm.vector.reduce")

@@ -17,7 +17,8 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.source_names import source_name
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import IntegerType, PointerType, TargetType, Type, VectorType
 
 _MAXIMUM_DEPTH = 24

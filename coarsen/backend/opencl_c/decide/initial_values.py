@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from coarsen.backend.opencl_c.c.types import from_llvm, size_of
 from coarsen.backend.opencl_c.decide.constants import Constant, Zero, parse_constant
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Instruction, Kernel, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.types import ArrayType, StructType, Type
 
 _FILLING = ("llvm.memcpy", "llvm.memset")

@@ -25,7 +25,8 @@ from coarsen.backend.opencl_c.decide.builtins import signature
 from coarsen.backend.opencl_c.decide.constants import Operation, Symbol, parse_constant
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Argument, Instruction, Kernel, Value
 from coarsen.ir.types import PointerType, Type
 
 _PASSED_ON = frozenset({"addrspacecast", "bitcast", "freeze"})

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.folding import Folding
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 
 _NOTHING: frozenset[str] = frozenset()
 

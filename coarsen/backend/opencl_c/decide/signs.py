@@ -13,7 +13,8 @@ from coarsen.backend.opencl_c.c.types import CType, Pointer, Scalar, Vector, ele
 from coarsen.backend.opencl_c.decide.builtins import signature
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.types import IntegerType, Type, VectorType
 
 Vote = tuple[Value, int]

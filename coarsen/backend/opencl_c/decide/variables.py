@@ -29,8 +29,9 @@ from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.backend.opencl_c.decide.source_names import is_counter, source_name
 from coarsen.errors import RefusalError
 from coarsen.ir.details import alignment, source_element_type
-from coarsen.ir.graph.variables import name_in_source
-from coarsen.ir.kernel import GlobalVariable, Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.graph.variables import GlobalVariable, name_in_source
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.opencl.names import builtin_name
 from coarsen.ir.types import AddressSpace, IntegerType, PointerType, VectorType
 

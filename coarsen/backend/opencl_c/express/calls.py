@@ -28,7 +28,8 @@ from coarsen.backend.opencl_c.decide.constants import Elements, Number, parse_co
 from coarsen.backend.opencl_c.express.intrinsics import intrinsic
 from coarsen.backend.opencl_c.express.literals import string_literal
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
-from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Value
 from coarsen.ir.opencl.builtins import builtin_named
 from coarsen.ir.types import AddressSpace, VoidType
 

@@ -38,7 +38,8 @@ from coarsen.backend.opencl_c.express.conversions import in_space
 from coarsen.backend.opencl_c.express.literals import real_literal
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text
-from coarsen.ir.kernel import Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Value
 from coarsen.ir.types import PointerType, StructType, Type, VectorType
 
 

@@ -15,7 +15,8 @@ from coarsen.backend.opencl_c.c.types import (
     is_signed,
 )
 from coarsen.backend.opencl_c.express.translator import Translator
-from coarsen.ir.kernel import Instruction, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction
 
 LARGEST_INT = 2**31 - 1
 _SHIFTS = ("<<", ">>")

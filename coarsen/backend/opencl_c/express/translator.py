@@ -24,7 +24,8 @@ from coarsen.backend.opencl_c.decide.folding import Folding
 from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.errors import RefusalError
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 
 Handler = Callable[["Translator", Instruction], Expression]
 LanesHandler = Callable[["Translator", Value, bool], Sequence[Expression]]

@@ -24,7 +24,8 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.decide.dataflow import Lane, constant_index
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, result_of, unsupported
 from coarsen.backend.opencl_c.printing.expressions import written
-from coarsen.ir.kernel import Instruction, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Value
 
 _SHORT = "xyzw"
 _DIGITS = "0123456789abcdef"

@@ -33,7 +33,8 @@ from coarsen.backend.opencl_c.printing.statements import Line
 from coarsen.backend.opencl_c.printing.wrapping import wrapped
 from coarsen.errors import RefusalError
 from coarsen.ir.added_arguments import described_arguments
-from coarsen.ir.kernel import Argument, GlobalVariable
+from coarsen.ir.graph.variables import GlobalVariable
+from coarsen.ir.kernel import Argument
 from coarsen.ir.types import AddressSpace
 
 _INDENT = "    "

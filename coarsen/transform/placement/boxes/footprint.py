@@ -25,7 +25,8 @@ from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.loop_counters import Counter, counters_of
 from coarsen.errors import RefusalError
-from coarsen.ir.kernel import Instruction, Kernel, Value, ValueKind
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
 from coarsen.transform.placement.boxes.executed import is_always_executed
 

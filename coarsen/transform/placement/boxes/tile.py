@@ -23,9 +23,9 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Argument, Constant, Operand
+from coarsen.ir.graph.operands import Argument, Constant, Operand, ValueKind
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.kernel import Kernel, Value, ValueKind
+from coarsen.ir.kernel import Kernel, Value
 from coarsen.ir.layout import alignment_of, size_of
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, query_named
 from coarsen.ir.types import IntegerType, Type

@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.calibration import Calibration, Forecast, calibration
-from coarsen.opencl_bench.reporting.figures.draw_calibration import draw_calibration
-from coarsen.opencl_bench.reporting.figures.files import rendered
-from coarsen.opencl_bench.reporting.figures.style import BLUE, VERMILLION
-from coarsen.opencl_bench.reporting.numbers.calibration import COLUMNS, calibration_finding, calibration_points
+from coarsen.opencl_bench.reporting.draw_evaluations import draw_calibration
+from coarsen.opencl_bench.reporting.evaluations import COLUMNS, calibration_finding, calibration_points
+from coarsen.opencl_bench.reporting.sheet import BLUE, VERMILLION, rendered
 
 
 def said(*forecasts: tuple[float, bool]) -> Calibration:

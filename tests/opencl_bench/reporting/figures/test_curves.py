@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves
-from coarsen.opencl_bench.reporting.figures.findings import curves_finding
-from coarsen.opencl_bench.reporting.numbers.curves import best_points, curve_points
+from coarsen.opencl_bench.reporting.curve_points import best_points, curve_points
+from coarsen.opencl_bench.reporting.draw_curves import curves_finding, draw_curves
 from tests.opencl_bench.reporting.figures.samples import (
     INTEL,
     KERNELS,

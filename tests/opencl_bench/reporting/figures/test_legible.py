@@ -9,16 +9,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from coarsen.opencl_bench.reporting.figures.draw_curves import columns_for, draw_curves
-from coarsen.opencl_bench.reporting.figures.draw_hinton import draw_hinton
-from coarsen.opencl_bench.reporting.figures.draw_portability import draw_portability
-from coarsen.opencl_bench.reporting.figures.draw_violins import draw_violins
-from coarsen.opencl_bench.reporting.figures.files import rendered
-from coarsen.opencl_bench.reporting.figures.findings import curves_finding, portability_finding, violins_finding
-from coarsen.opencl_bench.reporting.figures.style import PAGE_WIDTH, SMALLEST_SIZE
-from coarsen.opencl_bench.reporting.numbers.curves import curve_points, series_order
-from coarsen.opencl_bench.reporting.numbers.portability import transfers
-from coarsen.opencl_bench.reporting.numbers.violins import violin_points
+from coarsen.opencl_bench.reporting.curve_points import curve_points, series_order
+from coarsen.opencl_bench.reporting.draw_curves import columns_for, curves_finding, draw_curves
+from coarsen.opencl_bench.reporting.sheet import PAGE_WIDTH, SMALLEST_SIZE, rendered
 from tests.opencl_bench.reporting.figures.samples import (
     INTEL,
     NVIDIA,
@@ -30,7 +23,7 @@ from tests.opencl_bench.reporting.figures.samples import (
 from tests.opencl_bench.reporting.figures.writing import texts, written
 
 Drawing = Callable[[pd.DataFrame], Figure]
-DRAWINGS = (draw_curves, draw_violins, draw_hinton, draw_portability)
+DRAWINGS = (draw_curves,)
 NVIDIA_PTX = NVIDIA | {"platform": "NVIDIA CUDA driver"}
 LONG = "a_kernel_whose_name_is_longer_than_any_page_is_wide_and_then_some"
 
@@ -73,7 +66,6 @@ def test_devices_of_different_sizes_stand_side_by_side(draw: Drawing, drawn: Cal
         "Problem sizes differ: preset gpu on NVIDIA H200 (OpenCL) and NVIDIA H200 (PTX); "
         "preset test on AMD EPYC (Intel) and AMD EPYC (PoCL)."
     ) in text
-    assert ("What is lost may be lost to the sizes as well." in text) == (draw is draw_portability)
 
 
 def test_the_same_sizes_need_no_word() -> None:
@@ -112,24 +104,6 @@ def test_devices_whose_names_end_in_a_number_are_in_the_order_of_letters() -> No
     assert sorted(names, key=series_order) == [
         *("dimension 1", "stride 8", "stride 32", "AMD Radeon HD 5900", "NVIDIA GTX 480"),
     ]
-
-
-def test_few_kernels_on_many_devices_stand_side_by_side() -> None:
-    rows = frame_of([row("mt", 2, 2.0, **place) for place in (POCL, INTEL, NVIDIA)])
-    panels = draw_violins(rows).axes
-    assert len({round(axes.get_position().y0, 3) for axes in panels}) == 1
-    wide = [axes for axes in draw_violins(sweep_frame((POCL, INTEL))).axes if axes.get_title(loc="left")]
-    assert len({round(axes.get_position().x0, 3) for axes in wide}) == 1
-
-
-@pytest.mark.parametrize("places", [(INTEL,), (POCL, INTEL), (POCL, INTEL, NVIDIA, NVIDIA_PTX)])
-def test_cells_are_square(places: tuple[dict[str, str], ...]) -> None:
-    figure = draw_hinton(sweep_frame(places))
-    figure.draw_without_rendering()
-    for axes in (axes for axes in figure.axes if axes.axison):
-        box = axes.get_window_extent()
-        width, height = (abs(high - low) for low, high in (axes.get_xlim(), axes.get_ylim()))
-        assert box.width / width == pytest.approx(box.height / height, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -173,23 +147,3 @@ def test_cells_are_square(places: tuple[dict[str, str], ...]) -> None:
 def test_titles_of_odd_curves(rows: list[dict[str, object]], by: str, finding: str) -> None:
     points = curve_points(frame_of(rows), by)  # type: ignore[arg-type]
     assert curves_finding(points, by) == finding  # type: ignore[arg-type]
-
-
-def test_no_share_is_rounded_to_all_or_none() -> None:
-    many = [row("mt", 2, 2.0 if count else 0.5, definitions=f"A={count}") for count in range(300)]
-    assert violins_finding(violin_points(frame_of(many))).startswith("Over 99 % of the measured")
-    few = [row("mt", 2, 0.5 if count else 2.0, definitions=f"A={count}") for count in range(300)]
-    assert violins_finding(violin_points(frame_of(few))).startswith("Under 1 % of the measured")
-
-
-def test_titles_of_few_transfers() -> None:
-    one = [row("mt", 2, 2.0), row("mt", 2, 2.0, **POCL), row("mt", 4, 4.0, **POCL)]
-    assert portability_finding(transfers(frame_of(one))) == (
-        "With another device's best configuration mt keeps 50 % of a device's own best speed-up; "
-        "1 of 2 could not be compared"
-    )
-    several = [*one, row("mt", 4, 1.0)]
-    assert portability_finding(transfers(frame_of(several))) == (
-        "With another device's best configuration mt keeps 50 % of a device's own best speed-up (geometric mean), "
-        "at worst 50 %"
-    )

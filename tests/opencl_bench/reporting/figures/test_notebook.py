@@ -9,8 +9,7 @@ from IPython.core.formatters import DisplayFormatter
 from matplotlib.figure import Figure
 
 from coarsen.opencl_bench import plots
-from coarsen.opencl_bench.reporting.figures.notebook import SCREEN_RESOLUTION
-from coarsen.opencl_bench.reporting.figures.page import page
+from coarsen.opencl_bench.reporting.sheet import SCREEN_RESOLUTION, page
 
 FINDING = "Coarsening helps, and this is the finding"
 

@@ -14,14 +14,23 @@ import pytest
 from matplotlib.figure import Figure
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.reporting.figures.axes import factor_axis, power_of_two, speedup_axis
-from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves
-from coarsen.opencl_bench.reporting.figures.files import file_type, rendered, save
-from coarsen.opencl_bench.reporting.figures.page import legend_entry, page
-from coarsen.opencl_bench.reporting.figures.style import PAGE_HEIGHT, series_style
-from coarsen.opencl_bench.reporting.figures.text import filled, text_width
-from coarsen.opencl_bench.reporting.figures.window import show
-from coarsen.opencl_bench.results.intervals import frame_with_intervals
+from coarsen.opencl_bench.reporting.draw_curves import draw_curves
+from coarsen.opencl_bench.reporting.sheet import (
+    PAGE_HEIGHT,
+    factor_axis,
+    file_type,
+    filled,
+    legend_entry,
+    page,
+    power_of_two,
+    rendered,
+    save,
+    series_style,
+    show,
+    speedup_axis,
+    text_width,
+)
+from coarsen.opencl_bench.results.rows import frame_with_intervals
 from tests.opencl_bench.reporting.figures.samples import frame_of, row
 from tests.opencl_bench.reporting.figures.sweeps import compared
 
@@ -112,8 +121,8 @@ def test_another_process_with_other_settings_draws_the_same_svg(figure: Figure) 
     code = (
         "import matplotlib, sys\n"
         "matplotlib.rcParams.update({'font.size': 20, 'axes.grid': True, 'svg.hashsalt': 'other'})\n"
-        "from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves\n"
-        "from coarsen.opencl_bench.reporting.figures.files import rendered\n"
+        "from coarsen.opencl_bench.reporting.draw_curves import draw_curves\n"
+        "from coarsen.opencl_bench.reporting.sheet import rendered\n"
         "from tests.opencl_bench.reporting.figures.samples import frame_of, row\n"
         "rows = frame_of([row('mt'), row('mt', 2, 2.0), row('mt', 4, None)])\n"
         "sys.stdout.buffer.write(rendered(draw_curves(rows), 'svg'))\n"
@@ -164,7 +173,7 @@ def test_figures_get_windows_of_their_own(tmp_path: Path) -> None:
     )
     code = (
         "from matplotlib.figure import Figure\n"
-        "from coarsen.opencl_bench.reporting.figures.window import show\n"
+        "from coarsen.opencl_bench.reporting.sheet import show\n"
         "show([Figure(label='one'), Figure(label='two')])\n"
     )
     environment = os.environ | {"MPLBACKEND": "module://windows", "PYTHONPATH": str(tmp_path)}

@@ -9,10 +9,8 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.reporting.figures.draw_predictions import draw_predictions
-from coarsen.opencl_bench.reporting.figures.files import rendered
-from coarsen.opencl_bench.reporting.figures.style import VERMILLION
-from coarsen.opencl_bench.reporting.numbers.predictions import (
+from coarsen.opencl_bench.reporting.draw_evaluations import draw_predictions
+from coarsen.opencl_bench.reporting.evaluations import (
     MEAN,
     choice_table,
     factor_table,
@@ -20,6 +18,7 @@ from coarsen.opencl_bench.reporting.numbers.predictions import (
     predictions_finding,
     speedup_bars,
 )
+from coarsen.opencl_bench.reporting.sheet import VERMILLION, rendered
 from tests.opencl_bench.reporting.figures.evaluations import small_evaluation
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.opencl_bench.measure.speedup import Speedup
+from coarsen.opencl_bench.reporting.page.charts import HEIGHT, DrawnChart, drawn
 from coarsen.opencl_bench.reporting.page.content import (
     EXCLUDED,
     FAILED,
@@ -13,7 +14,6 @@ from coarsen.opencl_bench.reporting.page.content import (
     Curve,
     Point,
 )
-from coarsen.opencl_bench.reporting.page.drawing import HEIGHT, DrawnChart, drawn
 
 
 def measured(factor: int, ratio: float) -> Point:

@@ -12,10 +12,9 @@ import coarsen
 from coarsen import processes
 from coarsen.opencl_bench import Results, find_benchmark
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
-from coarsen.opencl_bench.reporting.page.answers import CHANGED
+from coarsen.opencl_bench.reporting.page.code import CHANGED, MOST_LINES, OTHER, SAME
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Report
-from coarsen.opencl_bench.reporting.page.extract import LEARNED, report_of
-from coarsen.opencl_bench.reporting.page.pairs import MOST_LINES, OTHER, SAME
+from coarsen.opencl_bench.reporting.page.extract import report_of
 from coarsen.variant.coarsening import Coarsening
 from tests.opencl_bench.reporting.figures.samples import POCL
 from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices
@@ -61,34 +60,12 @@ def test_the_best_are_those_of_the_results(report: Report, results: Results) -> 
         assert best.is_confirmed
 
 
-def test_choices_are_the_models_and_their_speedups_the_measured_ones(report: Report, results: Results) -> None:
-    benchmark = find_benchmark("spmv")
-    own = benchmark.preset("cpu").local_size
-    predicted = coarsen.predict(benchmark.kernel_file, device="pocl", local_size=own).factor
-    curves = results.only(preset="cpu", benchmarks=["spmv"]).curves().curves
-    speedup = {1: 1.0, **curves[0].speedup}
-    choice = next(each for each in section_of(report, "spmv").choices if each.place == POCL_SLUG)
-    assert choice.factor == predicted
-    assert choice.speedup is not None
-    assert choice.speedup.ratio == pytest.approx(speedup[predicted])
-    assert (choice.best_factor, choice.best_speedup.ratio) == max(speedup.items(), key=lambda entry: entry[1])
-    assert choice.share == pytest.approx(speedup[predicted] / max(speedup.values()))
-    assert choice.best_speedup.low <= choice.best_speedup.ratio <= choice.best_speedup.high
-
-
-def test_choices_along_each_dimension(report: Report) -> None:
-    found = {(choice.place, choice.dimension) for choice in section_of(report, "sobel").choices}
-    assert found == {(POCL_SLUG, 0), (POCL_SLUG, 1), (OPENCL_SLUG, 0), (OPENCL_SLUG, 1)}
-    assert all(choice.factor in (1, 2, 4, 8, 16) for choice in section_of(report, "sobel").choices)
-
-
-def test_curves_mark_best_and_chosen(report: Report) -> None:
+def test_curves_mark_the_best(report: Report, results: Results) -> None:
     spmv = section_of(report, "spmv")
     assert [chart.slug for chart in spmv.charts] == ["overall", "dimension-0"]
     own = next(curve for curve in spmv.charts[1].curves if curve.place == POCL_SLUG)
-    choice = next(each for each in spmv.choices if each.place == POCL_SLUG)
-    assert [point.factor for point in own.points if point.is_best] == [choice.best_factor]
-    assert [point.factor for point in own.points if point.is_chosen] == [choice.factor]
+    (measured,) = results.only(preset="cpu", benchmarks=["spmv"]).curves().curves
+    assert [point.factor for point in own.points if point.is_best] == [measured.best_factor]
     assert {point.state for curve in spmv.charts[0].curves for point in curve.points} <= {
         MEASURED,
         EXCLUDED,
@@ -127,7 +104,6 @@ def test_remarks_are_honest(report: Report) -> None:
     pocl = next(place for place in report.places if place.slug == POCL_SLUG)
     assert any("replication alone" in remark for remark in pocl.remarks)
     assert not any("Not verified" in remark for place in report.places for remark in place.remarks)
-    assert LEARNED not in report.remarks
 
 
 def test_other_code_and_another_kernel_are_told() -> None:
@@ -158,7 +134,6 @@ def test_a_kernel_that_is_not_known() -> None:
     assert "'mine' is not in the suite" in kernel.source_note
     assert kernel.source_note.endswith("--kernels names the folder that has its description (NAME.toml)")
     assert (kernel.pairs, kernel.original) == ((), None)
-    assert [(choice.factor, choice.share, choice.best_factor) for choice in kernel.choices] == [(None, None, 2)]
 
 
 DESCRIPTION = """\
@@ -190,7 +165,6 @@ def test_a_kernel_that_a_folder_describes(value: str, refusal: str, tmp_path: Pa
     assert kernel.source_note == CHANGED
     assert kernel.pairs[0].after.refusal.endswith(refusal)
     assert bool(kernel.pairs[0].after.refusal) == (kernel.pairs[0].before is None) == bool(refusal)
-    assert kernel.choices[0].note.startswith("can't be coarsened: ") == bool(refusal)
 
 
 def test_the_source_of_a_kernel_that_nothing_coarsens() -> None:
@@ -218,5 +192,5 @@ def test_kernels_are_in_the_order_of_their_numbers() -> None:
 def test_nothing_compared_yet() -> None:
     rows = [compared(1, 100, role=Role.SELECTION, oracle=CheckedAgainst.NOTHING)]
     report = report_of(Results(tuple(rows), "here"))
-    assert (report.kernels[0].charts, report.kernels[0].choices) == ((), ())
+    assert report.kernels[0].charts == ()
     assert report.places[0].speedup is None

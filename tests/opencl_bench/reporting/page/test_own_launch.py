@@ -9,8 +9,8 @@ import pytest
 
 from coarsen.opencl_bench import find_benchmark
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.reporting.page.charts import own_curves
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED
-from coarsen.opencl_bench.reporting.page.own_launch import own_curves
 from coarsen.opencl_bench.results.speedups import relative_speedup
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms, Use

@@ -14,17 +14,16 @@ from coarsen.dispatch.tuned_file import JSON
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
 from coarsen.opencl_bench.inputs.evidence import ColdTimes, LeftOpenTimes, evidence_of
-from coarsen.opencl_bench.reporting.page.content import Report
-from coarsen.opencl_bench.reporting.page.input_drawing import (
+from coarsen.opencl_bench.reporting.page.content import Report, TunedSection
+from coarsen.opencl_bench.reporting.page.page import page_of
+from coarsen.opencl_bench.reporting.page.tuned import (
     HEIGHT,
     DrawnInputs,
     drawn_inputs,
     label_rows,
     number_text,
+    tuned_sections,
 )
-from coarsen.opencl_bench.reporting.page.page import page_of
-from coarsen.opencl_bench.reporting.page.tuned_content import TunedSection
-from coarsen.opencl_bench.reporting.page.tuned_extract import tuned_sections
 from tests.opencl_bench.reporting.figures.sweeps import two_devices
 from tests.opencl_bench.reporting.page.test_page import NASTY, Seen
 from tests.opencl_bench.reporting.tuned_files import SECONDS, tuned, tuned_over_shapes

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.remembered import files
-from coarsen.opencl_bench.results.remembered.files import read_choices, write_choices
+from coarsen.opencl_bench.results.remembered import choice_json
+from coarsen.opencl_bench.results.remembered.choice_json import read_choices, write_choices
 from tests.opencl_bench.remembered_choices import AS_IT_IS, CHOICE, some_choice
 
 CHOICES = [CHOICE, AS_IT_IS, some_choice(kernel="naïve \x1b[31m")]
@@ -103,7 +103,7 @@ def test_an_edited_file(file: Path, edit: Callable[[dict[str, Any]], None], expe
 
 
 def test_too_large_files(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_CHOICES", 2)
+    monkeypatch.setattr(choice_json, "MOST_CHOICES", 2)
     assert message(file) == "it has 3 choices; 2 are the most"
-    monkeypatch.setattr(files, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(choice_json, "LARGEST_FILE", 1000)
     assert "which is no file of this kind" in message(file)

@@ -12,10 +12,8 @@ from sqlalchemy import Connection, Engine, Table, inspect, select, text
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
 from coarsen.opencl_bench.results.store import schema
-from coarsen.opencl_bench.results.store.creation import VERSION, VERSION_TABLE
+from coarsen.opencl_bench.results.store.connection import VERSION, VERSION_TABLE, engine_of, store_url
 from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.results.store.engine import engine_of
-from coarsen.opencl_bench.results.store.location import store_url
 from tests.opencl_bench.measurements import some_measurement
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import JSON, text
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
-from coarsen.opencl_bench.results.remembered.files import read_choices, write_choices
+from coarsen.opencl_bench.results.remembered.choice_json import read_choices, write_choices
 from coarsen.opencl_bench.results.remembered.look_up import (
     COLUMNS,
     JSON_COLUMNS,
@@ -20,10 +20,8 @@ from coarsen.opencl_bench.results.remembered.look_up import (
     remembered_choice,
 )
 from coarsen.opencl_bench.results.store import schema
-from coarsen.opencl_bench.results.store.creation import VERSION_TABLE
+from coarsen.opencl_bench.results.store.connection import VERSION_TABLE, engine_of, store_url
 from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.results.store.engine import engine_of
-from coarsen.opencl_bench.results.store.location import store_url
 from coarsen.opencl_bench.results.store.remembered import RememberedFilter
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.remembered_choices import AS_IT_IS, CHOICE, some_choice

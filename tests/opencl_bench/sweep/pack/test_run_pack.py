@@ -18,9 +18,9 @@ import pytest
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.run_pack import main
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import Point
-from coarsen.opencl_bench.sweep.rows import RowSweep
+from coarsen.opencl_bench.sweep.pack import running
+from coarsen.opencl_bench.sweep.plan import Point, Space
+from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from tests.opencl_bench.sweep.pack.small_pack import DEVICE, command, make_pack, run
 from tests.opencl_bench.sweep.pack.test_writing import SCALE, SCALE_FILE
 
@@ -227,13 +227,13 @@ def test_a_sweep_that_ends_in_an_internal_error_is_said(
     small_pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And the other one is run nevertheless."""
-    run_all = RowSweep.run
+    measure_all = running.measure_points
 
-    def fail_once(self: RowSweep, space: Sequence[Point]) -> str:
-        monkeypatch.setattr(RowSweep, "run", run_all)
+    def fail_once(context: SweepContext, space: Sequence[Point]) -> str:
+        monkeypatch.setattr(running, "measure_points", measure_all)
         raise ZeroDivisionError("for the test")
 
-    monkeypatch.setattr(RowSweep, "run", fail_once)
+    monkeypatch.setattr(running, "measure_points", fail_once)
     output = str(tmp_path / "results.jsonl")
     assert main([str(small_pack), "-o", output, "--device", DEVICE, "--no-confirmation"]) == 1
     printed = capsys.readouterr()

@@ -15,13 +15,17 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.from_recording import inputs_from
 from coarsen.opencl_bench.records.code import Code, LaidArgument
 from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, PackedCandidate, PackedSweep, keys_of
-from coarsen.opencl_bench.sweep.pack.plan_json import plan_from_json, plan_to_json
+from coarsen.opencl_bench.sweep.pack.plan import (
+    CodeEntry,
+    PackedCandidate,
+    PackedSweep,
+    keys_of,
+    plan_from_json,
+    plan_to_json,
+)
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
-from coarsen.opencl_bench.sweep.pack.writer import PackWriter
-from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, write_pack
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import Point
+from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, PackWriter, write_pack
+from coarsen.opencl_bench.sweep.plan import Point, Space
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order

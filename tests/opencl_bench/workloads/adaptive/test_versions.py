@@ -1,37 +1,34 @@
-"""Versions of every implementation give the reference's results, and write nowhere else; devices come by turns."""
+"""Versions of kernels of several launches compute the same as the default one, on compiled devices."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import pyopencl as cl
 import pytest
 
-from coarsen.opencl_bench.workloads.lookup import adaptive, adaptive_kernel
-from coarsen.variant.variant import Variant
-from tests.opencl_bench.workloads.adaptive.version_run import mistakes, smallest_inputs, some_versions
-from tests.selection import is_one_of_two
+from coarsen.opencl_bench.measure.comparison import compare, is_same
+from coarsen.opencl_bench.workloads.lookup import described, find_benchmark
+from coarsen.variant.variant import Definitions
+from tests.opencl_bench.workloads.adaptive.version_run import has_launches, run_version
+from tests.opencl_bench.workloads.test_described_kernels import macros_of
 
-# The kernels of the suite have their own tests.
 VERSIONS = [
-    (name, version, f"{name.removeprefix('adaptive-')}-{number}")
-    for name, kernel in adaptive().items()
-    if kernel.own is None
-    for number, version in enumerate(some_versions(kernel))
+    (name, definitions)
+    for name in described("adaptive-")
+    for definitions in macros_of(name)[1:]
+    if has_launches(name, definitions)
 ]
 
 
-def runs_on(parameters: Mapping[str, Any]) -> bool:
-    """Return True for one of two devices, another one from one version to the next."""
-    return is_one_of_two(parameters["number"], parameters["device"])
-
-
 @pytest.mark.compiled_devices
-@pytest.mark.parametrize(
-    ("number", "name", "version"),
-    [pytest.param(number, name, version, id=id) for number, (name, version, id) in enumerate(VERSIONS)],
-)
-def test_versions_compute_the_reference(queue: cl.CommandQueue, number: int, name: str, version: Variant) -> None:
-    kernel = adaptive_kernel(name)
-    assert mistakes(queue, kernel, version, smallest_inputs(kernel)) == []
+@pytest.mark.parametrize(("name", "definitions"), VERSIONS, ids=str)
+def test_a_version_gives_the_results_of_the_default_one(
+    queue: cl.CommandQueue, name: str, definitions: Definitions
+) -> None:
+    benchmark = find_benchmark(name)
+    workload = benchmark.workload("test", 2)
+    wanted = run_version(queue, name, benchmark.own_definitions, seed=2)
+    result = run_version(queue, name, definitions, seed=2)
+    assert compare(result.outputs, wanted.outputs, workload) == []
+    assert result.guards_intact
+    for output in workload.outputs:
+        assert not is_same(result.outputs[output], workload.buffers[output]), output

@@ -10,7 +10,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.element_types import element_type
-from coarsen.opencl_bench.workloads.described.file_values import FileValues, parse_values
+from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from tests.opencl_bench.workloads.described.conftest import Write
 

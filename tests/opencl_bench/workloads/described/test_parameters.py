@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points, variant_space
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, points, variant_space
 from coarsen.opencl_bench.workloads.benchmark import BufferArgument
 from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.sweep.points import DeviceLimits, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, points
 from coarsen.opencl_bench.workloads.benchmark import LocalArgument, ScalarArgument
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark

@@ -1,1 +1,0 @@
-"""Numbers of the figures, apart from their drawing."""

@@ -1,1 +1,0 @@
-"""Kernels whose arrays hold records, for layouts of data: one host driver per kernel; each defines `KERNEL`."""

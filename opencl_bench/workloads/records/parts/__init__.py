@@ -1,1 +1,0 @@
-"""Types and contents that several drivers of kernels on records take."""

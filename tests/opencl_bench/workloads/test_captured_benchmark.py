@@ -1,0 +1,147 @@
+"""A captured launch as a benchmark: the same workload as the description that is written for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument, Workload
+from coarsen.opencl_bench.workloads.captured_benchmark import PRESET, read_launch, write_launch
+from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.described.captured_launch import (
+    CapturedArgument,
+    CapturedBuffer,
+    CapturedImage,
+    CapturedLaunch,
+    CapturedSampler,
+    CapturedUnread,
+)
+from coarsen.opencl_bench.workloads.described.launch_list import (
+    PassedLocal,
+    PassedNull,
+    PassedScalar,
+    PassedShared,
+)
+from coarsen.opencl_bench.workloads.image_format import Addressing, Filter, ImageFormat, SamplerArgument
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+
+
+def buffer(count: int) -> CapturedBuffer:
+    """A buffer of so many bytes."""
+    return CapturedBuffer(np.random.default_rng(count).integers(0, 100, count, np.uint8))
+
+
+SCALARS = """
+typedef struct { char tag; float weight; } Node;
+kernel void f(global float *out, global const float3 *in, local float *scratch, float factor, int2 offset,
+              Node node)
+{
+    scratch[get_local_id(0)] = in[get_global_id(0)].y * factor * node.weight;
+    out[get_global_id(0)] += scratch[get_local_id(0)] + offset.x;
+}
+"""
+STRUCTURES = """
+typedef struct { int number; double weight; char tag[3]; } Node;
+kernel void f(global Node *nodes, global const float *weights, global Node *written, global const int *nothing)
+{
+    size_t item = get_global_id(0);
+    nodes[item].weight += weights ? weights[item] : nothing ? 1 : 2;
+    written[item].number = 3;
+}
+"""
+IMAGES = """
+kernel void f(read_only image2d_t source, write_only image2d_t target, sampler_t given)
+{
+    int2 here = (int2)(get_global_id(0), get_global_id(1));
+    write_imagef(target, here, read_imagef(source, given, here));
+}
+"""
+HALVES = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void f(global half *out, global half *in) { out[get_global_id(0)] = in[0] * in[1] + (half)1; }
+"""
+FORMAT = ImageFormat("image2d", "RGBA", "float")
+PIXELS = CapturedImage(FORMAT, (4, 8), np.random.default_rng(0).random((8, 4, 4), np.float32))
+CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], tuple[CapturedArgument, ...]]] = {
+    "scalars": (
+        SCALARS,
+        (16,),
+        (4,),
+        (
+            *(buffer(64), buffer(260), PassedLocal(16), PassedScalar(np.float32(0.1).tobytes())),
+            *(PassedScalar(np.array([-7, 3], np.int32).tobytes()), PassedScalar(bytes(range(8)))),
+        ),
+    ),
+    "structures": (STRUCTURES, (8,), (), (buffer(24 * 8), PassedShared(0), CapturedUnread(24 * 9), PassedNull())),
+    "images": (
+        IMAGES,
+        (4, 8),
+        (2, 2),
+        (
+            *(PIXELS, CapturedImage(FORMAT, (4, 8), None)),
+            CapturedSampler(SamplerArgument(Addressing.REPEAT, Filter.LINEAR, True)),
+        ),
+    ),
+    "halves": (HALVES, (16,), (16,), (CapturedUnread(32), buffer(32))),
+}
+
+
+@pytest.fixture(params=CASES)
+def launch(request: pytest.FixtureRequest) -> CapturedLaunch:
+    source, global_size, local_size, arguments = CASES[request.param]
+    return CapturedLaunch(source, ("-cl-std=CL1.2",), "f", global_size, local_size, arguments)
+
+
+def read(launch: CapturedLaunch, folder: Path) -> Benchmark:
+    write_launch(launch, folder / "launch.npz")
+    return read_launch(folder / "launch.npz")
+
+
+def contents(workload: Workload) -> object:
+    """All that tells a workload from another; scalars by their bytes, which structures are compared by, too."""
+    (launch,) = workload.launches
+    arguments = [each.value.tobytes() if isinstance(each, ScalarArgument) else each for each in launch.arguments]
+    sizes = launch.kernel, launch.global_size, launch.local_size, launch.global_offset
+    buffers = {name: (array.dtype, array.shape, array.tobytes()) for name, array in workload.buffers.items()}
+    return sizes, arguments, buffers, workload.outputs, workload.images, workload.rounding_steps
+
+
+def test_it_is_measured_as_the_description_says(launch: CapturedLaunch, tmp_path: Path) -> None:
+    described, benchmark = find_benchmark(write_capture(launch, tmp_path, "f")), read(launch, tmp_path)
+    assert contents(benchmark.workload(PRESET)) == contents(described.workload("test"))
+    assert benchmark.source == described.source
+    for name in ("kernel", "dimensions", "build_options", "tunables", "other_kernels", "clock"):
+        assert getattr(benchmark, name) == getattr(described, name)
+    for name in ("input_macros", "buffers_fit_any_local_size", "shared_local_size", "arrays"):
+        assert getattr(benchmark, name) == getattr(described, name)
+
+
+def test_another_local_size_divides_the_global_size(tmp_path: Path) -> None:
+    source, _, _, arguments = CASES["halves"]
+    benchmark = read(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path)
+    assert benchmark.launches(PRESET, (8,))[0].local_size == (8,)
+    with pytest.raises(InvalidInputError, match="the local size 5 does not divide the global size 16 along"):
+        benchmark.launches(PRESET, (5,))
+
+
+def test_a_launch_with_an_offset_keeps_it(tmp_path: Path) -> None:
+    source, _, _, arguments = CASES["halves"]
+    benchmark = read(CapturedLaunch(source, (), "f", (16,), (16,), arguments, (32,)), tmp_path)
+    assert benchmark.launches(PRESET)[0].global_offset == (32,)
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04"])
+def test_another_file_is_none(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "launch.npz").write_bytes(content)
+    with pytest.raises(InvalidInputError, match="the captured launch can't be read"):
+        read_launch(tmp_path / "launch.npz")
+
+
+def test_an_argument_that_no_launch_has_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    launch = CapturedLaunch("kernel void f(local int *x) { *x = 1; }", (), "f", (16,), (16,), (PassedLocal(64),))
+    with pytest.raises(InvalidInputError, match="has no buffer and no image that it may write"):
+        write_launch(launch, tmp_path / "launch.npz")
+    assert list(tmp_path.iterdir()) == []
