@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from coarsen.cli.output import counted
-from coarsen.opencl_bench.sweep.search_sweep import Searched
+from coarsen.opencl_bench.sweep.observer import Searched
 from coarsen.variant.variant_json import variant_to_json
 
 

@@ -14,7 +14,7 @@ from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.sweep.search_sweep import Searched
+    from coarsen.opencl_bench.search.found import Found
 
 
 class Remeasure(enum.StrEnum):
@@ -67,6 +67,38 @@ class SweepObserver:
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
         """Note that a row is in the store: just measured, or (`measured` is false) found there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """The result of a search over the variants of a space.
+
+    Attributes:
+        searcher: its name.
+        found: what it found; its times are relative to the baseline's.
+        best: the fastest variant before any is confirmed; None if nothing could run.
+        choices: how many configurations may be tried; None where the space is too large to be counted.
+    """
+
+    searcher: str
+    found: Found
+    best: Variant | None
+    choices: int | None
+
+    @property
+    def tried(self) -> int:
+        """The number of configurations tried, failed ones too."""
+        return len(self.found.trace)
+
+    @property
+    def failed(self) -> int:
+        """The number of those that have no time."""
+        return sum(trial.time is None for trial in self.found.trace)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the configurations that was tried; None where these are not counted."""
+        return self.tried / self.choices if self.choices else None
 
 
 @dataclass(frozen=True, slots=True)

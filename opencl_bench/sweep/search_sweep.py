@@ -23,7 +23,7 @@ from coarsen.opencl_bench.search.searcher import Searcher
 from coarsen.opencl_bench.search.spaces import ListedSpace, count_valid
 from coarsen.opencl_bench.search.variant_space import VariantSearchSpace, listed
 from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator, relative_time
-from coarsen.opencl_bench.sweep.observer import SearchProgress
+from coarsen.opencl_bench.sweep.observer import Searched, SearchProgress
 from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan, uncoarsened_variants, variant_space
 from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
 from coarsen.opencl_bench.sweep.rows import CANDIDATES, Selected, measure_best, most_rows
@@ -50,38 +50,6 @@ class SearchRequest:
     budget: Budget
     seed: int = 0
     prior: VariantPrior | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """The result of a search over the variants of a space.
-
-    Attributes:
-        searcher: its name.
-        found: what it found; its times are relative to the baseline's.
-        best: the fastest variant before any is confirmed; None if nothing could run.
-        choices: how many configurations may be tried; None where the space is too large to be counted.
-    """
-
-    searcher: str
-    found: Found
-    best: Variant | None
-    choices: int | None
-
-    @property
-    def tried(self) -> int:
-        """The number of configurations tried, failed ones too."""
-        return len(self.found.trace)
-
-    @property
-    def failed(self) -> int:
-        """The number of those that have no time."""
-        return sum(trial.time is None for trial in self.found.trace)
-
-    @property
-    def share(self) -> float | None:
-        """The share of the configurations that was tried; None where these are not counted."""
-        return self.tried / self.choices if self.choices else None
 
 
 def search_points(

@@ -23,6 +23,7 @@ from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.observer import (
     CollectingObserver,
     Remeasure,
+    Searched,
     SweepObserver,
     SweepSummary,
     exit_code_without_baseline,
@@ -32,7 +33,7 @@ from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, SweepPlan, limits_of, points
 from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.sweep.rows import measure_points, most_rows
-from coarsen.opencl_bench.sweep.search_sweep import Searched, SearchRequest, search_points, search_space
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.variant.transforms import device_kind_of

@@ -21,7 +21,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 from coarsen.opencl_bench.measure import comparison, run
 from coarsen.opencl_bench.records import code, measurement
-from coarsen.opencl_bench.sweep import points
+from coarsen.opencl_bench.sweep import plan as points
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.opencl_bench.sweep.plan import Space
 
