@@ -6,8 +6,8 @@
 In a notebook, a figure that is the last expression of a cell is shown, without pyplot or `%matplotlib`. Where a
 cell draws several, `IPython.display.display(figure)` shows each.
 
-Their numbers are computed in `numbers`, and drawn in `figures` with Matplotlib; this module gives access to all of
-them. A figure of your own begins with `page`: its finding on top, your panels, and below them how to read it.
+Their numbers and their drawing stand in `reporting`; this module gives access to all of them. A figure of your own
+begins with `page`: its finding on top, your panels, and below them how to read it.
 """
 
 from __future__ import annotations

@@ -171,8 +171,6 @@ BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#767676"
 LIGHT_GREY = "#C8C8C8"
 GRID, BAND, BAND_EDGE = "#E4E4E4", "#F3F3F3", "#C8C8C8"
-# Perceptually uniform, and right for colour-blind readers and for grey print.
-COLOUR_MAP = "cividis"
 
 _SETTINGS = {
     "font.family": "DejaVu Sans",
@@ -293,7 +291,6 @@ _ROUND = (
     (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0),
 )
 FACTOR = "coarsening factor (work-items merged into one)"
-SHORT_FACTOR = "coarsening factor"
 SPEEDUP = "speed-up over the best uncoarsened configuration"
 SPEEDUP_OF_ONE = "speed-up over the uncoarsened kernel"
 

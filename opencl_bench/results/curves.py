@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,19 +76,6 @@ def merged(parts: Sequence[CurveData]) -> CurveData:
             curves[curve.place] = curve
     predicted = {place: factor for part in parts for place, factor in part.predicted.items()}
     return CurveData(tuple(curves.values()), predicted, tuple(note for part in parts for note in part.notes))
-
-
-def on_devices(curves: Iterable[Curve], devices: Sequence[str]) -> tuple[Curve, ...]:
-    """Return the curves on some devices, all if none is named.
-
-    Raises InvalidInputError where there are none on one.
-    """
-    found = tuple(curves)
-    known = dict.fromkeys(curve.device for curve in found)
-    for device in devices:
-        if device not in known:
-            raise InvalidInputError(f"the data has nothing of a device '{device}'; it has {', '.join(known)}")
-    return tuple(curve for curve in found if not devices or curve.device in devices)
 
 
 _UNIT = "_ns"

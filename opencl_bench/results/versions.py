@@ -1,8 +1,8 @@
-"""The newest version of each kernel: what was measured before it was changed is history."""
+"""Which rows count: the newest version of each kernel, and the preset that was measured last."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -24,31 +24,19 @@ def newest_versions(measurements: Iterable[Measurement]) -> tuple[list[Measureme
         the rows of the newest versions in their order, and the number of rows left out.
     """
     rows = list(measurements)
-    kept = _newest(rows, _place, _version)
+    latest: dict[Hashable, Measurement] = {}
+    for row in rows:
+        place = _place(row)
+        if place not in latest or _time(row) >= _time(latest[place]):
+            latest[place] = row
+    kept = [row for row in rows if _version(row) == _version(latest[_place(row)])]
     return kept, len(rows) - len(kept)
 
 
-def _newest(
-    rows: Sequence[Measurement],
-    place_of: Callable[[Measurement], Hashable],
-    version_of: Callable[[Measurement], Hashable],
-) -> list[Measurement]:
-    """The rows whose version is that of the latest row of their place."""
-    latest: dict[Hashable, Measurement] = {}
-    for row in rows:
-        place = place_of(row)
-        if place not in latest or _time(row) >= _time(latest[place]):
-            latest[place] = row
-    return [row for row in rows if version_of(row) == version_of(latest[place_of(row)])]
-
-
-def _case(row: Measurement) -> Hashable:
-    where, subject = row.environment, row.subject
-    return where.device, where.platform, where.form, subject.benchmark, subject.preset
-
-
 def _place(row: Measurement) -> Hashable:
-    return _case(row), row.candidate.definitions
+    where, subject = row.environment, row.subject
+    case = where.device, where.platform, where.form, subject.benchmark, subject.preset
+    return case, row.candidate.definitions
 
 
 def _version(row: Measurement) -> Hashable:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.measure.environment import environment_of
-from coarsen.opencl_bench.results.store.database import Store
 from coarsen.opencl_bench.sweep.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess, machine_to_json
@@ -19,6 +19,9 @@ from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.row_measurer import SweepContext
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.opencl_bench.results.store.database import Store
 
 
 @contextmanager

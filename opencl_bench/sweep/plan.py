@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coarsen.codec import WHOLE_NUMBERS
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.measure.variant_launch import LEFT_OPEN, needs_local_size, not_launched, undivided
 from coarsen.opencl_bench.records.code import Form
@@ -86,6 +87,10 @@ class SweepPlan:
     method: Method = field(default_factory=Method)
     form: Form = "opencl_c"
     confirms: bool = True
+
+    def __post_init__(self) -> None:
+        if self.seed not in WHOLE_NUMBERS:
+            raise InvalidInputError(f"the seed {self.seed} has more than 64 bits, and no row could hold it")
 
 
 # The optimisation space of a benchmark, point by point, and what is wrong with a point before it is compiled.

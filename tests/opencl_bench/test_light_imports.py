@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+
 # PyOpenCL's own dependencies are there wherever it is.
 INSTALLED = ("numpy", "pyopencl", "platformdirs", "pytools", "siphash24", "typing_extensions", "coarsen")
 
@@ -21,7 +22,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 from coarsen.opencl_bench.measure import comparison, run
 from coarsen.opencl_bench.records import code, measurement
-from coarsen.opencl_bench.sweep import plan
+from coarsen.opencl_bench.sweep import plan as points
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 limits = plan.DeviceLimits(1024, (1024, 1024, 1024), 1 << 16)

@@ -213,9 +213,6 @@ def _configurations(groups: Sequence[FailureGroup]) -> int:
     return sum(len(group.configurations) for group in groups)
 
 
-# Numbers and points in the words of the page.
-
-
 def write_report(
     results: Results | None,
     path: str | Path,

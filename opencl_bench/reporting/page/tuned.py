@@ -88,7 +88,7 @@ def _charts(file: TunedFile) -> Iterator[InputTimes]:
         yield input_times(file, feature)
 
 
-# Positions of what a chart of times over the input shows: numbers for the template's SVG, as in `drawing`.
+# Positions of what a chart of times over the input shows: numbers for the template's SVG, as in `charts`.
 
 HEIGHT = 240
 # Above the curves, in pixels: names of brackets stand there, in two rows so that neighbours don't touch.

@@ -31,7 +31,7 @@ def write_t4(measurements: Iterable[Measurement], path: Path) -> None:
     """Write a T4 file with a result per measurement, in their order, each on a line of its own.
 
     Raises:
-        InvalidInputError: the file can't be written, or a measurement isn't in its normal form.
+        InvalidInputError: the file can't be written.
     """
     document = t4_document(measurements)
     results = ",\n".join(_line(result) for result in document.pop("results"))

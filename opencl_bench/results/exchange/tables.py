@@ -125,7 +125,7 @@ def write_table(measurements: Iterable[Measurement], path: Path) -> None:
     """Write a table with a row per measurement, in their order: Parquet or CSV by the file's suffix.
 
     Raises:
-        InvalidInputError: another suffix; the file can't be written; a measurement isn't in its normal form.
+        InvalidInputError: another suffix; the file can't be written.
     """
     encode = _coder(path, {".parquet": _to_parquet, ".csv": _to_csv})
     replace_file(encode([_row(measurement) for measurement in measurements]), path)
@@ -135,8 +135,7 @@ def write_compact_table(measurements: Iterable[Measurement], path: Path) -> None
     """Write a compact Parquet file, with a row per measurement in their order.
 
     Raises:
-        InvalidInputError: another suffix than `.parquet`; the file can't be written; a measurement isn't in its
-            normal form.
+        InvalidInputError: another suffix than `.parquet`; the file can't be written.
     """
     encode = _coder(path, {".parquet": _to_compact})
     replace_file(encode(list(measurements)), path)

@@ -21,12 +21,11 @@ from coarsen.models.best_factors import DEVICES, PUBLISHED
 from coarsen.models.cascade.trained import save_model
 from coarsen.models.cascade.trained import train_device
 from coarsen.opencl_bench.results.measured_curves import read_curves
-from coarsen.opencl_bench.results.curves import on_devices
 from coarsen.opencl_bench.results.examples import examples_of
 
 table = read_curves(str(PUBLISHED))
 for device in DEVICES:
-    known = examples_of(on_devices(table.curves, [device])).examples
+    known = examples_of([curve for curve in table.curves if curve.device == device]).examples
     trained = train_device(known, published=table.predicted_on(device))
     save_model(trained, Path(sys.argv[1]))
 """

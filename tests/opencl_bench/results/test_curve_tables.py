@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.curves import CurveData, merged, on_devices
+from coarsen.opencl_bench.results.curves import CurveData, merged
 from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 
@@ -142,14 +142,6 @@ def test_several_files_are_one(tmp_path: Path) -> None:
         assert data.predicted["sgemm", "fermi"] == 8
     with pytest.raises(InvalidInputError, match="sgemm on fermi is in the data twice"):
         merged([runtimes, runtimes])
-
-
-def test_chosen_devices(tmp_path: Path) -> None:
-    curves = read(tmp_path, RUNTIMES).curves
-    assert {curve.device for curve in on_devices(curves, ["cypress"])} == {"cypress"}
-    assert on_devices(curves, []) == curves
-    with pytest.raises(InvalidInputError, match="nothing of a device 'tahiti'; it has fermi, cypress"):
-        on_devices(curves, ["fermi", "tahiti"])
 
 
 def test_a_sweep_that_comes_with_the_package() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Point, Space, limits_of, points
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, Point, Space, SweepPlan, limits_of, points
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.variant.coarsening import Coarsening, Level
@@ -217,3 +217,8 @@ def test_local_memory_of_merged_work_groups_adds_up() -> None:
     space = Space((8,), (1,), (0,), ((256,),), levels=(Level.GROUP,))
     (_, point) = points(SUITE["reduce"], "test", space, replace(LIMITS, local_memory=20_000))
     assert point.violation == "it needs 32768 bytes of local memory, the device has 20000"
+
+
+def test_a_seed_that_no_row_could_hold_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="more than 64 bits"):
+        SweepPlan("mt", "intel", seed=2**63)

@@ -34,6 +34,16 @@ from coarsen.variant.variant import Variant
 from tests.opencl_bench.inputs.recordings import described, launch, recorded
 from tests.opencl_bench.sweep.pack.small_pack import SPACE, make_pack, request
 
+
+def test_a_pack_that_says_its_spaces_is_read(small_pack: Path) -> None:
+    """As those do that were written before plans left them out."""
+    document = json.loads((small_pack / "plan.json").read_text())
+    known = plan_from_json(document)
+    for sweep in document["sweeps"]:
+        sweep["space"] = {"factors": [1, 2], "stratified": False}
+    assert plan_from_json(document) == known
+
+
 SCALE = "kernel void scale(global float *values, float factor) { values[get_global_id(0)] *= factor; }\n"
 SCALE_FILE = """\
 file = "scale.cl"
