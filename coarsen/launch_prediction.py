@@ -26,12 +26,11 @@ from coarsen.ir.kernel import Kernel
 from coarsen.models.launch.case import LaunchInputs, launch_inputs
 from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.device import LaunchDevice, launch_device
-from coarsen.models.launch.grid import Candidate, OwnLaunch, launch_grid
+from coarsen.models.launch.grid import Candidate, OwnLaunch, launch_grid, usual_global_sizes
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.models.launch.prediction import LaunchPrediction, expected_launches
 from coarsen.models.launch.storage import load_launch
-from coarsen.models.launch.usual_sizes import usual_global_sizes
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
     from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
     from coarsen.models.evaluation.method import Choice
-    from coarsen.models.evaluation.outcome import Outcome
-    from coarsen.models.evaluation.scores import HitScore, SpeedupScore
+    from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore
     from coarsen.models.examples import Example
     from coarsen.models.launch.model import LaunchModel
     from coarsen.models.launch.prediction import LaunchPrediction
@@ -70,7 +69,7 @@ _MODULE_OF = {
     "HitScore": "evaluation.scores",
     "LaunchModel": "launch.model",
     "LaunchPrediction": "launch.prediction",
-    "Outcome": "evaluation.outcome",
+    "Outcome": "evaluation.scores",
     "Plan": "evaluation.evaluation",
     "Prediction": "cascade.model",
     "SpeedupScore": "evaluation.scores",

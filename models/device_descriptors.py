@@ -1,28 +1,10 @@
-"""Devices as a predictor sees them: a few numbers of the hardware, so that one model can serve many devices.
+"""Devices as the predictors know them: by the names that OpenCL gives them, and what runs in lock-step.
 
-    "Tesla K20c" ─▶ kepler ─▶ (GPU, no VLIW, 32 lanes, 32 registers per lane, …)
+    "Tesla K20c" ─▶ kepler ─▶ GPU, 32 lanes
 
-Where the figures are from:
-
-- fermi: NVIDIA, "Fermi Compute Architecture" (2009), and CUDA C Programming Guide, compute capability 2.0:
-  warps of 32, 32768 registers and 1536 work-items per multiprocessor, at most 63 registers each, 16 KiB of
-  level-1 cache beside 48 KiB of shared memory; GTX 480: 768 KiB of level-2 cache.
-- kepler: NVIDIA, "Kepler GK110" (2012), compute capability 3.5: 65536 registers and 2048 work-items per
-  multiprocessor, at most 255 each, 16 KiB of level-1 cache beside 48 KiB of shared memory; K20c: 1280 KiB of
-  level 2.
-- cypress: AMD, "Accelerated Parallel Processing OpenCL Programming Guide" (2013), Evergreen: wavefronts of 64,
-  five slots per instruction, 16384 registers of four words per compute unit: 256 per lane, of which 24
-  wavefronts have 10 each (40 words) and one may have 128 (512 words); 8 KiB of level-1 and 512 KiB of level-2
-  cache (HD 5870).
-- tahiti: AMD, "Southern Islands Series Instruction Set Architecture" (2012), and the guide above: wavefronts of
-  64, 256 registers per lane of a SIMD unit, which ten wavefronts share (24 each, in steps of four), at most
-  256; 16 KiB of level-1 and 768 KiB of level-2 cache (HD 7970).
-- h200: NVIDIA, "H100 Tensor Core GPU Architecture" (2022), compute capability 9.0: 65536 registers and 2048
-  work-items per multiprocessor, at most 255 each, 256 KiB of level-1 cache and shared memory, 50 MiB of level-2
-  cache.
-- pocl, intel: the virtual machine that was measured, AMD EPYC (family 26): AVX-512 (Intel 64 manual, volume 1,
-  chapter 15: 32 registers of 16 words), 48 KiB and 1 MiB of data cache per core. Its number of cores is left
-  out: it says nothing of another machine's.
+Lanes are those of a warp or wavefront (NVIDIA, CUDA C Programming Guide; AMD, "Accelerated Parallel Processing
+OpenCL Programming Guide", 2013), or of a CPU's vectors of 32-bit words. pocl and intel are an AMD EPYC (family
+26) with AVX-512 (Intel 64 manual, volume 1, chapter 15).
 """
 
 from __future__ import annotations
@@ -30,20 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-
-DESCRIPTOR_FEATURES: tuple[str, ...] = (
-    "is_gpu",
-    "vliw_width",
-    "simd_width",
-    "registers_per_lane",
-    "most_registers_per_lane",
-    "level_1_cache",
-    "level_2_cache",
-    "vectorises_work_items",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +23,7 @@ class DeviceDescriptor:
         name_pattern: matches the names that OpenCL drivers give the chip and its close relatives, None where the
             platform alone tells; `platform_pattern` matches the platform's name, None where any will do.
         is_gpu: whether it is a GPU.
-        vliw_width: slots of an instruction word that the compiler fills; 1 where instructions are scalar.
         simd_width: lanes of 32 bits in lock-step: warp, wavefront, or the CPU's vector.
-        registers_per_lane: 32-bit registers for each lane while the device holds as many work-items as it can.
-        most_registers_per_lane: the most that one work-item may have before values are spilled to memory.
-        level_1_cache: KiB per compute unit; `level_2_cache`: KiB that one compute unit can use.
         vectorises_work_items: whether neighbouring work-items always share a vector, by hardware or compiler, and
             not just where a compiler's loop vectoriser finds that it may.
     """
@@ -69,17 +33,8 @@ class DeviceDescriptor:
     name_pattern: str | None
     platform_pattern: str | None
     is_gpu: bool
-    vliw_width: int
     simd_width: int
-    registers_per_lane: int
-    most_registers_per_lane: int
-    level_1_cache: int
-    level_2_cache: int
     vectorises_work_items: bool
-
-    def vector(self) -> NDArray[np.float64]:
-        """Return the figures as an array of shape (8,), in the order of `DESCRIPTOR_FEATURES`."""
-        return np.array([getattr(self, name) for name in DESCRIPTOR_FEATURES], dtype=np.float64)
 
     def means(self, device: str, platform: str = "") -> bool:
         """Return True if OpenCL's names mean this device.
@@ -102,12 +57,7 @@ _ALL = (
         name_pattern=r"\b(?:GTX 4[678]0|(?:Tesla )?[CM]20[57][05])\b",
         platform_pattern=None,
         is_gpu=True,
-        vliw_width=1,
         simd_width=32,
-        registers_per_lane=21,
-        most_registers_per_lane=63,
-        level_1_cache=16,
-        level_2_cache=768,
         vectorises_work_items=True,
     ),
     DeviceDescriptor(
@@ -116,12 +66,7 @@ _ALL = (
         name_pattern=r"\b(?:Tesla K(?:20|40)\w*|GTX (?:780|TITAN))\b",
         platform_pattern=None,
         is_gpu=True,
-        vliw_width=1,
         simd_width=32,
-        registers_per_lane=32,
-        most_registers_per_lane=255,
-        level_1_cache=16,
-        level_2_cache=1280,
         vectorises_work_items=True,
     ),
     DeviceDescriptor(
@@ -130,12 +75,7 @@ _ALL = (
         name_pattern=r"\bcypress\b",
         platform_pattern=None,
         is_gpu=True,
-        vliw_width=5,
         simd_width=64,
-        registers_per_lane=40,
-        most_registers_per_lane=512,
-        level_1_cache=8,
-        level_2_cache=512,
         vectorises_work_items=True,
     ),
     DeviceDescriptor(
@@ -144,12 +84,7 @@ _ALL = (
         name_pattern=r"\btahiti\b",
         platform_pattern=None,
         is_gpu=True,
-        vliw_width=1,
         simd_width=64,
-        registers_per_lane=24,
-        most_registers_per_lane=256,
-        level_1_cache=16,
-        level_2_cache=768,
         vectorises_work_items=True,
     ),
     DeviceDescriptor(
@@ -158,12 +93,7 @@ _ALL = (
         name_pattern=r"\bH[12]00\b",
         platform_pattern=None,
         is_gpu=True,
-        vliw_width=1,
         simd_width=32,
-        registers_per_lane=32,
-        most_registers_per_lane=255,
-        level_1_cache=256,
-        level_2_cache=51200,
         vectorises_work_items=True,
     ),
     DeviceDescriptor(
@@ -172,12 +102,7 @@ _ALL = (
         name_pattern=r"^(?:pthread|cpu|basic)\b",
         platform_pattern=r"^Portable Computing Language$",
         is_gpu=False,
-        vliw_width=1,
         simd_width=16,
-        registers_per_lane=32,
-        most_registers_per_lane=32,
-        level_1_cache=48,
-        level_2_cache=1024,
         vectorises_work_items=False,
     ),
     DeviceDescriptor(
@@ -186,12 +111,7 @@ _ALL = (
         name_pattern=None,
         platform_pattern=r"^Intel\(R\) (?:OpenCL|CPU Runtime for OpenCL.*)$",
         is_gpu=False,
-        vliw_width=1,
         simd_width=16,
-        registers_per_lane=32,
-        most_registers_per_lane=32,
-        level_1_cache=48,
-        level_2_cache=1024,
         vectorises_work_items=True,
     ),
 )
@@ -205,7 +125,7 @@ def known_descriptor(device: str, platform: str = "") -> DeviceDescriptor | None
 
 
 def unknown_descriptor(
-    name: str, *, is_gpu: bool, vendor: str = "", native_vector_width: int = 0, cache: int = 0
+    name: str, *, is_gpu: bool, vendor: str = "", native_vector_width: int = 0
 ) -> DeviceDescriptor:
     """Return a descriptor of a device that no pattern means, from what OpenCL tells of it.
 
@@ -218,22 +138,8 @@ def unknown_descriptor(
         vendor: of the device.
         native_vector_width: CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT in lanes, 0 where unknown; not used for a GPU,
             where it is not the warp.
-        cache: CL_DEVICE_GLOBAL_MEM_CACHE_SIZE in bytes, 0 where unknown; not used for a CPU, where drivers tell
-            different levels.
     """
     is_amd = bool(re.search(r"\bAMD\b|Advanced Micro Devices", vendor))
     like = DEVICE_DESCRIPTORS[("tahiti" if is_amd else "kepler") if is_gpu else "pocl"]
-    return DeviceDescriptor(
-        name=name,
-        full_name=name,
-        name_pattern=None,
-        platform_pattern=None,
-        is_gpu=is_gpu,
-        vliw_width=like.vliw_width,
-        simd_width=like.simd_width if is_gpu or native_vector_width < 1 else native_vector_width,
-        registers_per_lane=like.registers_per_lane,
-        most_registers_per_lane=like.most_registers_per_lane,
-        level_1_cache=like.level_1_cache,
-        level_2_cache=like.level_2_cache if cache < 1 or not is_gpu else max(1, cache // 1024),
-        vectorises_work_items=like.vectorises_work_items,
-    )
+    width = like.simd_width if is_gpu or native_vector_width < 1 else native_vector_width
+    return DeviceDescriptor(name, name, None, None, is_gpu, width, like.vectorises_work_items)

@@ -199,9 +199,7 @@ def _finding_row(finding: Finding) -> list[str]:
 def _calibrated(spec: str, output: Path | None) -> DeviceProfile:
     # Imported late: PyOpenCL is slow to import.
     from coarsen.devices.selection import find_device
-    from coarsen.models.analytic.profile_json import write_profile
-    from coarsen.models.analytic.profiles import profile_name
-    from coarsen.models.analytic.steadiness import busy_remark
+    from coarsen.models.analytic.profiles import busy_remark, profile_name, write_profile
     from coarsen.opencl_bench.calibration.calibrate import calibrate as measured
     from coarsen.opencl_bench.sweep.device_lock import device_lock
 
@@ -236,7 +234,7 @@ def _own_file(name: str) -> Path:
 
 def _print_profile(profile: DeviceProfile, output_format: Format) -> None:
     if output_format is Format.JSON:
-        from coarsen.models.analytic.profile_json import profile_to_json
+        from coarsen.models.analytic.profiles import profile_to_json
 
         print_json(profile_to_json(profile))
         return

@@ -99,7 +99,6 @@ def _told_by_opencl(device: DeviceDescription) -> DeviceDescriptor:
         is_gpu="gpu" in kinds,
         vendor=device.vendor,
         native_vector_width=int(opened.native_vector_width_float),
-        cache=int(opened.global_mem_cache_size),
     )
 
 

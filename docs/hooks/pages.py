@@ -14,7 +14,7 @@ from typing import Any
 
 from code_pages import exit_codes_in_markdown, refusals_in_markdown, region_reasons_in_markdown
 from command_pages import commands_in_markdown
-from feature_pages import features_in_markdown, mechanism_features_in_markdown
+from feature_pages import features_in_markdown
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
@@ -32,7 +32,6 @@ GENERATED: Mapping[str, Callable[[], str]] = MappingProxyType(
         "columns of data frames": frame_columns_in_markdown,
         "columns of files": file_columns_in_markdown,
         "features": features_in_markdown,
-        "mechanism features": mechanism_features_in_markdown,
         "an example of T4": example_in_markdown,
         **{f"public names of {package}": partial(package_in_markdown, package) for package in PACKAGES},
     }

@@ -18,11 +18,11 @@ from coarsen.cost.work_counts import LaunchSizes, WorkCounts
 from coarsen.models.analytic.estimate import (
     Estimate,
     bandwidth_at,
+    moved_bytes,
     operations_per_second,
     parallelism,
 )
 from coarsen.models.analytic.machine import FLOAT, FLOAT_VECTOR, DeviceProfile, Quantity, interpolated
-from coarsen.models.analytic.transactions import moved_bytes
 
 _USUAL_LINE, _WORD = 64, 4
 _VECTORISED = 2.0

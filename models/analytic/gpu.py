@@ -14,6 +14,8 @@ Everything but T_latency grows with waves that are not full, since the last one 
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
@@ -21,13 +23,13 @@ from coarsen.models.analytic.estimate import (
     Estimate,
     bandwidth_at,
     latency_at,
+    moved_bytes,
     operations_per_second,
     parallelism,
     rate_of,
+    sectors,
 )
 from coarsen.models.analytic.machine import DeviceProfile, interpolated
-from coarsen.models.analytic.occupancy import Occupancy, occupancy
-from coarsen.models.analytic.transactions import moved_bytes, sectors
 
 _USUAL_LANES, _USUAL_SECTOR, _WORD = 32, 32, 4
 
@@ -96,3 +98,83 @@ def _starting(launch: LaunchSizes, placed: Occupancy, machine: DeviceProfile) ->
     event, group = machine.launch.event, machine.launch.group
     groups = launch.groups / placed.active_units
     return (event.value if event else 0.0) + groups * (group.value if group else 0.0)
+
+
+# The room of a compute unit: how many work-groups it holds at once.
+
+
+@dataclass(frozen=True, slots=True)
+class UnitLimits:
+    """Limits of what a compute unit holds at once.
+
+    Args:
+        items: work-items.
+        groups: work-groups.
+        registers: 32-bit words.
+        local_bytes: local memory; 0 where it sets no limit.
+    """
+
+    items: int
+    groups: int
+    registers: int
+    local_bytes: int = 0
+
+
+def resident_groups(items: int, registers: int, local_bytes: int, limits: UnitLimits) -> int:
+    """Return the number of work-groups that a compute unit has room for; 0 where one is too large.
+
+    Args:
+        items: work-items of a group.
+        registers: 32-bit words of registers of a work-item.
+        local_bytes: local memory of a group.
+        limits: of the compute unit.
+    """
+    room = [limits.items // items, limits.groups, limits.registers // (items * max(1, registers))]
+    if local_bytes and limits.local_bytes:
+        room.append(limits.local_bytes // local_bytes)
+    return min(room)
+
+
+# How many work-groups share a compute unit, and in how many waves a launch runs.
+
+# Where a profile doesn't say: what GPUs of the last ten years have.
+_USUAL_ITEMS, _USUAL_GROUPS, _USUAL_REGISTERS = 2048, 16, 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """A launch on a device.
+
+    Args:
+        resident_groups: that a compute unit holds at once, at least 1.
+        active_units: compute units that have a group.
+        waves: how often all active units' places are filled, a part of a wave being a whole one.
+        active_warps: warps that are resident on an active unit.
+    """
+
+    resident_groups: int
+    active_units: int
+    waves: int
+    active_warps: float
+
+
+def occupancy(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Occupancy:
+    """Return the occupancy by work-items, groups, registers and local memory; compilers may use more registers."""
+    items = launch.group_items
+    most = resident_groups(items, work.live_words, work.local_bytes, unit_limits(machine))
+    groups = max(1, launch.groups)
+    active = min(machine.compute_units, groups)
+    # No more than there are: a small launch doesn't fill the places.
+    resident = max(1, min(most, math.ceil(groups / active)))
+    warps = resident * math.ceil(items / (machine.simd_width or 1))
+    return Occupancy(resident, active, math.ceil(groups / (active * resident)), warps)
+
+
+def unit_limits(machine: DeviceProfile) -> UnitLimits:
+    """Return the limits of a device's compute units; what its profile leaves out is what is usual."""
+    return UnitLimits(
+        machine.items_per_unit or _USUAL_ITEMS,
+        machine.groups_per_unit or _USUAL_GROUPS,
+        machine.registers_per_unit or _USUAL_REGISTERS,
+        machine.local_memory_per_unit or machine.local_memory or 0,
+    )

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from coarsen.features import FEATURES, FeatureTable
-from coarsen.models.cascade.network import StepModel
-from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.step_inputs import Array, inputs_of_feature, step_inputs
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.features import FACTORS, FEATURES, FeatureTable
 
 THRESHOLD = 0.5
 
@@ -158,3 +158,142 @@ class CascadeModel:
 
     def _probability(self, step: StepModel, standardised: Array) -> float:
         return step.probability(self.projection.scores(standardised))
+
+
+# What a network of the cascade sees at one factor: the features there, and how the next step changes them.
+#
+# Magni, Dubach and O'Boyle (PACT 2014), section 6, take the features and their relative deltas as candidates.
+
+Array = NDArray[np.float64]
+
+STEP_FACTORS = FACTORS[:-1]
+INPUT_COUNT = 2 * len(FEATURES)
+
+
+def step_inputs(table: FeatureTable, factor: int) -> Array:
+    """Return the inputs of the step from `factor` to twice that, (34,): 17 features, then their 17 deltas.
+
+    Raises:
+        InvalidInputError: the table lacks one of the two factors.
+    """
+    return np.concatenate([table.at(factor).vector(), table.delta(factor, 2 * factor)])
+
+
+def inputs_of_feature(index: int) -> tuple[int, int]:
+    """Return where the inputs hold a feature and its delta."""
+    return index, index + len(FEATURES)
+
+
+# The cascade's networks, in NumPy, and a step's answer.
+#
+# Notation: c components, h hidden units.
+#
+#     a = tanh(W s + b)                              (h,)
+#     probability = 1 / (1 + exp(−(w · a + b₀)))
+
+
+@dataclass(frozen=True)
+class Network:
+    """One hidden layer of tanh units and a logistic output.
+
+    `hidden_weights` (h, c), `hidden_biases` (h,), `output_weights` (h,), `output_bias`.
+    """
+
+    hidden_weights: Array
+    hidden_biases: Array
+    output_weights: Array
+    output_bias: float
+
+    def probability(self, scores: Array) -> Array:
+        """Return the probabilities (…) that coarsening further helps, for scores (…, c)."""
+        hidden = np.tanh(scores @ self.hidden_weights.T + self.hidden_biases)
+        logits = hidden @ self.output_weights + self.output_bias
+        return np.exp(-np.logaddexp(0.0, -logits))
+
+
+@dataclass(frozen=True)
+class StepModel:
+    """The answer to "coarsen further?" at one factor.
+
+    The `network` may be that of all factors: `examples` and `further` count the samples of all of them then.
+    `examples` training kernels say something about this factor, `further` of them are better at the next one.
+    Where these are too few, or all of one kind, there is no `network`: the answer is then the same for all
+    kernels, with the probability (further + 1) / (examples + 2) (Laplace's rule of succession).
+    """
+
+    factor: int
+    examples: int
+    further: int
+    network: Network | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Return True if the answer is the same for all kernels."""
+        return self.network is None
+
+    def probability(self, scores: Array) -> float:
+        """Return the probability that the next factor is better, for a kernel's scores (c,)."""
+        if self.network is None:
+            return (self.further + 1) / (self.examples + 2)
+        return float(self.network.probability(scores))
+
+
+# Standardisation and rotated principal components, in NumPy: what prediction needs of them.
+#
+# Notation: i inputs (34), c components.
+#
+#     z = (x − mean) / scale     (i,)
+#     s = z · weights            (c,)   the scores, uncorrelated and of variance 1 over the training kernels
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What inputs are projected with.
+
+    `mean` (i,) and `scale` (i,) standardise; `loadings` (i, c) are the correlations of inputs with components;
+    `weights` (i, c) give the scores; `shares` (c,) is the part of all variance that each component holds.
+    """
+
+    mean: Array
+    scale: Array
+    loadings: Array
+    weights: Array
+    shares: Array
+
+    def standardise(self, inputs: Array) -> Array:
+        """Inputs of shape (…, i) in standard deviations from the training mean."""
+        return (inputs - self.mean) / self.scale
+
+    def scores(self, standardised: Array) -> Array:
+        """Return the components (…, c) of standardised inputs (…, i)."""
+        return standardised @ self.weights
+
+
+# What components and inputs are called, in words.
+
+# The second input of a component is always named, the third where it loads at least this strongly.
+_STRONG = 0.5
+
+
+def input_names() -> tuple[str, ...]:
+    """Return the 34 inputs: the features' names, then those of their deltas."""
+    names = [feature.name.replace("_", " ") for feature in FEATURES]
+    return (*names, *(f"growth of {name}" for name in names))
+
+
+def component_labels(loadings: Array) -> tuple[str, ...]:
+    """Return a label for each component: the two or three inputs that load most strongly on it, by absolute value.
+
+    "less" stands before those that load negatively.
+
+    Args:
+        loadings: of shape (34, c).
+    """
+    return tuple(_label(column) for column in loadings.T)
+
+
+def _label(loadings: Array) -> str:
+    names = input_names()
+    order = np.argsort(-np.abs(loadings), kind="stable")[:3]
+    named = [index for rank, index in enumerate(order) if rank < 2 or abs(loadings[index]) >= _STRONG]
+    return ", ".join(names[index] if loadings[index] >= 0 else f"less {names[index]}" for index in named)

@@ -10,10 +10,7 @@ import numpy as np
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURE_SET_VERSION, FEATURES
-from coarsen.models.cascade.model import CascadeModel
-from coarsen.models.cascade.network import Network, StepModel
-from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS
+from coarsen.models.cascade.model import INPUT_COUNT, STEP_FACTORS, CascadeModel, Network, Projection, StepModel
 from coarsen.models.launch.files import NAME as LAUNCH
 from coarsen.models.model_files import (
     LARGEST,

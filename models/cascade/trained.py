@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
+import numpy as np
+
+from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
 from coarsen.models.best_factors import CITATION
-from coarsen.models.cascade.model import CascadeModel
-from coarsen.models.cascade.network_training import Progress, unobserved
-from coarsen.models.cascade.training import fit_cascade
+from coarsen.models.cascade.model import Array, CascadeModel, Network, StepModel, component_labels
+from coarsen.models.cascade.step_classifier import NetworkSettings, Progress, unobserved
+from coarsen.models.cascade.storage import FORMAT_VERSION, NETWORKS, SHIPPED, network_names, projection_names
+from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascade
+from coarsen.models.cascade.varimax_components import VARIANCE
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.evaluation.entrants import cascade_entrant
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+from coarsen.models.evaluation.scores import HitScore
 from coarsen.models.examples import Example
+from coarsen.models.model_files import TRANSFORMS, write_model
 
 # The cascade, and what to compare it with.
 METHODS = ("cascade", "unique", "never", "published")
@@ -73,3 +82,136 @@ def chosen_factors(evaluation: Evaluation, method: str) -> Mapping[str, Mapping[
         kernel = counts.setdefault(outcome.example.kernel, {})
         kernel[outcome.choice.factor] = kernel.get(outcome.choice.factor, 0) + 1
     return {kernel: dict(sorted(factors.items())) for kernel, factors in counts.items()}
+
+
+# The model card: what a model is, what it learned from and how well that went, stored beside the numbers.
+#
+# Nothing in it depends on when or where it was made, so that training again gives the same bytes.
+
+# When the method was last changed; not when a model was made, which would make two trainings differ.
+_METHOD_DATE = "2026-11-22"
+_METHOD = (
+    "A cascade (Magni, Dubach, O'Boyle, PACT 2014, section 6): at each factor a neural network with one hidden "
+    "layer says whether to coarsen further. It sees the 17 features at that factor and their relative deltas to "
+    "the next one, standardised and projected on varimax-rotated principal components, one set for all steps. "
+    "One network is asked at every factor. It learns from five samples of each kernel: 'further' at the factors "
+    "below its best one, 'stop' at it and beyond. "
+    f"A network with fewer examples than {FEWEST_EXAMPLES}, or with examples of one kind only, is none: it gives "
+    "the same answer for all kernels, with the probability (further + 1) / (examples + 2)."
+)
+_EVALUATION = (
+    "Leave one kernel out, mt and mtLocal together, with standardisation, components and networks fitted without "
+    "it, repeated with several seeds. 'unique' is the most common best factor of the training kernels, 'never' is "
+    "factor 1, 'published' what the table's authors predicted. Scores are kernels per seed, and the mean of "
+    "|log2 of predicted by best factor|. 'predicted' holds the factors by kernel, and with how many seeds each."
+)
+
+
+def model_card(trained: TrainedModel, checksum: str) -> dict[str, object]:
+    """Return the card of a trained model; `checksum` is the SHA-256 of the file with its numbers."""
+    model = trained.model
+    return {
+        "format_version": FORMAT_VERSION,
+        "name": model.name,
+        "device": device_name(model.name),
+        "method": _METHOD,
+        "method_date": _METHOD_DATE,
+        "data": {
+            "sources": list(trained.sources),
+            "with_runtimes": trained.measured,
+            "kernels": list(trained.kernels),
+            "identities": {kernel: identity for identity, kernel in model.kernels.items()},
+        },
+        "transforms": TRANSFORMS,
+        "dimension": model.dimension,
+        "factors": list(FACTORS),
+        "feature_set_version": FEATURE_SET_VERSION,
+        "features": [feature.name for feature in FEATURES],
+        "networks": NETWORKS,
+        "training": {
+            "seed": trained.seed,
+            "variance_kept": VARIANCE,
+            "components": None,
+            **asdict(NetworkSettings()),
+        },
+        "components": _components(model),
+        "steps": [_step(step) for step in model.steps],
+        "evaluation": evaluation_card(trained.evaluation, model.name),
+        "sha256": checksum,
+    }
+
+
+def device_name(name: str) -> str:
+    """Return what the device of a cascade is called in full; its own name where nothing else is known."""
+    return DEVICE_DESCRIPTORS[name].full_name if name in DEVICE_DESCRIPTORS else name
+
+
+def _components(model: CascadeModel) -> list[dict[str, object]]:
+    labels, shares = component_labels(model.projection.loadings), model.projection.shares
+    return [
+        {"label": label, "share_of_variance": round(float(share), 4)}
+        for label, share in zip(labels, shares, strict=True)
+    ]
+
+
+def _step(step: StepModel) -> dict[str, object]:
+    return {
+        "factor": step.factor,
+        "examples": step.examples,
+        "further": step.further,
+        "constant": step.is_constant,
+    }
+
+
+def evaluation_card(evaluation: Evaluation, device: str) -> dict[str, object]:
+    """Return how well the method did on a device, each kernel held out, as the card holds it."""
+    outcomes = evaluation.on(device)
+    return {
+        "method": _EVALUATION,
+        "seeds": len({outcome.seed for outcome in outcomes["cascade"]}),
+        "scores": {name: _score(score) for name, score in evaluation.hit_scores(device).items()},
+        "best": {outcome.example.kernel: outcome.example.best_factor for outcome in outcomes["never"]},
+        "predicted": {name: chosen_factors(evaluation, name) for name in outcomes},
+    }
+
+
+def _score(score: HitScore) -> Mapping[str, object]:
+    return {
+        "kernels": score.cases,
+        "exact": round(score.exact, 4),
+        "within_one_doubling": round(score.within_one_doubling, 4),
+        "mean_absolute_log2_error": round(score.mean_error, 4),
+        "over_seeds": None if score.spread is None else _rounded((score.spread.low, score.spread.high)),
+    }
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, 4) for value in values]
+
+
+def save_model(trained: TrainedModel, folder: Path = SHIPPED) -> tuple[Path, Path]:
+    """Write a model's two files, and say where.
+
+    Raises:
+        InvalidInputError: the folder can't be written.
+    """
+    tensors = dict(_tensors(trained.model))
+    return write_model(trained.model.name, folder, tensors, lambda sha256: model_card(trained, sha256))
+
+
+def _tensors(model: CascadeModel) -> Iterator[tuple[str, Array]]:
+    for what, name in projection_names().items():
+        yield name, getattr(model.projection, what)
+    for step in model.steps:
+        parts = {} if step.network is None else _arrays(step.network)
+        names = network_names()
+        yield from ((names[what], array) for what, array in parts.items())
+
+
+def _arrays(network: Network) -> dict[str, Array]:
+    return {
+        "hidden_weights": network.hidden_weights,
+        "hidden_biases": network.hidden_biases,
+        "output_weights": network.output_weights,
+        "output_bias": np.array([network.output_bias]),
+    }

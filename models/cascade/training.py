@@ -9,21 +9,26 @@ loadings for the whole cascade (figure 9); they need no targets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.calibration_set import refuse_calibration
-from coarsen.models.cascade.model import CascadeModel
-from coarsen.models.cascade.network import StepModel
-from coarsen.models.cascade.network_training import Progress, unobserved
-from coarsen.models.cascade.step_classifier import CascadeStepClassifier, StepFit, fit_together
-from coarsen.models.cascade.step_inputs import STEP_FACTORS
-from coarsen.models.cascade.step_samples import StepSamples, step_samples
+from coarsen.models.cascade.model import STEP_FACTORS, Array, CascadeModel, StepModel, step_inputs
+from coarsen.models.cascade.step_classifier import (
+    CascadeStepClassifier,
+    Progress,
+    StepFit,
+    fit_together,
+    unobserved,
+)
 from coarsen.models.cascade.varimax_components import VarimaxComponents
-from coarsen.models.evaluation.method import Fit
+from coarsen.models.evaluation.method import Choice, Fit
 from coarsen.models.examples import Example
 from coarsen.models.judge import refuse_judge
 
@@ -98,3 +103,101 @@ def _model(known: _Known, fit: StepFit | None) -> CascadeModel:
     network = None if fit is None else fit.classifier.network_
     steps = tuple(StepModel(factor, len(further), int(further.sum()), network) for factor in STEP_FACTORS)
     return CascadeModel(*known.place, known.components.projection_, steps)
+
+
+# From examples to what the network of the cascade learns from.
+#
+# The question at factor f (PACT 2014, section 6): does the next step, to 2f, help? One network is asked at every
+# factor. It learns from five samples of each kernel: further below the best factor, stop at it and beyond it.
+
+
+@dataclass(frozen=True)
+class StepSamples:
+    """The samples of all steps: `inputs` (n, 34), and `further` (n,), whether a larger factor is best."""
+
+    inputs: Array
+    further: NDArray[np.bool_]
+
+
+def step_target(example: Example, factor: int) -> bool | None:
+    """Return True if the step from a factor to twice that helps; None where the example does not say.
+
+    Where runtimes are known, 2f has to be faster than f; where f ran and 2f could not, the answer is no. Where the
+    best factor alone is known (table 5), nothing is known beyond it.
+    """
+    if not example.speedup:
+        return None if factor > example.best_factor else factor < example.best_factor
+    known = {1: 1.0, **example.speedup}
+    if factor not in known:
+        return None
+    return known.get(2 * factor, 0.0) > known[factor]
+
+
+def step_samples(examples: Sequence[Example]) -> StepSamples:
+    """Return five samples of each example. Raises InvalidInputError where a table lacks a factor."""
+    answers = [factor < example.best_factor for example in examples for factor in STEP_FACTORS]
+    return StepSamples(all_inputs(examples), np.array(answers, dtype=bool))
+
+
+def all_inputs(examples: Sequence[Example]) -> Array:
+    """Return the inputs of every step of every example, of shape (5 examples, 34). Raises as `step_samples`."""
+    return np.stack([step_inputs(example.table, factor) for example in examples for factor in STEP_FACTORS])
+
+
+# The cascade as a method of the evaluation: a model per device and dimension, learned from its examples alone.
+
+# A device and a dimension.
+Place = tuple[str, int]
+
+
+class Cascade:
+    """The published predictor (PACT 2014, section 6).
+
+    It knows nothing of other devices: where it has fewer than `FEWEST_EXAMPLES` examples of a device along the
+    dimension in question, it stays at factor 1.
+
+    Args:
+        progress: told how far the training of all networks is.
+    """
+
+    name = "cascade"
+
+    def __init__(self, progress: Progress = unobserved) -> None:
+        self._progress = progress
+
+    def fit(self, training: Sequence[Example], seed: int) -> CascadePredictor:
+        """Learn from examples of any devices, each device on its own."""
+        return self.fit_many([Fit(tuple(training), seed)])[0]
+
+    def fit_many(self, fits: Sequence[Fit]) -> list[CascadePredictor]:
+        """Return the predictors of several fits, with all networks trained as one batch."""
+        groups = [_by_place(fit.training) for fit in fits]
+        wanted = [
+            Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
+        ]
+        models = iter(fit_cascades(wanted, self._progress))
+        return [CascadePredictor({place: next(models) for place in group}) for group in groups]
+
+
+@dataclass(frozen=True)
+class CascadePredictor:
+    """A cascade for each device and dimension."""
+
+    models: Mapping[Place, CascadeModel]
+
+    def choose(self, example: Example) -> Choice:
+        """Return the factor at which the cascade of the example's device stops."""
+        model = self.models.get((example.device, example.dimension))
+        if model is None:
+            return Choice(1)
+        return Choice(
+            model.predict(example.table).factor, step_probability=model.step_probabilities(example.table)
+        )
+
+
+def _by_place(examples: Sequence[Example]) -> dict[Place, tuple[Example, ...]]:
+    """The examples that each model learns from, where there are enough."""
+    groups: defaultdict[Place, list[Example]] = defaultdict(list)
+    for example in examples:
+        groups[example.device, example.dimension].append(example)
+    return {place: tuple(group) for place, group in groups.items() if len(group) >= FEWEST_EXAMPLES}

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coarsen.models.evaluation.bootstrap import Interval
-from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP, Outcome
+from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP, Interval, Outcome
 
 if TYPE_CHECKING:
     from coarsen.models.evaluation.evaluation import Evaluation

@@ -17,11 +17,9 @@ from coarsen.models.evaluation.entrants import (
     Entrant,
     entrant,
 )
-from coarsen.models.evaluation.folds import leave_one_family_out
+from coarsen.models.evaluation.folds import leave_one_family_out, run_method
 from coarsen.models.evaluation.method import Choice
-from coarsen.models.evaluation.outcome import Outcome
-from coarsen.models.evaluation.runner import run_method
-from coarsen.models.evaluation.scores import HitScore, SpeedupScore, case_of, hit_score, speedup_score
+from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore, case_of, hit_score, speedup_score
 from coarsen.models.examples import Example
 from coarsen.models.judge import is_judge, refuse_judge
 

@@ -25,8 +25,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coarsen.errors import InternalError
-from coarsen.models.evaluation.bootstrap import Interval, mean_interval
-from coarsen.models.evaluation.outcome import Outcome, oracle_log_speedup
+from coarsen.models.evaluation.method import Choice
+from coarsen.models.examples import Example
+from coarsen.models.trees.arrays import Array
 
 # A kernel and a device.
 Case = tuple[str, str]
@@ -196,3 +197,139 @@ def _by_case(outcomes: Sequence[Outcome], value: Callable[[Outcome], float]) -> 
 
 def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
+
+
+# Percentile bootstrap intervals of means over kernels (Efron, "Bootstrap Methods", Annals of Statistics 1979).
+#
+# Families are drawn with replacement, each with all its kernels, since two versions of one algorithm aren't two
+# independent observations. With some sixteen families such intervals are too narrow: simulated, 92 % of those
+# called 95 % hold the true mean where values are normal, 88 % where they are as skewed as an exponential
+# distribution.
+
+RESAMPLES = 10_000
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """From `low` to `high`."""
+
+    low: float
+    high: float
+
+    def exponential(self) -> Interval:
+        """Of the exponential of what this is an interval of."""
+        return Interval(float(np.exp(self.low)), float(np.exp(self.high)))
+
+
+def mean_interval(
+    values: Sequence[float],
+    families: Sequence[str],
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Interval:
+    """Return the interval of the mean over kernels.
+
+    Of two methods' differences it is a paired interval: each resample has the same kernels of both.
+
+    Args:
+        values: one per kernel, shape (n,).
+        families: those of the kernels, as many.
+        seed: of the resampling.
+        resamples: how often the families are drawn.
+        level: the interval's probability.
+    """
+    ones = np.ones(len(values))
+    return ratio_interval(values, ones, families, seed, resamples, level)
+
+
+def ratio_interval(
+    numerators: Sequence[float] | Array,
+    denominators: Sequence[float] | Array,
+    families: Sequence[str],
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Interval:
+    """Return the interval of the sum of some values over the sum of others.
+
+    Args:
+        numerators: one per kernel, shape (n,).
+        denominators: as many; resamples whose sum isn't above 0 tell nothing and are left out.
+        families: see `mean_interval`, as the others.
+        seed: of the resampling.
+        resamples: how often the families are drawn.
+        level: the interval's probability.
+    """
+    _, index = np.unique(np.asarray(families), return_inverse=True)
+    above, below = (np.bincount(index, np.asarray(each, dtype=np.float64)) for each in (numerators, denominators))
+    drawn = np.random.default_rng(seed).integers(len(above), size=(resamples, len(above)))
+    tops, bottoms = above[drawn].sum(axis=1), below[drawn].sum(axis=1)
+    ratios = tops[bottoms > 0] / bottoms[bottoms > 0]
+    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))
+
+
+# What came of a choice: the factor that ran, and the speed-up that it gave.
+#
+# A launcher never fails on a factor that can't run: it takes the largest smaller one that can, 1 at the least. So
+# does the evaluation. A configuration that the measuring gave up, because it took more than ten times the best so
+# far, has no duration; it counts as `GIVEN_UP_SPEEDUP`, a loss as large as what is known of it. An oracle never
+# chooses it.
+
+GIVEN_UP_SPEEDUP = 0.1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One choice for a held-out kernel; `example` has the answer, `seed` is that of the fit."""
+
+    example: Example
+    seed: int
+    choice: Choice
+
+    @property
+    def ran(self) -> int:
+        """The factor that ran."""
+        return factor_that_runs(self.example, self.choice.factor)
+
+    @property
+    def fell_back(self) -> bool:
+        """Return True if the chosen factor can't run."""
+        return self.is_measured and self.ran != self.choice.factor
+
+    @property
+    def was_given_up(self) -> bool:
+        """Return True if what ran was given up when it was measured."""
+        return self.example.speedup.get(self.ran, 1.0) == GIVEN_UP_SPEEDUP
+
+    @property
+    def is_measured(self) -> bool:
+        """Return True if more than the best factor is known."""
+        return bool(self.example.speedup)
+
+    @property
+    def log_speedup(self) -> float:
+        """The natural logarithm of the speed-up of what ran over the uncoarsened kernel."""
+        return self.example.log_speedup(self.ran)
+
+    @property
+    def log2_error(self) -> float:
+        """By how many doublings the choice is off the best factor; above 0 where it is too large."""
+        return math.log2(self.choice.factor / self.example.best_factor)
+
+
+def factor_that_runs(example: Example, factor: int) -> int:
+    """Return the largest factor up to this one that was measured, 1 at the least."""
+    return max((known for known in example.speedup if known <= factor), default=1)
+
+
+def log_speedup_of(example: Example, factor: int) -> float:
+    """Return the natural logarithm of the speed-up that asking for a factor gives."""
+    return example.log_speedup(factor_that_runs(example, factor))
+
+
+def oracle_log_speedup(example: Example) -> float:
+    """Return the natural logarithm of the largest speed-up that any factor gives, 0 at the least."""
+    return max((0.0, *map(example.log_speedup, example.speedup)))

@@ -18,35 +18,33 @@ import numpy as np
 
 from coarsen.cost.work_counts import InstructionClass
 from coarsen.features.kernel_facts import DIVERGENCE_FACTS, KERNEL_FACTS
-from coarsen.models.launch.described import PATTERNS, DescribedLaunch
-from coarsen.models.launch.gather_values import GATHER_NAMES, gather_values
 from coarsen.models.launch.input_values import (
+    ACCESS_NAMES,
+    GATHER_NAMES,
     LEVELS,
     PARTS,
+    VECTOR_NAMES,
     Pair,
+    accesses_change,
+    accesses_values,
     analytic_values,
     caches_values,
+    code_values,
     configuration_values,
     device_values,
+    divergence_values,
     filling_values,
+    gather_values,
     kernel_values,
     launch_analytic_values,
     launch_values,
     patterns_values,
     plan_values,
-    work_values,
-)
-from coarsen.models.launch.launch_input_values import (
-    ACCESS_NAMES,
-    VECTOR_NAMES,
-    accesses_change,
-    accesses_values,
-    code_values,
-    divergence_values,
     time_values,
     vector_values,
+    work_values,
 )
-from coarsen.models.launch.planning import PLAN_COSTS
+from coarsen.models.launch.planning import PATTERNS, PLAN_COSTS, DescribedLaunch
 from coarsen.models.trees.arrays import Array, Rows, in_half_precision
 from coarsen.variant.coarsening import DIMENSIONS
 

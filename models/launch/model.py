@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coarsen.models.launch.case import LaunchInputs
-from coarsen.models.launch.decision import Decision, Risk, Rule, decide
+from coarsen.models.launch.decision import Decision, ErrorTable, Risk, Rule, decide, places_of
 from coarsen.models.launch.device import LaunchDevice
-from coarsen.models.launch.errors import ErrorTable, places_of
-from coarsen.models.launch.explanation import Influence, influences
-from coarsen.models.launch.novelty import Neighbourhood
-from coarsen.models.launch.parts import Parts
-from coarsen.models.neighbours import Neighbour
+from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS
 from coarsen.models.trees.arrays import Array, Rows
+from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
 
 @dataclass(frozen=True)
@@ -130,3 +127,146 @@ def _exact(samples: Array, own: int) -> Array:
     found = samples.copy()
     found[own] = 0.0
     return found
+
+
+# Kernels that a model learned from, by their distance from another one.
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A training kernel and its distance."""
+
+    kernel: str
+    distance: float
+
+
+def nearest_kernels(kernels: Sequence[str], distances: Array, count: int) -> tuple[Neighbour, ...]:
+    """Return the nearest kernels, each once.
+
+    Args:
+        kernels: the name of each point's kernel, k of them; one may have several points.
+        distances: of the points, (k,).
+        count: how many kernels at the most.
+    """
+    found: dict[str, float] = {}
+    for number in np.argsort(distances, kind="stable"):
+        found.setdefault(kernels[number], float(distances[number]))
+        if len(found) == count:
+            break
+    return tuple(Neighbour(kernel, distance) for kernel, distance in found.items())
+
+
+# How far a kernel is from those that the model learned from.
+#
+# The root of the mean square of the differences of its inputs, each in standard deviations over those kernels.
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The training kernels: their names, k of them, `points` (k, d), and each input's `mean` and `scale`, (d,)."""
+
+    kernels: tuple[str, ...]
+    points: Array
+    mean: Array
+    scale: Array
+
+    def nearest(self, place: Array, count: int = 3) -> tuple[Neighbour, ...]:
+        """Return the kernels that are nearest to a place, (d,), each once."""
+        return nearest_kernels(self.kernels, self._distances(place), count)
+
+    def distance(self, place: Array) -> float:
+        """Return the distance to the nearest kernel."""
+        return float(self._distances(place).min(initial=np.inf))
+
+    def _distances(self, place: Array) -> Array:
+        return np.asarray(np.sqrt((((self.points - place) / self.scale) ** 2).mean(axis=1)))
+
+
+def fit_neighbourhood(kernels: Sequence[str], places: Sequence[Array]) -> Neighbourhood:
+    """Return the neighbourhood of kernels at places, (d,) each; equal ones of one name count once."""
+    known = {(kernel, place.tobytes()): place for kernel, place in zip(kernels, places, strict=True)}
+    points = np.array(list(known.values()))
+    spread = points.std(axis=0)
+    names = tuple(kernel for kernel, _ in known)
+    return Neighbourhood(names, points, points.mean(axis=0), np.where(spread > 0.0, spread, 1.0))
+
+
+# Why the trees say what they say: each input's effect, against what is usual.
+
+# Not reasons, but what is asked about.
+_ASKED = frozenset({"configuration", "device"})
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """An input, its value, and by how much it moves the predicted log speed from where it had its usual value."""
+
+    name: str
+    value: float
+    usual: float
+    effect: float
+
+
+def influences(forest: FlatForest, row: Rows, medians: Rows, slope: float) -> tuple[Influence, ...]:
+    """Return the influence of each input, the largest effect first.
+
+    Args:
+        forest: the trees.
+        row: inputs of the launch, (i,).
+        medians: of the training rows, (i,).
+        slope: by which predictions are stretched.
+    """
+    columns = COARSENING_INPUTS if len(row) == len(COARSENING_INPUTS) else LOCAL_SIZE_INPUTS
+    asked = [place for place, (group, _) in enumerate(columns) if group not in _ASKED]
+    changed = np.tile(row, (1 + len(asked), 1))
+    for number, place in enumerate(asked, 1):
+        changed[number, place] = medians[place]
+    found, _ = forest.predict(changed)
+    effects = slope * (found[0] - found[1:])
+    every = [
+        Influence(columns[place][1], float(row[place]), float(medians[place]), float(effect))
+        for place, effect in zip(asked, effects, strict=True)
+    ]
+    return tuple(sorted(every, key=lambda influence: -abs(influence.effect)))
+
+
+# The two parts of the model, and what they say of launches together.
+#
+# log speed = of the local size, less the mean over local sizes + of the coarsening, at that local size
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The trees.
+
+    Attributes:
+        local: of the uncoarsened launch's local size.
+        coarsened: of a coarsening.
+    """
+
+    local: FlatForest
+    coarsened: FlatForest
+
+    def log_speeds(self, inputs: LaunchInputs, slope: float = 1.0) -> Array:
+        """Return each launch's predicted log speed, (n,): differences between launches of one kernel count.
+
+        Args:
+            inputs: of the launches.
+            slope: by which predictions are stretched, since trees say too little.
+        """
+        local, _ = self.local.predict(inputs.local)
+        speeds = local[inputs.base]
+        chosen = inputs.is_coarsened
+        if chosen.any():
+            speeds[chosen] += self.coarsened.predict(inputs.coarsened[chosen])[0]
+        return slope * speeds
+
+    def check(self) -> None:
+        """Raise ValueError where the trees are none over these inputs."""
+        self.local.check(len(LOCAL_SIZE_INPUTS))
+        self.coarsened.check(len(COARSENING_INPUTS))
+
+
+def constant_forest(value: float = 0.0) -> FlatForest:
+    """Return a tree that always says the same: where there was nothing to learn from."""
+    return FlatForest(1, np.array([LEAF], dtype=np.int16), np.array([value], dtype=np.float32))

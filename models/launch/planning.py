@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,8 +11,13 @@ from typing import Protocol
 
 from coarsen.cost.planned_work.launches import launched_sizes
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
-from coarsen.cost.work_counts import LaunchSizes, WorkCounts
+from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
+from coarsen.errors import InvalidInputError
 from coarsen.features.kernel_facts import kernel_facts
+from coarsen.models.analytic.cpu import cpu
+from coarsen.models.analytic.estimate import Estimate
+from coarsen.models.analytic.gpu import gpu
+from coarsen.models.launch.device import LaunchDevice
 from coarsen.variant.variant import Variant
 
 # The costs of a plan that inputs are made of.
@@ -73,3 +79,95 @@ class KernelPlanner:
     @cached_property
     def _facts(self) -> Mapping[str, float]:
         return kernel_facts(self.kernel.kernel)
+
+
+# A launch in the numbers that inputs are made of: its planned work, what an analytic model says, how it fills the
+# device.
+#
+# Work is counted for each of the original's work-items, so that variants compare.
+
+# How a work-item's accesses lie to its neighbour's, along dimension 0.
+PATTERNS = ("side by side", "broadcast", "strided", "irregular")
+
+
+@dataclass(frozen=True)
+class DescribedLaunch:
+    """A variant, its planned work, and the device that it is launched on."""
+
+    variant: Variant
+    planned: PlannedLaunch
+    device: LaunchDevice
+
+    @property
+    def merged(self) -> int:
+        """The number of the original's work-items that one work-item does."""
+        return self.variant.factor
+
+    @cached_property
+    def instructions(self) -> Mapping[InstructionClass, float]:
+        """Instructions for each of the original's work-items, by class."""
+        found = self.planned.work.instructions
+        return {kind: found.get(kind, 0.0) / self.merged for kind in InstructionClass}
+
+    @cached_property
+    def total(self) -> float:
+        """All of these."""
+        return sum(self.instructions.values())
+
+    @cached_property
+    def outer(self) -> tuple[AccessCount, ...]:
+        """Accesses to memory that all work-groups share."""
+        return tuple(access for access in self.planned.work.accesses if access.is_outer)
+
+    @cached_property
+    def outer_bytes(self) -> float:
+        """Bytes of these for each of the original's work-items."""
+        return sum(access.count * access.bytes for access in self.outer) / self.merged
+
+    @cached_property
+    def patterns(self) -> tuple[float, ...]:
+        """The share of each of `PATTERNS` among these, and of those whose copies could be one wide access."""
+        shares = dict.fromkeys(PATTERNS, 0.0)
+        wide = 0.0
+        total = sum(access.count for access in self.outer) or 1.0
+        for access in self.outer:
+            shares[_pattern(access)] += access.count / total
+            wide += access.count / total * (access.replica_stride == access.bytes)
+        return (*shares.values(), wide)
+
+    @cached_property
+    def footprint(self) -> float | None:
+        """Bytes that the launch touches, as far as that is known; None where nothing is."""
+        known = [access.footprint for access in self.outer if access.footprint is not None]
+        return max(known) if known else None
+
+    @cached_property
+    def groups_per_unit(self) -> float:
+        """Work-groups for each compute unit."""
+        return self.planned.sizes.groups / self.device.compute_units
+
+    @cached_property
+    def idle_share(self) -> float:
+        """The share of compute units' turns that have no work-group, if each holds one at a time."""
+        turns = math.ceil(self.groups_per_unit)
+        return 1.0 - self.groups_per_unit / turns if turns else 0.0
+
+    @cached_property
+    def estimate(self) -> Estimate | None:
+        """The analytic model's, None without a profile that it can do with."""
+        if self.device.profile is None:
+            return None
+        model = gpu if self.device.is_gpu else cpu
+        try:
+            return model(self.planned.work, self.planned.sizes, self.device.profile)
+        except InvalidInputError:
+            return None
+
+
+def _pattern(access: AccessCount) -> str:
+    stride = access.lane_stride
+    if stride is None:
+        return "irregular"
+    if stride == 0:
+        return "broadcast"
+    return "side by side" if abs(stride) <= access.bytes else "strided"

@@ -7,12 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coarsen.models.launch.decision import Decision, Risk
-from coarsen.models.launch.errors import LEVELS
-from coarsen.models.launch.explanation import Influence
+from coarsen.models.launch.decision import LEVELS, Decision, Risk
 from coarsen.models.launch.grid import Candidate
-from coarsen.models.launch.model import Expected
-from coarsen.models.neighbours import Neighbour
+from coarsen.models.launch.model import Expected, Influence, Neighbour
 from coarsen.models.trees.arrays import Array
 from coarsen.variant.variant import Variant
 

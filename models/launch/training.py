@@ -6,26 +6,42 @@ cases ─┬─ all but the calibration set ─▶ trees
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesRegressor
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.calibration_set import is_calibration, refuse_calibration
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.judge import refuse_judge
-from coarsen.models.launch.case import LaunchCase
-from coarsen.models.launch.errors import fit_errors
-from coarsen.models.launch.folds import LaunchFold, family_folds, mechanism_folds
-from coarsen.models.launch.growing import TreeSettings, grow
+from coarsen.models.launch.case import MOST_ERROR, LaunchCase
+from coarsen.models.launch.decision import fit_errors
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS
-from coarsen.models.launch.model import LaunchModel, Medians
-from coarsen.models.launch.novelty import Neighbourhood, fit_neighbourhood
-from coarsen.models.launch.parts import Parts
-from coarsen.models.launch.rows import TrainingRows, coarsening_rows, local_size_rows
-from coarsen.models.launch.settling import Judged, Settled, over_own_seen, settle
-from coarsen.models.trees.arrays import Rows
+from coarsen.models.launch.model import (
+    LaunchModel,
+    Medians,
+    Neighbourhood,
+    Parts,
+    constant_forest,
+    fit_neighbourhood,
+)
+from coarsen.models.launch.settling import (
+    Judged,
+    LaunchFold,
+    Settled,
+    family_folds,
+    mechanism_folds,
+    over_own_seen,
+    settle,
+)
+from coarsen.models.trees.arrays import Array, Rows
+from coarsen.models.trees.flat_forest import LEAF, FlatForest
+from coarsen.processes import processors
 
 Progress = Callable[[str], None]
 
@@ -132,3 +148,183 @@ def _median(rows: TrainingRows, inputs: int) -> Rows:
     if not len(rows):
         return np.zeros(inputs, dtype=np.float32)
     return np.median(rows.inputs, axis=0).astype(np.float32)
+
+
+# From scikit-learn's trees to the flat arrays of `flat_forest.py`.
+#
+# A threshold is rounded down to single precision: of inputs in single precision, the same are at most it.
+
+
+def flatten(trees: Sequence[Any]) -> FlatForest:
+    """Bring the nodes of all trees (scikit-learn's `tree_`) into one sequence, level by level."""
+    starts = np.cumsum([0, *(tree.node_count for tree in trees)])
+    left, right = (_joined(trees, starts, side) for side in ("children_left", "children_right"))
+    order = _by_level(starts[:-1], left, right)
+    feature = np.concatenate([tree.feature for tree in trees])[order]
+    threshold = np.concatenate([tree.threshold for tree in trees])[order]
+    value = np.concatenate([tree.value[:, 0, 0] for tree in trees])[order]
+    is_leaf = left[order] < 0
+    number = np.where(is_leaf, value.astype(np.float32), _rounded_down(threshold))
+    return FlatForest(
+        trees=len(trees),
+        feature=np.where(is_leaf, LEAF, feature).astype(np.int16),
+        number=number.astype(np.float32),
+    )
+
+
+def _joined(trees: Sequence[Any], starts: NDArray[np.int64], side: str) -> NDArray[np.int64]:
+    """The children of all nodes, numbered through over all trees; negative at leaves."""
+    children = [getattr(tree, side).astype(np.int64) for tree in trees]
+    moved = [np.where(child < 0, LEAF, child + start) for child, start in zip(children, starts, strict=False)]
+    return np.concatenate(moved)
+
+
+def _by_level(roots: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    levels, level = list[NDArray[np.int64]](), roots
+    while level.size:
+        levels.append(level)
+        inner = level[left[level] >= 0]
+        level = np.stack([left[inner], right[inner]], axis=1).ravel()
+    return np.concatenate(levels)
+
+
+def _rounded_down(threshold: NDArray[np.float64]) -> NDArray[np.float32]:
+    nearest = threshold.astype(np.float32)
+    return np.where(nearest > threshold, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+
+
+# From cases to rows: what the two parts of the model learn from.
+#
+#     uncoarsened launches   less their mean log time within the case, where there are several local sizes
+#     coarsened launches     less the uncoarsened one at the same local size
+#
+# Every device has the same total weight, within it every case, within it every row but for its noise. A launch
+# that was measured in several runs has the mean over them.
+
+# What a launch gains or loses more than e^3-fold says no more than that.
+MOST_LOG = 3.0
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Inputs (r, i), targets (r,) as natural logarithms of speeds, weights (r,), and each row's case."""
+
+    inputs: Rows
+    targets: Array
+    weights: Array
+    cases: Sequence[LaunchCase]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+def local_size_rows(cases: Iterable[LaunchCase]) -> TrainingRows:
+    """Return the rows of the uncoarsened launches of cases with several local sizes."""
+    return _rows([_of_local_sizes(case) for case in cases])
+
+
+def coarsening_rows(cases: Iterable[LaunchCase]) -> TrainingRows:
+    """Return the rows of the coarsened launches whose local size was measured uncoarsened, too."""
+    return _rows([_of_coarsenings(case) for case in cases])
+
+
+def uncoarsened_errors(case: LaunchCase) -> Array:
+    """Return the standard errors of the uncoarsened launches by the rows of `LaunchInputs.local`."""
+    errors = np.zeros(len(case.inputs.local))
+    is_base = ~case.inputs.is_coarsened
+    errors[case.inputs.base[is_base]] = case.standard_errors[is_base]
+    return errors
+
+
+def uncoarsened_times(case: LaunchCase) -> Array:
+    """Return the log times of the uncoarsened launches by the rows of `LaunchInputs.local`; NaN where unknown."""
+    times = np.full(len(case.inputs.local), np.nan)
+    is_base = ~case.inputs.is_coarsened
+    times[case.inputs.base[is_base]] = case.mean_log_times()[is_base]
+    return times
+
+
+# A case, its inputs, its targets, and how much each counts beside the others.
+_Part = tuple[LaunchCase, Rows, Array, Array]
+
+
+def _of_local_sizes(case: LaunchCase) -> _Part:
+    times = uncoarsened_times(case)
+    known = np.isfinite(times)
+    if known.sum() < 2:
+        known[:] = False
+    speeds = times[known].mean() - times[known] if known.any() else times[known]
+    return case, case.inputs.local[known], speeds, _certainty(uncoarsened_errors(case)[known])
+
+
+def _of_coarsenings(case: LaunchCase) -> _Part:
+    speeds = uncoarsened_times(case)[case.inputs.base] - case.mean_log_times()
+    known = np.isfinite(speeds) & case.inputs.is_coarsened
+    errors = np.hypot(case.standard_errors, uncoarsened_errors(case)[case.inputs.base])
+    return case, case.inputs.coarsened[known], speeds[known], _certainty(errors[known])
+
+
+def _certainty(errors: Array) -> Array:
+    return np.asarray(1.0 / (1.0 + (errors / MOST_ERROR) ** 2))
+
+
+def _rows(parts: Sequence[_Part]) -> TrainingRows:
+    known = [part for part in parts if len(part[2])]
+    if not known:
+        return TrainingRows(np.zeros((0, 0), np.float32), np.zeros(0), np.zeros(0), ())
+    of_device = Counter(part[0].device for part in known)
+    weights = [certainty / (of_device[case.device] * len(certainty)) for case, _, _, certainty in known]
+    joined = np.concatenate(weights)
+    return TrainingRows(
+        inputs=np.concatenate([part[1] for part in known]),
+        targets=np.clip(np.concatenate([part[2] for part in known]), -MOST_LOG, MOST_LOG),
+        weights=joined / joined.mean(),
+        cases=[part[0] for part in known for _ in part[2]],
+    )
+
+
+# Growing the trees: extremely randomised ones by scikit-learn, as flat arrays.
+#
+# P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63 (2006).
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSettings:
+    """The settings of the trees; METHOD.md says how they were chosen.
+
+    Attributes:
+        trees: how many.
+        max_features: the share of the inputs that each split tries.
+        min_samples_leaf: the fewest rows in a leaf.
+    """
+
+    trees: int = 200
+    max_features: float = 0.4
+    min_samples_leaf: int = 3
+
+
+def grow(cases: Sequence[LaunchCase], settings: TreeSettings, seed: int) -> Parts:
+    """Fit both parts.
+
+    Args:
+        cases: what is learned from; a part without rows says 0.
+        settings: of the trees.
+        seed: of the random numbers.
+    """
+    return Parts(
+        _grown(local_size_rows(cases), settings, seed), _grown(coarsening_rows(cases), settings, seed + 1)
+    )
+
+
+def _grown(rows: TrainingRows, settings: TreeSettings, seed: int) -> FlatForest:
+    if not len(rows):
+        return constant_forest()
+    estimator = ExtraTreesRegressor(
+        n_estimators=settings.trees,
+        max_features=settings.max_features,
+        min_samples_leaf=settings.min_samples_leaf,
+        random_state=seed,
+        n_jobs=processors(),
+    )
+    estimator.fit(rows.inputs, rows.targets, sample_weight=rows.weights)
+    return flatten([tree.tree_ for tree in estimator.estimators_]).in_half_precision()

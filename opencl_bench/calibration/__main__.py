@@ -12,8 +12,7 @@ from pathlib import Path
 
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import CoarsenError
-from coarsen.models.analytic.profile_json import write_profile
-from coarsen.models.analytic.steadiness import busy_remark
+from coarsen.models.analytic.profiles import busy_remark, write_profile
 from coarsen.opencl_bench.calibration.calibrate import calibrate
 from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.printable import printable

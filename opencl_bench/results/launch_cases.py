@@ -21,8 +21,8 @@ from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
+from coarsen.models.launch.grid import usual_global_sizes
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
-from coarsen.models.launch.usual_sizes import usual_global_sizes
 from coarsen.opencl_bench.results.launch_rows import MeasuredLaunches, measured_launches
 from coarsen.opencl_bench.results.learnable import check_learnable
 from coarsen.opencl_bench.results.measured_rows import read_rows

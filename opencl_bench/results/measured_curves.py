@@ -15,7 +15,7 @@ from pathlib import Path
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
-from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
+from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import best_factor_of
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.records.code import FORMS

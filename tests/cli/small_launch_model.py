@@ -6,10 +6,9 @@ import functools
 from dataclasses import replace
 from pathlib import Path
 
-from coarsen.models.launch.card import LaunchProvenance, cases_by_device
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.model import LaunchModel
-from coarsen.models.launch.storage import save_launch
+from coarsen.models.launch.storage import LaunchProvenance, cases_by_device, save_launch
 from coarsen.models.launch.training import train_launch
 from tests.models.launch.made_up import SMALL, cases
 

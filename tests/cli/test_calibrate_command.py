@@ -12,8 +12,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.models.analytic.machine import DeviceProfile
-from coarsen.models.analytic.profile_json import read_profile, write_profile
-from coarsen.models.analytic.steadiness import busy_remark
+from coarsen.models.analytic.profiles import busy_remark, read_profile, write_profile
 from coarsen.opencl_bench.calibration import __main__ as alone
 from tests.models.analytic.profiles import PROFILE
 

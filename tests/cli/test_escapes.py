@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.models.analytic.profile_json import write_profile
+from coarsen.models.analytic.profiles import write_profile
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.results.remembered.files import write_choices

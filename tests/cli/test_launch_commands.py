@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.models.launch import growing
+from coarsen.models.launch import training
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -58,7 +58,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "TreeSettings", partial(growing.TreeSettings, trees=4))
+    monkeypatch.setattr(training, "TreeSettings", partial(training.TreeSettings, trees=4))
 
 
 def test_what_is_trained_predicts_and_is_judged(run: Run, data: Path, tmp_path: Path) -> None:

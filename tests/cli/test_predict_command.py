@@ -36,7 +36,6 @@ class Opened:
     """What OpenCL tells of `HERE` beyond its description."""
 
     native_vector_width_float = 8
-    global_mem_cache_size = 2**20
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ class Opened:
     """What OpenCL tells beyond a description."""
 
     native_vector_width_float = 1
-    global_mem_cache_size = 6 * 2**20
 
 
 def on_a_machine_with(monkeypatch: pytest.MonkeyPatch, *devices: DeviceDescription, works: bool = True) -> None:
@@ -79,7 +78,6 @@ def test_a_device_of_this_machine_that_is_not_known(monkeypatch: pytest.MonkeyPa
     assert found.installed == NAVI
     assert (found.descriptor.name, found.descriptor.is_gpu) == ("Navi 31", True)
     assert found.descriptor.simd_width == DEVICE_DESCRIPTORS["tahiti"].simd_width
-    assert found.descriptor.level_2_cache == 6 * 1024
     assert str(found) == "Navi 31"
 
 

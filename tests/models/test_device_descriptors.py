@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from coarsen.models.device_descriptors import (
-    DESCRIPTOR_FEATURES,
     DEVICE_DESCRIPTORS,
     known_descriptor,
     unknown_descriptor,
@@ -47,29 +45,20 @@ def test_other_devices_are_not(called: str, platform: str) -> None:
     assert known_descriptor(called, platform) is None
 
 
-def test_no_two_devices_look_the_same() -> None:
-    vectors = np.stack([descriptor.vector() for descriptor in DEVICE_DESCRIPTORS.values()])
-    assert vectors.shape == (7, len(DESCRIPTOR_FEATURES))
-    assert len(np.unique(vectors, axis=0)) == 7
-    assert np.isfinite(vectors).all()
-
-
 @pytest.mark.parametrize("name", list(DEVICE_DESCRIPTORS))
 def test_a_descriptor_is_found_under_its_name(name: str) -> None:
-    descriptor = DEVICE_DESCRIPTORS[name]
-    assert descriptor.name == name
-    assert descriptor.registers_per_lane <= descriptor.most_registers_per_lane
+    assert DEVICE_DESCRIPTORS[name].name == name
 
 
 def test_an_unknown_gpu_is_like_one_of_its_vendor() -> None:
-    amd = unknown_descriptor("gfx1100", is_gpu=True, vendor="Advanced Micro Devices, Inc.", cache=6 << 20)
-    assert (amd.is_gpu, amd.simd_width, amd.level_2_cache) == (True, 64, 6144)
+    amd = unknown_descriptor("gfx1100", is_gpu=True, vendor="Advanced Micro Devices, Inc.")
+    assert (amd.is_gpu, amd.simd_width, amd.vectorises_work_items) == (True, 64, True)
     other = unknown_descriptor("RTX 4090", is_gpu=True, vendor="NVIDIA Corporation", native_vector_width=1)
-    assert (other.simd_width, other.registers_per_lane) == (32, 32)
+    assert other.simd_width == 32
     assert not other.means("RTX 4090")
 
 
 def test_an_unknown_cpu_has_the_vectors_that_it_tells_of() -> None:
-    cpu = unknown_descriptor("a CPU", is_gpu=False, native_vector_width=8, cache=1 << 25)
-    assert (cpu.is_gpu, cpu.simd_width, cpu.level_2_cache) == (False, 8, 1024)
+    cpu = unknown_descriptor("a CPU", is_gpu=False, native_vector_width=8)
+    assert (cpu.is_gpu, cpu.simd_width) == (False, 8)
     assert unknown_descriptor("a CPU", is_gpu=False).simd_width == 16

@@ -22,7 +22,6 @@ def test_all_are_there() -> None:
         "paper",
         "prediction",
         "quick_start",
-        "your_device",
     }
 
 

@@ -23,7 +23,7 @@ from coarsen.runtime.toolchain import PredictedFactor, package_toolchain
 SOURCE = "kernel void scale(global int *values) { values[get_global_id(0)] *= 2; }"
 
 
-FOUR = StoredPrediction(4, 0, "nothing was measured")
+FOUR = StoredPrediction(4, 0)
 
 
 @dataclass

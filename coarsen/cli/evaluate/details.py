@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from coarsen.models.evaluation.entrants import ORACLE
 from coarsen.models.evaluation.evaluation import Evaluation
-from coarsen.models.evaluation.outcome import Outcome, oracle_log_speedup
+from coarsen.models.evaluation.scores import Outcome, oracle_log_speedup
 
 
 @dataclass(frozen=True)

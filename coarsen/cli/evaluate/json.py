@@ -9,7 +9,7 @@ from typing import Any
 from coarsen.cli.evaluate.report import Report
 from coarsen.models.evaluation.calibration import calibrations
 from coarsen.models.evaluation.evaluation import Evaluation
-from coarsen.models.evaluation.outcome import Outcome, oracle_log_speedup
+from coarsen.models.evaluation.scores import Outcome, oracle_log_speedup
 
 
 def as_data(report: Report) -> dict[str, Any]:

@@ -65,10 +65,9 @@ def _judgements(wanted: LaunchEvaluation) -> Mapping[str, Judgement]:
             "--without-sizes is for kernels that are not learned from: give --models or --training"
         )
     # Imported late: they load scikit-learn.
-    from coarsen.models.launch.folds import family_folds
-    from coarsen.models.launch.growing import TreeSettings
-    from coarsen.models.launch.nested import judge_nested
-    from coarsen.models.launch.training import judged, split
+    from coarsen.models.launch.evaluation import judge_nested
+    from coarsen.models.launch.settling import family_folds
+    from coarsen.models.launch.training import TreeSettings, judged, split
 
     fitted_on, held_out = split(read_cases(wanted.data, wanted.kernels))
     if not held_out:
@@ -87,8 +86,7 @@ def _unseen(wanted: LaunchEvaluation) -> Judgement:
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
     from coarsen.models.launch.device import launch_device
     from coarsen.models.launch.evaluation import ask, judge
-    from coarsen.models.launch.growing import TreeSettings
-    from coarsen.models.launch.training import split, train_launch
+    from coarsen.models.launch.training import TreeSettings, split, train_launch
     from coarsen.opencl_bench.results.launch_cases import read_launch_cases
     from coarsen.processes import processors
 

@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from coarsen.cli.output import print_line, print_table
-from coarsen.models.launch.evaluation import Judgement, LaunchOutcome, Promise
-from coarsen.models.launch.scores import LaunchScore, launch_scores, promise_score
+from coarsen.models.launch.evaluation import (
+    Judgement,
+    LaunchOutcome,
+    LaunchScore,
+    Promise,
+    launch_scores,
+    promise_score,
+)
 
 _HEADINGS = ["entrant", "cases", "over best uncoarsened", "over own", "of oracle", "95 %", "<0.95", "worst"]
 

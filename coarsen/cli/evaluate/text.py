@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from coarsen.cli.evaluate.report import Report
 from coarsen.cli.output import counted, print_line, print_table
-from coarsen.models.evaluation.bootstrap import Interval
 from coarsen.models.evaluation.calibration import Calibration, calibrations
 from coarsen.models.evaluation.entrants import NEVER, UNIQUE
-from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
-from coarsen.models.evaluation.scores import HitScore, SeedSpread, SpeedupScore
+from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP, HitScore, Interval, SeedSpread, SpeedupScore
 
 _SPEEDUP_HEADINGS = (
     "method",

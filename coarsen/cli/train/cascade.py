@@ -23,7 +23,7 @@ from coarsen.near_names import did_you_mean
 from coarsen.printable import NOTE
 
 if TYPE_CHECKING:
-    from coarsen.models.cascade.network_training import Progress
+    from coarsen.models.cascade.step_classifier import Progress
     from coarsen.models.cascade.trained import TrainedModel
     from coarsen.models.examples import Example
     from coarsen.opencl_bench.results.curves import CurveData
@@ -194,8 +194,7 @@ def _train_and_save(
     learned: _Learned, wanted: CascadeTraining, progress: Progress
 ) -> tuple[TrainedModel, tuple[Path, ...]]:
     # Imported late: they load PyTorch.
-    from coarsen.models.cascade.saving import save_model
-    from coarsen.models.cascade.trained import EVALUATION_SEEDS, train_device
+    from coarsen.models.cascade.trained import EVALUATION_SEEDS, save_model, train_device
 
     families = {example.family for example in learned.examples}
     seeds = max(1, min(EVALUATION_SEEDS, _MOST_FITS // len(families)))
@@ -204,7 +203,7 @@ def _train_and_save(
 
 
 def _as_data(trained: TrainedModel, paths: Sequence[Path]) -> object:
-    from coarsen.models.cascade.model_card import evaluation_card
+    from coarsen.models.cascade.trained import evaluation_card
 
     card = evaluation_card(trained.evaluation, trained.model.name)
     verdict = held_out_text(card)
@@ -212,8 +211,7 @@ def _as_data(trained: TrainedModel, paths: Sequence[Path]) -> object:
 
 
 def _print(trained: TrainedModel, paths: Sequence[Path]) -> None:
-    from coarsen.models.cascade.model_card import device_name, evaluation_card
-    from coarsen.models.cascade.trained import chosen_factors
+    from coarsen.models.cascade.trained import chosen_factors, device_name, evaluation_card
 
     device, evaluation = trained.model.name, trained.evaluation
     chosen = {name: chosen_factors(evaluation, name) for name in evaluation.on(device)}

@@ -16,11 +16,10 @@ from coarsen.cli.output import Format, counted, print_json, print_line
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.models.launch.card import LaunchProvenance
     from coarsen.models.launch.case import LaunchCase
     from coarsen.models.launch.evaluation import Judgement
-    from coarsen.models.launch.growing import TreeSettings
-    from coarsen.models.launch.training import FittedLaunch
+    from coarsen.models.launch.storage import LaunchProvenance
+    from coarsen.models.launch.training import FittedLaunch, TreeSettings
 
 # What the numbers of a model depend on, beside its data.
 _PACKAGES = ("coarsen", "numpy", "scikit-learn")
@@ -48,10 +47,9 @@ def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
         raise InvalidInputError("the launch model learns from measured launches: give some with --data FILE")
     check_packages(wanted.data)
     # Imported late: they load the suite and scikit-learn.
-    from coarsen.models.launch.growing import TreeSettings
-    from coarsen.models.launch.nested import judge_nested
+    from coarsen.models.launch.evaluation import judge_nested
     from coarsen.models.launch.storage import save_launch
-    from coarsen.models.launch.training import split, train_launch
+    from coarsen.models.launch.training import TreeSettings, split, train_launch
 
     cases = read_cases(wanted.data, wanted.kernels)
     fitted_on, settled_on = split(cases)
@@ -103,7 +101,7 @@ def _provenance(
     judgement: Judgement,
 ) -> LaunchProvenance:
     from coarsen.models.calibration_set import is_calibration
-    from coarsen.models.launch.card import LaunchProvenance, cases_by_device
+    from coarsen.models.launch.storage import LaunchProvenance, cases_by_device
 
     return LaunchProvenance(
         date=wanted.date or datetime.datetime.now(datetime.UTC).date().isoformat(),

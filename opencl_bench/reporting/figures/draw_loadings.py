@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.transforms import blended_transform_factory
 
-from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.model import Projection
 from coarsen.opencl_bench.reporting.figures.page import page
 from coarsen.opencl_bench.reporting.figures.style import BLUE, GRID, PAGE_WIDTH, VERMILLION, styled
 from coarsen.opencl_bench.reporting.figures.text import filled

@@ -13,7 +13,7 @@ import pandas as pd
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
-from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
+from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.rows import NEEDED

@@ -8,7 +8,7 @@ import pandas as pd
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import relative_delta
-from coarsen.models.cascade.step_inputs import STEP_FACTORS
+from coarsen.models.cascade.model import STEP_FACTORS
 from coarsen.models.examples import Example
 
 

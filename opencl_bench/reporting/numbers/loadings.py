@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from coarsen.features import FEATURES
-from coarsen.models.cascade.labels import component_labels
-from coarsen.models.cascade.projection import Projection
+from coarsen.models.cascade.model import Projection, component_labels
 
 VALUE, GROWTH = "value", "growth"
 

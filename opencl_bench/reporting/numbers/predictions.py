@@ -13,7 +13,7 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.entrants import NEVER, ORACLE
 from coarsen.models.evaluation.evaluation import Evaluation
-from coarsen.models.evaluation.outcome import Outcome
+from coarsen.models.evaluation.scores import Outcome
 from coarsen.opencl_bench.reporting.figures.text import listed
 
 # What stands for all kernels of a device together.

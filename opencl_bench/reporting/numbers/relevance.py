@@ -20,10 +20,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.cascade.labels import component_labels
-from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.step_inputs import STEP_FACTORS, Array
-from coarsen.models.cascade.step_samples import all_inputs, step_target
+from coarsen.models.cascade.model import STEP_FACTORS, Array, Projection, component_labels
+from coarsen.models.cascade.training import all_inputs, step_target
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.reporting.figures.text import listed
 

@@ -8,8 +8,8 @@ import pytest
 
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
 from coarsen.ir.types import AddressSpace
-from coarsen.models.analytic.occupancy import occupancy
-from coarsen.models.analytic.transactions import moved_bytes, sectors, sharing
+from coarsen.models.analytic.estimate import moved_bytes, sectors, sharing
+from coarsen.models.analytic.gpu import occupancy
 from tests.models.analytic.profiles import PROFILE
 
 ACCESS = AccessCount(

@@ -12,8 +12,15 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.analytic.machine import DeviceProfile, Point, Source, interpolated
-from coarsen.models.analytic.profile_json import profile_from_json, profile_to_json, read_profile, write_profile
-from coarsen.models.analytic.profiles import SHIPPED, find_profile, profile_name
+from coarsen.models.analytic.profiles import (
+    SHIPPED,
+    find_profile,
+    profile_from_json,
+    profile_name,
+    profile_to_json,
+    read_profile,
+    write_profile,
+)
 from tests.models.analytic.profiles import PROFILE
 
 

@@ -12,10 +12,8 @@ import torch
 
 from coarsen.features import FEATURES, FeatureTable
 from coarsen.models import CascadeModel
-from coarsen.models.cascade.network import Network, StepModel
-from coarsen.models.cascade.network_training import logits
-from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS, step_inputs
+from coarsen.models.cascade.model import INPUT_COUNT, STEP_FACTORS, Network, Projection, StepModel, step_inputs
+from coarsen.models.cascade.step_classifier import logits
 from coarsen.models.cascade.trained import TrainedModel
 
 Tables = Mapping[str, FeatureTable]

@@ -18,7 +18,7 @@ TRAIN = """
 import sys
 from pathlib import Path
 from coarsen.models.best_factors import DEVICES, PUBLISHED
-from coarsen.models.cascade.saving import save_model
+from coarsen.models.cascade.trained import save_model
 from coarsen.models.cascade.trained import train_device
 from coarsen.opencl_bench.results.curve_files import read_curves
 from coarsen.opencl_bench.results.curves import on_devices

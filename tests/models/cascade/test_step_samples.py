@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.cascade.step_inputs import STEP_FACTORS, step_inputs
-from coarsen.models.cascade.step_samples import all_inputs, step_samples, step_target
+from coarsen.models.cascade.model import STEP_FACTORS, step_inputs
+from coarsen.models.cascade.training import all_inputs, step_samples, step_target
 from coarsen.models.examples import Example
 from tests.models.cascade.conftest import Published
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.cascade.method import Cascade
-from coarsen.models.cascade.step_inputs import STEP_FACTORS, step_inputs
+from coarsen.models.cascade.model import STEP_FACTORS, step_inputs
 from coarsen.models.cascade.trained import TrainedModel, chosen_factors, train_device
-from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascade, fit_cascades
+from coarsen.models.cascade.training import FEWEST_EXAMPLES, Cascade, fit_cascade, fit_cascades
 from coarsen.models.evaluation.folds import leave_one_family_out
 from coarsen.models.evaluation.method import BatchMethod, Fit
 from coarsen.models.examples import Example

@@ -10,10 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from coarsen.features import FeatureTable
-from coarsen.models.cascade.labels import component_labels, input_names
-from coarsen.models.cascade.rounding import GRID, on_grid, significant
-from coarsen.models.cascade.step_inputs import INPUT_COUNT, STEP_FACTORS, step_inputs
-from coarsen.models.cascade.varimax_components import VarimaxComponents
+from coarsen.models.cascade.model import INPUT_COUNT, STEP_FACTORS, component_labels, input_names, step_inputs
+from coarsen.models.cascade.varimax_components import GRID, VarimaxComponents, on_grid, significant
 
 
 def samples() -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from coarsen.features import FACTORS, Features, FeatureTable
 from coarsen.models.evaluation.method import Choice
-from coarsen.models.evaluation.outcome import Outcome
+from coarsen.models.evaluation.scores import Outcome
 from coarsen.models.examples import Example, best_factor_of, family_of
 
 
@@ -87,19 +87,19 @@ class RolledPredictor:
 
 
 def made_up_examples(count: int, seed: int, devices: Sequence[str] = ("pocl", "intel", "h200")) -> list[Example]:
-    """So many kernels on each device: with a share of uniform loads each doubling is faster, with few slower."""
+    """So many kernels on each device, from few uniform loads, where each doubling is slower, to many."""
     random = np.random.default_rng(seed)
     return [
         replace(made_up(name, speedup, device), table=FeatureTable(name, 0, rows))
-        for name in (f"made_up_{number}" for number in range(count))
-        for rows, slope in [_rows(random)]
+        for number in range(count)
+        for name, (rows, slope) in [(f"made_up_{number}", _rows(random, 10.0 * number / max(1, count - 1)))]
         for device in devices
         for speedup in [{factor: float(np.exp(slope * np.log2(factor))) for factor in FACTORS[1:]}]
     ]
 
 
-def _rows(random: np.random.Generator) -> tuple[dict[int, Features], float]:
-    uniform, instructions, loads = (float(value) for value in random.uniform((0, 20, 10), (10, 200, 20)))
+def _rows(random: np.random.Generator, uniform: float) -> tuple[dict[int, Features], float]:
+    instructions, loads = (float(value) for value in random.uniform((20, 10), (200, 20)))
     values = dict.fromkeys((each.name for each in fields(Features)), 1.0)
     grown = {"instructions": instructions, "loads": loads, "uniform_loads": uniform}
     rows = {

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.models.evaluation.bootstrap import Interval, mean_interval, ratio_interval
+from coarsen.models.evaluation.scores import Interval, mean_interval, ratio_interval
 
 
 def letters(count: int) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from coarsen.models.evaluation.calibration import Forecast, calibration, forecasts, wilson_interval
 from coarsen.models.evaluation.method import Choice
-from coarsen.models.evaluation.outcome import Outcome
+from coarsen.models.evaluation.scores import Outcome
 from coarsen.models.examples import Example
 from tests.models.evaluation.made_up import made_up
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from coarsen.models.evaluation.outcome import (
+from coarsen.models.evaluation.scores import (
     GIVEN_UP_SPEEDUP,
     factor_that_runs,
     log_speedup_of,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from coarsen.models.evaluation.folds import leave_one_family_out
+from coarsen.models.evaluation.folds import FoldChoices, leave_one_family_out, run_method
 from coarsen.models.evaluation.method import Fit
-from coarsen.models.evaluation.runner import FoldChoices, run_method
 from coarsen.models.examples import Example
 from tests.models.evaluation.made_up import Rolled, RolledPredictor, Spy, small_table
 

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from coarsen.errors import InternalError
-from coarsen.models.evaluation.bootstrap import Interval
-from coarsen.models.evaluation.scores import families_of, hit_score, log_speedups, speedup_score
+from coarsen.models.evaluation.scores import Interval, families_of, hit_score, log_speedups, speedup_score
 from tests.models.evaluation.made_up import made_up, outcome
 
 GAINS = made_up("sgemm", {2: 2.0, 4: 4.0})

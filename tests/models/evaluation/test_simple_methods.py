@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.models.evaluation.simple_methods import Never, Unique, best_single_factor, most_common_factor
+from coarsen.models.evaluation.entrants import Never, Unique, best_single_factor, most_common_factor
 from tests.models.evaluation.made_up import made_up
 
 

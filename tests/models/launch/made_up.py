@@ -21,8 +21,8 @@ from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.launch.case import LaunchCase, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import OwnLaunch, launch_grid
-from coarsen.models.launch.growing import TreeSettings
 from coarsen.models.launch.planning import PlannedLaunch
+from coarsen.models.launch.training import TreeSettings
 from coarsen.variant.variant import Variant
 
 NOISE = 0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from coarsen.models.launch.case import LaunchCase
-from coarsen.models.launch.folds import family_folds, mechanism_folds
+from coarsen.models.launch.settling import family_folds, mechanism_folds
 from tests.models.launch.made_up import case
 
 MECHANISMS = ("guard", "tile", "gather")

@@ -7,10 +7,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.launch.growing import grow
-from coarsen.models.launch.rows import coarsening_rows
-from coarsen.models.launch.training import fit_parts
-from coarsen.models.trees.flatten import flatten
+from coarsen.models.launch.training import coarsening_rows, fit_parts, flatten, grow
 from tests.models.launch.made_up import SMALL, case, cases
 
 

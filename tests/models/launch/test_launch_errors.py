@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coarsen.models.launch.errors import LEAST_CASES, Place, Seen, fit_errors, places_of
+from coarsen.models.launch.decision import LEAST_CASES, Place, Seen, fit_errors, places_of
 from tests.models.launch.made_up import case
 
 

@@ -10,15 +10,16 @@ import pytest
 from coarsen.cost.work_counts import AccessCount, LaunchSizes, padded
 from coarsen.features.kernel_facts import along
 from coarsen.ir.types import AddressSpace
-from coarsen.models.launch.described import DescribedLaunch
-from coarsen.models.launch.gather_values import GATHER_NAMES, gather_values
-from coarsen.models.launch.input_values import Pair
-from coarsen.models.launch.launch_input_values import (
+from coarsen.models.launch.input_values import (
     ACCESS_NAMES,
+    GATHER_NAMES,
+    Pair,
     accesses_values,
     divergence_values,
+    gather_values,
     vector_values,
 )
+from coarsen.models.launch.planning import DescribedLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.models.launch.made_up import MadeUpPlanner, device_called

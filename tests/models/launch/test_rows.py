@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.models.launch.case import MOST_ERROR
-from coarsen.models.launch.rows import coarsening_rows, local_size_rows
+from coarsen.models.launch.training import coarsening_rows, local_size_rows
 from coarsen.variant.variant import Variant
 from tests.models.launch.made_up import case, log_time
 

@@ -11,13 +11,20 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.launch.card import LaunchProvenance, cases_by_device
 from coarsen.models.launch.decision import Risk
-from coarsen.models.launch.evaluation import ORACLE, Asked, Promise, ask, judge, ran
-from coarsen.models.launch.nested import judge_nested
-from coarsen.models.launch.scores import launch_scores, promise_score
+from coarsen.models.launch.evaluation import (
+    ORACLE,
+    Asked,
+    Promise,
+    ask,
+    judge,
+    judge_nested,
+    launch_scores,
+    promise_score,
+    ran,
+)
 from coarsen.models.launch.settling import MOST_LOSSES, Judged, settle
-from coarsen.models.launch.storage import load_launch, save_launch
+from coarsen.models.launch.storage import LaunchProvenance, cases_by_device, load_launch, save_launch
 from coarsen.models.launch.training import FittedLaunch, split, train_launch
 from coarsen.variant.variant import Variant
 from tests.models.launch.made_up import SMALL, case, cases, device_called

@@ -10,7 +10,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.models.analytic.machine import FLOAT, INTEGER, Curve
-from coarsen.models.analytic.profile_json import profile_from_json, profile_to_json
+from coarsen.models.analytic.profiles import profile_from_json, profile_to_json
 from coarsen.opencl_bench.calibration.calibrate import calibrate
 from coarsen.opencl_bench.calibration.device import Settings, footprints
 from coarsen.opencl_bench.calibration.issue import CHAINED, chain_kernel

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
+from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
 from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curve_files import read_curves
 from coarsen.opencl_bench.results.curves import Curve

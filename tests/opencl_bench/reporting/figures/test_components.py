@@ -14,8 +14,7 @@ from matplotlib.text import Text
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, FEATURES
-from coarsen.models.cascade.projection import Projection
-from coarsen.models.cascade.step_inputs import STEP_FACTORS
+from coarsen.models.cascade.model import STEP_FACTORS, Projection
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.reporting.figures.draw_loadings import draw_loadings
 from coarsen.opencl_bench.reporting.figures.draw_relevance import draw_relevance

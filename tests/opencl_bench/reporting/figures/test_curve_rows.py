@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
-from coarsen.models.evaluation.outcome import GIVEN_UP_SPEEDUP
+from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
 from coarsen.opencl_bench.reporting.figures.draw_best_factors import draw_best_factors
 from coarsen.opencl_bench.reporting.figures.draw_curves import draw_curves
 from coarsen.opencl_bench.reporting.figures.draw_hinton import draw_hinton
