@@ -1,6 +1,6 @@
 """A device in numbers that models reckon with: bandwidths, latencies, rates, costs of launching.
 
-`coarsen devices --calibrate` measures them; for devices that are not at hand some are known from their makers. Times
+`coarsen devices --calibrate` measures them; of devices that are not at hand some are known from their makers. Times
 are in seconds, sizes in bytes, rates and bandwidths per second. What is not known is None, or an empty curve.
 """
 
