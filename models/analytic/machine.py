@@ -1,7 +1,7 @@
 """A device in numbers that models reckon with: bandwidths, latencies, rates, costs of launching.
 
-`coarsen devices --calibrate` measures them; of devices that are not at hand some are known from their makers. Times
-are in seconds, sizes in bytes, rates and bandwidths per second. What is not known is None, or an empty curve.
+`coarsen devices --calibrate` measures them; of devices that are not at hand some are known from their makers.
+Times are in seconds, sizes in bytes, rates and bandwidths a second. What is not known is None, or an empty curve.
 """
 
 from __future__ import annotations
