@@ -3,8 +3,8 @@
     "Tesla K20c" ─▶ kepler ─▶ GPU, 32 lanes
 
 Lanes are those of a warp or wavefront (NVIDIA, CUDA C Programming Guide; AMD, "Accelerated Parallel Processing
-OpenCL Programming Guide", 2013), or of a CPU's vectors of 32-bit words. pocl and intel were measured on an AMD
-EPYC (family 26) with AVX-512 (Intel 64 manual, volume 1, chapter 15).
+OpenCL Programming Guide", 2013), or of a CPU's vectors of 32-bit words. pocl and intel are an AMD EPYC (family
+26) with AVX-512 (Intel 64 manual, volume 1, chapter 15).
 """
 
 from __future__ import annotations

@@ -1,18 +1,20 @@
 """A device in numbers that models reckon with: bandwidths, latencies, rates, costs of launching.
 
-`coarsen devices --calibrate` measures them; for devices that are not at hand some are known from their makers.
-Times are in seconds, sizes in bytes, rates and bandwidths per second. What is not known is
-None, or an empty curve.
+`coarsen devices --calibrate` measures them; of devices that are not at hand some are known from their makers.
+Times are in seconds, sizes in bytes, rates and bandwidths a second. What is not known is None, or an empty curve.
 """
 
 from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal
+
 
 # The classes of operations whose rate is measured.
 FLOAT, DOUBLE, INTEGER, MULTIPLY, MATH, DIVISION = "float", "double", "integer", "multiply", "math", "division"

@@ -150,7 +150,9 @@ def profile_from_json(data: object, origin: str) -> DeviceProfile:
         InvalidInputError: it isn't one, or is of another version of the format.
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InvalidInputError(f"{origin}: this is no device profile: write one with 'coarsen calibrate'")
+        raise InvalidInputError(
+            f"{origin}: this is no device profile: write one with 'coarsen devices --calibrate NAME'"
+        )
     if data.get("version") != VERSION:
         raise InvalidInputError(
             f"{origin}: it is a profile of format {data.get('version')!r}, and this is a coarsen for {VERSION}; "

@@ -45,7 +45,7 @@ def described(tmp_path: Path) -> Path:
     ("words", "message"),
     [
         (("mt", "--inputs", "3"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
-        (("mt", "mt"), "got unexpected extra argument (mt)"),
+        (("mt", "mt"), "got unexpected extra argument"),
         (("mt", "-o", "x.tuned.json"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
         (("mt", "--caches", "cold"), "mt has no inputs to tune over: name a description, KERNEL.toml"),
         (("mt", "--caches", "both"), "mt has no inputs to tune over: name a description, KERNEL.toml"),

@@ -86,9 +86,8 @@ def _refusal(array: str, user: Instruction, slot: int) -> RefusalError:
         or ((is_copy(user) or is_fill(user)) and slot == 0)
     )
     if writes:
-        return RefusalError(
-            "place-not-read-only", f"{array} is not only read, but accessed by {how}", user.position
-        )
+        reason = f"{array} is written here; --place needs a read-only array"
+        return RefusalError("place-not-read-only", reason, user.position)
     reason = f"an address in {array} is used by {how}: only reads of it can be rewritten"
     return RefusalError("place-pointer-escapes", reason, user.position)
 
