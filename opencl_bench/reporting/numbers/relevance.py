@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.model import STEP_FACTORS, Array, Projection, component_labels
-from coarsen.models.cascade.training import all_inputs, step_target
 from coarsen.models.examples import Example
 from coarsen.opencl_bench.reporting.figures.text import listed
 
@@ -68,6 +67,7 @@ def shared_projection(examples: Sequence[Example]) -> Projection:
     if len(once) < 2:
         raise InvalidInputError("components need at least two kernels")
     # Imported late: it needs scikit-learn, which all other figures do without.
+    from coarsen.models.cascade.training import all_inputs
     from coarsen.models.cascade.varimax_components import VarimaxComponents
 
     inputs = all_inputs(list(once.values()))
@@ -125,6 +125,9 @@ def relevance_finding(table: pd.DataFrame) -> str:
 
 
 def _answers(examples: Sequence[Example], projection: Projection) -> _Answers:
+    # Imported late: see `shared_projection`.
+    from coarsen.models.cascade.training import all_inputs, step_target
+
     inputs = all_inputs(examples)
     scores = projection.scores(projection.standardise(inputs))
     targets = {
