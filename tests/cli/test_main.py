@@ -75,13 +75,13 @@ def test_the_help_of_each_command(command: str, run: Run) -> None:
         ),
         "predict": (
             *("-d, --device NAME", "--dim DIMENSION", "--local-size SIZE", "--measure NUMBER", "--preset NAME"),
-            *("--store URL|FILE", "-m, --model <launch|default|cascade>", "--models FOLDER"),
+            *("--store URL|FILE", "-m, --model <launch|cascade>", "--models FOLDER"),
             *("--risk <cautious|neutral|bold>", "--global-size SIZE", "--no-measure", "-f, --format <table|json>"),
         ),
         "features": ("--factors FACTOR,...", "--dim DIMENSION", "-f, --format <table|json>"),
         "train": (
-            *("-d, --device NAME", "-m, --model <launch|default|cascade>", "--data FILE", "--best-factors FILE"),
-            *("--kernels FOLDER", "--evaluation FILE", "-o, --output FOLDER", "--seed NUMBER"),
+            *("-d, --device NAME", "-m, --model <launch|cascade>", "--data FILE"),
+            *("--kernels FOLDER", "-o, --output FOLDER", "--seed NUMBER"),
         ),
         "bench": (
             *("-d, --device NAME", "--preset NAME", "--seed NUMBER", "--factors N,...", "--strides N,..."),
