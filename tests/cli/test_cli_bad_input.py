@@ -199,7 +199,7 @@ PREDICT = {
     "unnamed device": (["-d", ""], 4, "'' is neither a known device nor an OpenCL device of this machine"),
     "no device": ([], 2, "missing option '-d' / '--device'"),
     "dimension 3": (["-d", "tahiti", "--dim", "3"], 2, "the dimension must be 0, 1 or 2, not 3"),
-    "no such model": (["-d", "tahiti", "--models", "."], 2, "there is no default model in ."),
+    "no such model": (["-d", "tahiti", "--models", "."], 2, "there is no launch model in ."),
     "no such cascade": (
         ["-d", "tahiti", "--models", ".", "--model", "cascade"],
         4,
