@@ -487,9 +487,9 @@ class Kernel(pyopencl.Kernel):
         whole, local = plain_sizes(*sizes, False)
         original = OriginalLaunch(queue.device, whole, local, self._set.local_bytes)
         known = self._launches.known(original)
-        ready = (
-            None if known is None else ready_for(self._launches, self._types, (whole, local), args, known, target)
-        )
+        if known is None:
+            return
+        ready = ready_for(self._launches, self._types, (whole, local), args, known, target)
         if ready is None:
             return
         if observer is not None:

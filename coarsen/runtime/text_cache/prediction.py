@@ -12,8 +12,7 @@ from coarsen.devices.discovery import DeviceDescription, discover_devices
 from coarsen.errors import RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
-from coarsen.runtime.text_cache.store import Store, entry_of, file_of
-from coarsen.runtime.text_cache.toolchain import PASSING, StoredRefusal
+from coarsen.runtime.text_cache.store import PASSING, Store, StoredRefusal, entry_of, file_of
 from coarsen.runtime.text_cache.versions import prediction_versions
 from coarsen.runtime.toolchain import PredictedFactor, PredictFunction
 

@@ -16,6 +16,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -23,7 +24,7 @@ from typing import Literal, TypeVar
 import platformdirs
 
 from coarsen.codec import decoded, encoded
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InvalidInputError, SourcePosition
 
 _log = logging.getLogger("coarsen")
 
@@ -213,3 +214,16 @@ def _from_base64(text: object) -> bytes:
         return base64.b64decode(str(text), validate=True)
     except (binascii.Error, ValueError):
         raise InvalidInputError("it is not written in base 64") from None
+
+
+# These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
+PASSING = frozenset({"too-deep", "spirv-unsupported"})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRefusal:
+    """Why a kernel is refused, as `RefusalError` has it."""
+
+    code: str
+    reason: str
+    position: SourcePosition | None

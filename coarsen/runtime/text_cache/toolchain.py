@@ -8,11 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from coarsen.errors import InternalError, RefusalError, SourcePosition
+from coarsen.errors import InternalError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
-from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
+from coarsen.runtime.text_cache.store import (
+    PASSING,
+    CacheFolder,
+    Store,
+    StoredRefusal,
+    entry_of,
+    file_of,
+    text_folder,
+)
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import (
     CoarsenedKernel,
@@ -109,9 +117,6 @@ def _predicted(
 
 # One entry of the cache: a coarsened kernel, or the reason why there is none.
 
-# These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
-PASSING = frozenset({"too-deep", "spirv-unsupported"})
-
 
 @dataclass(frozen=True, slots=True)
 class StoredKernel:
@@ -151,15 +156,6 @@ class StoredKernel:
     def spirv_standard(self) -> str:
         """The standard that a driver may want named when it builds the module."""
         return self.standard
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRefusal:
-    """Why a kernel is refused, as `RefusalError` has it."""
-
-    code: str
-    reason: str
-    position: SourcePosition | None
 
 
 @dataclass(frozen=True, slots=True)
