@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
-
 
 # The classes of operations whose rate is measured.
 FLOAT, DOUBLE, INTEGER, MULTIPLY, MATH, DIVISION = "float", "double", "integer", "multiply", "math", "division"

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from coarsen.bug_report import bug_message
-from coarsen.errors import CoarsenError
-from coarsen.errors import InternalError
-from coarsen.errors import InvalidInputError
-from coarsen.errors import VerificationError
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.search.searcher import Found
-from coarsen.variant.variant import Variant
 from typing import TYPE_CHECKING
 
+from coarsen.bug_report import bug_message
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
+from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
+from coarsen.opencl_bench.search.searcher import Found
+from coarsen.variant.variant import Variant
+
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.search.found import Found
+    from coarsen.opencl_bench.search.searcher import Found
 
 
 class Remeasure(enum.StrEnum):

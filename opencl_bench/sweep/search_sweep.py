@@ -10,39 +10,24 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.search.evaluator import Budget
 from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.searcher import Found
-from coarsen.opencl_bench.search.searcher import Searcher
-from coarsen.opencl_bench.search.spaces import ListedSpace
-from coarsen.opencl_bench.search.spaces import VariantSearchSpace
-from coarsen.opencl_bench.search.spaces import count_valid
-from coarsen.opencl_bench.search.spaces import listed
+from coarsen.opencl_bench.search.searcher import Found, Searcher
+from coarsen.opencl_bench.search.spaces import ListedSpace, VariantSearchSpace, count_valid, listed
 from coarsen.opencl_bench.search.surrogate import Prior
-from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
-from coarsen.opencl_bench.sweep.live_evaluator import relative_time
-from coarsen.opencl_bench.sweep.observer import Searched
-from coarsen.opencl_bench.sweep.observer import SearchProgress
-from coarsen.opencl_bench.sweep.plan import DeviceLimits
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.plan import uncoarsened_variants
-from coarsen.opencl_bench.sweep.plan import variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.sweep.row_measurer import SweepContext
-from coarsen.opencl_bench.sweep.rows import CANDIDATES
-from coarsen.opencl_bench.sweep.rows import Selected
-from coarsen.opencl_bench.sweep.rows import measure_best
-from coarsen.opencl_bench.sweep.rows import most_rows
+from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator, relative_time
+from coarsen.opencl_bench.sweep.observer import Searched, SearchProgress
+from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan, uncoarsened_variants, variant_space
+from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
+from coarsen.opencl_bench.sweep.rows import CANDIDATES, Selected, measure_best, most_rows
 from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
-
 
 # Expects the logarithm of a variant's time over that of its own launch uncoarsened.
 VariantPrior = Callable[[Variant], float]

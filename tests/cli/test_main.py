@@ -10,20 +10,19 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-import pytest
-from coarsen.cli.main import COMMANDS
-from coarsen.cli.main import load_command
-from coarsen.cli.main import main
-from coarsen.cli.variant_options import _OPTIONS
-from coarsen.cli.variant_options import ARRAYS
-from coarsen.cli.variant_options import EVERY
-from coarsen.errors import DeviceError
-from coarsen.errors import InternalError
-from coarsen.errors import InvalidInputError
-from coarsen.errors import RefusalError
-from coarsen.errors import SourcePosition
-from coarsen.errors import VerificationError
 
+import pytest
+
+from coarsen.cli.main import COMMANDS, load_command, main
+from coarsen.cli.variant_options import _OPTIONS, ARRAYS, EVERY
+from coarsen.errors import (
+    DeviceError,
+    InternalError,
+    InvalidInputError,
+    RefusalError,
+    SourcePosition,
+    VerificationError,
+)
 
 Run = Callable[..., Any]
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-
 # PyOpenCL's own dependencies are there wherever it is.
 INSTALLED = ("numpy", "pyopencl", "platformdirs", "pytools", "siphash24", "typing_extensions", "coarsen")
 
