@@ -118,5 +118,6 @@ def _simd_width(probed: ProbedDevice, program: cl.Program) -> int | None:
 
 def _source(seconds: float) -> Source:
     versions = f"coarsen {__version__}, PyOpenCL {cl.VERSION_TEXT}, NumPy {np.__version__}"
-    text = f"measured by coarsen calibrate in {seconds:.0f} s ({versions}); sector_bytes is what such devices have"
+    command = f"measured by coarsen devices --calibrate in {seconds:.0f} s"
+    text = f"{command} ({versions}); sector_bytes is what such devices have"
     return Source("measured", datetime.datetime.now(datetime.UTC).date().isoformat(), text)

@@ -325,7 +325,8 @@ def _passed(argument: ArgumentDescription, own: Iterable[str], arguments: Mappin
         return argument.name
     if isinstance(argument, ScalarDescription) and argument.type.components == 1 and argument.type.is_integer:
         (value,) = argument.value
-        text = _renamed(value, arguments) if isinstance(value, Expression) else str(int(value))
+        number = str(int(value)) if isinstance(value, int | float) else value.text
+        text = _renamed(value, arguments) if isinstance(value, Expression) else number
         return f"{argument.type.name}: {text}"
     raise _NoArgumentError(argument.name)
 

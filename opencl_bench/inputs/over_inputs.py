@@ -282,7 +282,7 @@ def tune_inputs(
     """Tune a kernel over inputs: measure versions, and find which of them is to run for which input.
 
     Args:
-        kernel: the path of a TOML file that declares inputs (`coarsen tune init` writes one).
+        kernel: the path of a TOML file that declares inputs (`coarsen describe --inputs` writes one).
         device: its index or a part of its name; the first that works if None.
         inputs: the first so many of those that are listed; all if None.
         space: coarsenings and local sizes beside the kernel's own parameters; those of `coarsen tune` if None.

@@ -301,14 +301,13 @@ class Scheduler:
     """A Dask scheduler and how it may be reached.
 
     `ca_file`, `certificate` and `key` are files in the PEM format for `tls://` addresses; where they are left out,
-    Dask's own configuration has them. `trusts_network`: an address of another machine without TLS is used too.
+    Dask's own configuration has them.
     """
 
     address: str
     ca_file: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
-    trusts_network: bool = False
 
     @property
     def is_encrypted(self) -> bool:
@@ -320,18 +319,16 @@ class Scheduler:
         """The options that `dask worker ADDRESS` needs besides."""
         if self.is_encrypted:
             return "--tls-ca-file CA.pem --tls-cert CERTIFICATE.pem --tls-key KEY.pem"
-        return "" if self.trusts_network else "--host 127.0.0.1"
+        return "--host 127.0.0.1"
 
     def check(self) -> None:
         """Raise InvalidInputError for an address that anybody could listen to."""
-        if not (self.is_encrypted or self.trusts_network or _is_loopback(self.address)):
+        if not (self.is_encrypted or _is_loopback(self.address)):
             raise InvalidInputError(
                 f"the scheduler {self.address} is on another machine and not encrypted: whoever reaches it can "
-                "run code on all workers. Use TLS (tls://HOST:PORT with --tls-ca-file, --tls-cert and --tls-key), "
-                "or have it listen to 127.0.0.1 alone and reach it by an SSH tunnel; --trust-network uses it so"
+                "run code on all workers. Use TLS (tls://HOST:PORT with --tls FOLDER), or have it listen to "
+                "127.0.0.1 alone and reach it by an SSH tunnel"
             )
-        if any((self.ca_file, self.certificate, self.key)) and not self.is_encrypted:
-            raise InvalidInputError(f"--tls-ca-file, --tls-cert and --tls-key are for tls://, not {self.address}")
 
     @property
     def _scheme(self) -> str:
@@ -349,9 +346,7 @@ class Scheduler:
         except OSError as error:  # also what SSL says of a file that is none
             raise InvalidInputError(f"the certificates for {self.address} can't be used: {error}") from None
         if not complete:
-            raise InvalidInputError(
-                f"{self.address} needs certificates: give --tls-ca-file, --tls-cert and --tls-key"
-            )
+            raise InvalidInputError(f"{self.address} needs certificates: give --tls FOLDER")
         return security
 
 

@@ -215,7 +215,8 @@ def _check_count(benchmark: Benchmark, count: int) -> None:
     if count > MOST_POINTS:
         raise InvalidInputError(
             f"{benchmark.name}: the space has up to {count} configurations, and at most {MOST_POINTS} are "
-            "measured: give fewer values of macros, local sizes, factors or strides, or have some drawn (--sample)"
+            "measured: give fewer values of macros, local sizes, factors or strides, or have some drawn "
+            "(--space sample=NUMBER)"
         )
 
 

@@ -265,7 +265,7 @@ def measure_kernels(
 
     Args:
         kernels: names of the suite, `synthetic-SEED-NUMBER`, `launch-SEED-NUMBER`, or paths of TOML files that
-            describe kernels (`coarsen bench init` writes one); one or several.
+            describe kernels (`coarsen describe` writes one); one or several.
         device: its index or a part of its name; the first that works if None.
         preset: the sizes of the inputs.
         space: factors, strides, dimensions and local sizes (in work-items); those that `coarsen bench` tries if

@@ -137,7 +137,7 @@ def _fields(kernel: Kernel, argument: str, layout: ArrayLayout, refused: list[st
 # The tuned file of a kernel that was tuned at one size with other layouts of its arrays.
 #
 # the best variant as arrays are written  ─▶ versions, for every program
-# the best variant whose arrays lie otherwise, with its conversion ─▶ layouts, for a coarsen.LaidOutProgram
+# the best variant whose arrays lie otherwise, with its conversion ─▶ layouts, for coarsen.Program(arrays=…)
 
 # What the evidence of such a file has, and none of those tuned over inputs.
 _GLOBAL_SIZE = "global_size"

@@ -382,7 +382,7 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
         kept_to.append(coarsened.distinct.note)
     added = [
         f"pass for the added argument {each.name}: {each.sentence}"
-        for each in described_arguments(coarsened.kernel)
+        for each in described_arguments(coarsened.kernel.argument_names, coarsened.kernel.added_arguments)
     ]
     standard = _standard(coarsened, emit)
     built = [f"build it with {standard}"] if standard != _DEFAULT_STANDARD else []

@@ -120,7 +120,7 @@ def print_summary(
         print_line(f"{file.kernel}: {chosen} versions for {counted(inputs, 'input')}")
     for line in (*worth_lines(choice), *cold_lines(caches)):
         print_line(line)
-    print_line(f"wrote {output}; coarsen tune show {output} has its rules")
+    print_line(f"wrote {output}; coarsen results show {output} has its rules")
 
 
 def _cells(file: TunedFile, worth: VersionWorth) -> list[str]:

@@ -222,7 +222,9 @@ def read_choices(path: Path) -> list[RememberedChoice]:
 
 def _entries(document: object) -> list[object]:
     if not isinstance(document, dict) or set(document) != {"format", "remembered"}:
-        raise InvalidInputError("not a file of remembered choices; 'coarsen remembered export' writes one")
+        raise InvalidInputError(
+            "not a file of remembered choices; 'coarsen results export --remembered' writes one"
+        )
     given, entries = document["format"], document["remembered"]
     if isinstance(given, bool) or given != FORMAT:
         raise InvalidInputError(f"its format is {str(given)[:20]!a}; this program reads format {FORMAT} alone")
