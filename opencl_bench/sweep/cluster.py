@@ -329,6 +329,8 @@ class Scheduler:
                 "run code on all workers. Use TLS (tls://HOST:PORT with --tls FOLDER), or have it listen to "
                 "127.0.0.1 alone and reach it by an SSH tunnel"
             )
+        if any((self.ca_file, self.certificate, self.key)) and not self.is_encrypted:
+            raise InvalidInputError(f"certificates are for tls://, not {self.address}")
 
     @property
     def _scheme(self) -> str:

@@ -78,7 +78,7 @@ def advised(
 
 
 def with_arguments(program: Program, buffers: Buffers) -> cl.Kernel:
-    kernel = program.record
+    kernel: cl.Kernel = program.record
     kernel.set_args(*buffers.all)
     return kernel
 

@@ -33,7 +33,7 @@ from coarsen.limits import LONGEST_NAME
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, whole_numbers
 from coarsen.opencl_bench.workloads.clock import Clock
-from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads
+from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads, read_structures
 from coarsen.opencl_bench.workloads.described.check_names import check_names, check_parameter_use
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
@@ -44,7 +44,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     SharedDescription,
 )
 from coarsen.opencl_bench.workloads.described.element_types import KEY as STRUCTURES
-from coarsen.opencl_bench.workloads.described.element_types import read_structures
 from coarsen.opencl_bench.workloads.described.inputs import KEY as INPUTS
 from coarsen.opencl_bench.workloads.described.inputs import (
     LOCAL_SIZE_PREFIX,

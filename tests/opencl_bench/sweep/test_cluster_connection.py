@@ -32,11 +32,10 @@ def test_addresses_that_are_taken(address: str) -> None:
     ["tcp://192.0.2.1:8786", "far.example:8786", "tcp://far.example:1", "ws://far.example:1", "tcp://0.0.0.0:1"],
 )
 def test_addresses_that_anybody_could_listen_to(address: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"not encrypted: .* Use TLS .* SSH tunnel; --trust-network"):
+    with pytest.raises(InvalidInputError, match=r"not encrypted: .* Use TLS .* SSH tunnel"):
         Scheduler(address).check()
     with pytest.raises(InvalidInputError, match="not encrypted"), connected(Scheduler(address)):
         pass
-    Scheduler(address, trusts_network=True).check()
 
 
 def test_certificates_are_for_tls(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.run_pack import main
+from coarsen.opencl_bench.sweep import rows
 from coarsen.opencl_bench.sweep.pack import running
 from coarsen.opencl_bench.sweep.plan import Point, Space
 from coarsen.opencl_bench.sweep.row_measurer import SweepContext
@@ -227,7 +228,7 @@ def test_a_sweep_that_ends_in_an_internal_error_is_said(
     small_pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And the other one is run nevertheless."""
-    measure_all = running.measure_points
+    measure_all = rows.measure_points
 
     def fail_once(context: SweepContext, space: Sequence[Point]) -> str:
         monkeypatch.setattr(running, "measure_points", measure_all)
