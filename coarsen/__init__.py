@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from coarsen.explanation import Explanation
     from coarsen.frontend.lower import compile_source, lower
     from coarsen.frontend.translation_unit import TranslationUnit
-    from coarsen.opencl_bench.tuning.settings import Tune
-    from coarsen.opencl_bench.tuning.tuned import Tuned
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
     from coarsen.runtime.laid_out_kernel import LaidOutArray
     from coarsen.runtime.layout import Layout
     from coarsen.targets import Target, target_of
+    from coarsen.tuning.settings import Tune
+    from coarsen.tuning.tuned import Tuned
     from coarsen.variant.coarsening import Coarsening
     from coarsen.variant.data_plan import array_plan
 
@@ -98,8 +98,8 @@ _MODULE_OF = {
     "Program": "coarsen.drop_in.program",
     "Target": "coarsen.targets",
     "TranslationUnit": "coarsen.frontend.translation_unit",
-    "Tune": "coarsen.opencl_bench.tuning.settings",
-    "Tuned": "coarsen.opencl_bench.tuning.tuned",
+    "Tune": "coarsen.tuning.settings",
+    "Tuned": "coarsen.tuning.tuned",
     "__version__": "coarsen.distribution",
     "array_plan": "coarsen.variant.data_plan",
     "check_health": "coarsen.devices.health",

@@ -17,16 +17,16 @@ from coarsen.lazy_names import lazy_names
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
-    from coarsen.opencl_bench.records.measurement import Measurement, Method
     from coarsen.opencl_bench.reporting.page.page import write_report
     from coarsen.opencl_bench.results.curves import Curve, CurveData
     from coarsen.opencl_bench.results.examples import Examples, examples_of
     from coarsen.opencl_bench.results.measured_curves import read_curves
     from coarsen.opencl_bench.results.results import Results, read_results, shipped_results, stored_results
-    from coarsen.opencl_bench.sweep.plan import Space
     from coarsen.opencl_bench.sweep.several import measure_kernels
-    from coarsen.opencl_bench.workloads.benchmark import Benchmark
     from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+    from coarsen.tuning.engine.plan import Space
+    from coarsen.tuning.records.measurement import Measurement, Method
+    from coarsen.tuning.workload.benchmark import Benchmark
 
 
 __all__ = [
@@ -53,14 +53,14 @@ __all__ = [
 
 _MODULE_OF = {
     "SUITE": "workloads.lookup",
-    "Benchmark": "workloads.benchmark",
+    "Benchmark": "coarsen.tuning.workload.benchmark",
     "Curve": "results.curves",
     "CurveData": "results.curves",
     "Examples": "results.examples",
-    "Measurement": "records.measurement",
-    "Method": "records.measurement",
+    "Measurement": "coarsen.tuning.records.measurement",
+    "Method": "coarsen.tuning.records.measurement",
     "Results": "results.results",
-    "Space": "sweep.plan",
+    "Space": "coarsen.tuning.engine.plan",
     "examples_of": "results.examples",
     "find_benchmark": "workloads.lookup",
     "measure_kernels": "sweep.several",
@@ -75,7 +75,10 @@ _MODULE_OF = {
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        **{name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()},
+        **{
+            name: module if module.startswith("coarsen.") else f"{__name__}.{module}"
+            for name, module in _MODULE_OF.items()
+        },
         "TunedFile": "coarsen.dispatch.tuned_file",
     },
 )

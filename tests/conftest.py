@@ -22,7 +22,7 @@ import pyopencl
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription, open_device
-from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
+from coarsen.tuning.processes.device_lock import FOLDER_VARIABLE
 from tests.selection import everything_is_asked_for, is_taken, needs_one_device, place_of
 from tests.slow_tests import slow_tests
 from tests.working_devices import devices_that_work, missing_devices, missing_message, short_name
@@ -211,7 +211,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture
 def certain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any interval is narrow enough: what is tuned for real is kept, however busy this machine is."""
-    monkeypatch.setattr("coarsen.opencl_bench.measure.speedup.WIDEST", float("inf"))
-    monkeypatch.setattr("coarsen.opencl_bench.tuning.captured_tuning.SERVICE", "tests.tuning_services.certain")
+    monkeypatch.setattr("coarsen.tuning.measure.speedup.WIDEST", float("inf"))
+    monkeypatch.setattr("coarsen.tuning.captured_tuning.SERVICE", "tests.tuning_services.certain")
     # A program that is run puts its own folder in the place of the first one.
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parents[1])])

@@ -16,9 +16,9 @@ from coarsen.models.evaluation.entrants import entrant
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.results.results import shipped_results
 from coarsen.opencl_bench.workloads.described.distributions import parse_distribution
-from coarsen.opencl_bench.workloads.described.element_types import element_type
 from coarsen.opencl_bench.workloads.lookup import SUITE, benchmark
 from coarsen.targets import target_of
+from coarsen.tuning.workload.element_types import element_type
 from tests.devices.described_devices import TAHITI
 
 KERNELS = """\

@@ -201,7 +201,7 @@ def _calibrated(spec: str, output: Path | None) -> DeviceProfile:
     from coarsen.devices.selection import find_device
     from coarsen.models.analytic.profiles import busy_remark, profile_name, write_profile
     from coarsen.opencl_bench.calibration.calibrate import calibrate as measured
-    from coarsen.opencl_bench.sweep.device_lock import device_lock
+    from coarsen.tuning.processes.device_lock import device_lock
 
     found = find_device(spec)
     path = output or _own_file(profile_name(spec))

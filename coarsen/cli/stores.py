@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.records.measurement import Measurement
-    from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
-    from coarsen.opencl_bench.results.store.database import Store
+    from coarsen.tuning.records.measurement import Measurement
+    from coarsen.tuning.remembered.choice import RememberedChoice
+    from coarsen.tuning.store.database import Store
 
 STORE_PACKAGES = ("sqlalchemy",)
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
@@ -37,15 +37,15 @@ def existing_store(text: str | None, packages: Iterable[str] = STORE_PACKAGES) -
     """
     check_packages(packages)
     # Imported late: it loads SQLAlchemy, which may not be installed.
-    from coarsen.opencl_bench.results.store.database import open_existing_store
+    from coarsen.tuning.store.database import open_existing_store
 
     return open_existing_store(text)
 
 
 def row_or_choice(store: Store, prefix: str) -> tuple[Measurement | None, RememberedChoice | None]:
     """Return the row, or the choice, whose key begins so. Raises InvalidInputError unless it is just one."""
-    from coarsen.opencl_bench.results.store.database import Filter
-    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+    from coarsen.tuning.store.database import Filter
+    from coarsen.tuning.store.remembered import RememberedFilter
 
     rows, choices = Filter(key_prefix=prefix), RememberedFilter(key_prefix=prefix)
     found = (
@@ -59,7 +59,7 @@ def row_or_choice(store: Store, prefix: str) -> tuple[Measurement | None, Rememb
 
 def choice_key(store: Store, prefix: str) -> str:
     """Return the choice's key that begins so. Raises InvalidInputError unless it is just one."""
-    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+    from coarsen.tuning.store.remembered import RememberedFilter
 
     found = store.remembered.keys(RememberedFilter(key_prefix=prefix)) if prefix else []
     _check_one(found, prefix, store, len(found))

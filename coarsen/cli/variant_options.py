@@ -22,8 +22,8 @@ from coarsen.variant.coarsening import DIMENSIONS
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS, VariantOption
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space
-    from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
+    from coarsen.tuning.engine.plan import DeviceLimits, Space
+    from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
     from coarsen.variant.space import ArrayChoices
     from coarsen.variant.transforms import DeviceKind
 
@@ -148,7 +148,7 @@ class SpaceOptions:
 
             return GridDesign().space(benchmark, preset, kind, limits)
         # Imported late: it loads the suite.
-        from coarsen.opencl_bench.sweep.plan import Space
+        from coarsen.tuning.engine.plan import Space
         from coarsen.variant.space import TransformChoices
 
         transforms: dict[str, Any] = {
@@ -176,7 +176,7 @@ class SpaceOptions:
     def _arrays(self, benchmark: Benchmark) -> tuple[ArrayChoices, ...] | None:
         """The choices of the options, and of the benchmark for other arguments; None for its own alone."""
         # Imported late: it loads LLVM.
-        from coarsen.opencl_bench.tuning.layout_choices import check_arguments
+        from coarsen.tuning.layout_choices import check_arguments
 
         named = {choices.argument for choices in self.arrays}
         check_arguments(benchmark, named)

@@ -16,15 +16,15 @@ from coarsen.drop_in.live_line import tuning_is_shown
 from coarsen.drop_in.measured_launch import tune_request
 from coarsen.drop_in.remembering import Kept, choice_of, no_result, remember, remember_no_result
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import RememberedKey, SizeClass
-from coarsen.opencl_bench.tuning.captured_tuning import alone_on
-from coarsen.opencl_bench.tuning.settings import TimeOverError, Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.policy.keys import kernel_facts, key_of
 from coarsen.runtime.advice import AdviceRequest, are_over
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.code import device_options
 from coarsen.runtime.launch import OriginalLaunch, Sizes, plain_sizes, required_local_size
+from coarsen.tuning.captured_tuning import alone_on
+from coarsen.tuning.remembered.choice import RememberedKey, SizeClass
+from coarsen.tuning.settings import TimeOverError, Tune
+from coarsen.tuning.tuned import Tuned
 from coarsen.variant.transforms import Transforms, device_kind_of
 
 _log = logging.getLogger("coarsen")

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, SizeClass
-from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import AS_IT_IS, Known
 from coarsen.runtime.advice import GUESS, AdviceRequest
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, Sizes
 from coarsen.runtime.launches import words_of
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.remembered.choice import RememberedChoice, SizeClass
+from coarsen.tuning.settings import Tune
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
 from coarsen.printable import NOTE, printable_in_line
+from coarsen.tuning.settings import Tune, TuningProgress
 
 _log = logging.getLogger("coarsen")
 

@@ -10,12 +10,12 @@ import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.tuning.captured_tuning import check_python, tune_captured
-from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch, most_captured_bytes
-from coarsen.opencl_bench.tuning.settings import Deadline, Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.arguments import Argument
+from coarsen.tuning.captured_tuning import check_python, tune_captured
+from coarsen.tuning.recording import ProgramText, captured_launch, most_captured_bytes
+from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.tuned import Tuned
 from coarsen.variant.variant import Variant
 
 

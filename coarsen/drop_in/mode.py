@@ -7,10 +7,10 @@ import importlib.util
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import Remembered
 from coarsen.runtime.advice import Policy
 from coarsen.runtime.code import Form
+from coarsen.tuning.settings import Tune
 
 # What `coarsen.Program` takes as `tune`.
 TuneChoice = bool | str | Tune | None

@@ -17,8 +17,10 @@ import pyopencl
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.files import replace_file
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.opencl_bench.tuning.recording import region_of, same_as
-from coarsen.opencl_bench.workloads.described.launch_list import (
+from coarsen.runtime.advice import PassedLaunch
+from coarsen.runtime.tuned_checks import without_own_folder
+from coarsen.tuning.recording import region_of, same_as
+from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
@@ -32,8 +34,6 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     read_launch_list,
     write_launch_list,
 )
-from coarsen.runtime.advice import PassedLaunch
-from coarsen.runtime.tuned_checks import without_own_folder
 
 # Of one kernel; a program whose launches all differ, by the number of a step for one, would fill its memory.
 MOST_LAUNCHES = 4096

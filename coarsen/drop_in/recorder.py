@@ -26,11 +26,11 @@ from coarsen.drop_in.launch_table import LaunchRow, LaunchTable, SourceObserver,
 from coarsen.drop_in.measured_launch import check_sizes_are_known
 from coarsen.drop_in.passed_launches import PassedLaunches, listed_launch
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import SizeClass
-from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
 from coarsen.opencl_bench.workloads.described.captured import content_files, write_capture
-from coarsen.opencl_bench.workloads.described.launch_list import ListedLaunch
 from coarsen.runtime.advice import AdviceRequest, PassedLaunch
+from coarsen.tuning.recording import ProgramText, captured_launch
+from coarsen.tuning.remembered.choice import SizeClass
+from coarsen.tuning.workload.launch_list import ListedLaunch
 
 MOST_BYTES = 1 << 30
 # Of one kernel where each is wanted that passes something else: each takes a compilation.

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.environment import PACKAGES, installed_versions
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, problem_of
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.launch import Sizes
+from coarsen.tuning.measure.environment import PACKAGES, installed_versions
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, problem_of
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.tuned import Tuned
 from coarsen.variant.variant import Variant
 
 _AS_IT_WAS = Speedup(1.0, 1.0, 1.0)

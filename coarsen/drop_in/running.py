@@ -23,11 +23,11 @@ from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.named_program import ObserverOf, programs_are_coarsened
 from coarsen.drop_in.script import Script, check_script, execute
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
-from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
-from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import Known, Remembered
 from coarsen.runtime.advice import AdviceRequest, Decision, Policy
+from coarsen.tuning.remembered.choice import RememberedChoice
+from coarsen.tuning.settings import Tune
+from coarsen.tuning.store.place import chosen_store, sqlite_file
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
@@ -228,6 +228,6 @@ def _shown(place: str) -> str:
     if "://" not in place:
         return place
     # Imported late: it loads SQLAlchemy.
-    from coarsen.opencl_bench.results.store.connection import shown, store_url
+    from coarsen.tuning.store.connection import shown, store_url
 
     return shown(store_url(place))

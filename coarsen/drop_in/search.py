@@ -16,10 +16,10 @@ import pyopencl
 from coarsen.bug_report import bug_message
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
-from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import Known, Remembered, without_result
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey
+from coarsen.tuning.settings import Tune
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class SearchNow(Remembered):
         from coarsen.drop_in.live_line import say_ending, tuning_is_shown
         from coarsen.drop_in.measured_launch import check_sizes_are_known, tune_request
         from coarsen.drop_in.remembering import choice_of, no_result, remember, remember_no_result
-        from coarsen.opencl_bench.tuning.captured_tuning import alone_on
-        from coarsen.opencl_bench.tuning.settings import TimeOverError
+        from coarsen.tuning.captured_tuning import alone_on
+        from coarsen.tuning.settings import TimeOverError
 
         settings = replace(self._settings, seconds=self._seconds(key))
         try:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.device_macros import DeviceMacros
-from coarsen.opencl_bench.results.remembered.choice import RememberedKey, SizeClass, allowed_text
 from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
 from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CompiledSources
+from coarsen.tuning.remembered.choice import RememberedKey, SizeClass, allowed_text
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant_json import transforms_to_json
 

@@ -17,20 +17,20 @@ import pyopencl
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, SizeClass, problem_of
-from coarsen.opencl_bench.results.remembered.look_up import (
+from coarsen.policy.keys import KernelFacts, kernel_facts, key_of
+from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.toolchain import CompiledSources
+from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass, problem_of
+from coarsen.tuning.remembered.look_up import (
     anything_remembered,
     remembered_choice,
     remembered_choices,
 )
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.policy.keys import KernelFacts, kernel_facts, key_of
-from coarsen.runtime.advice import AdviceRequest, Decision
-from coarsen.runtime.toolchain import CompiledSources
+from coarsen.tuning.settings import Tune
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.tuning.tuned import Tuned
+    from coarsen.tuning.tuned import Tuned
 
 _log = logging.getLogger("coarsen")
 

@@ -14,8 +14,8 @@ from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import CoarsenError
 from coarsen.models.analytic.profiles import busy_remark, write_profile
 from coarsen.opencl_bench.calibration.calibrate import calibrate
-from coarsen.opencl_bench.sweep.device_lock import device_lock
 from coarsen.printable import printable
+from coarsen.tuning.processes.device_lock import device_lock
 
 INTERRUPTED = 130
 

@@ -27,11 +27,11 @@ from coarsen.opencl_bench.inputs.measuring import (
     measured_times,
     with_wrong_results,
 )
-from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.observer import SweepObserver
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.tuning.engine.observer import SweepObserver
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import Measurement
+from coarsen.tuning.store.database import Store
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 
 # So many inputs are timed with flushed caches.

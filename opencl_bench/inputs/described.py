@@ -30,15 +30,6 @@ from coarsen.frontend.lower import assembly_of, compile_source
 from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.models.inputs.times import InputPoint
-from coarsen.opencl_bench.workloads.benchmark import (
-    Argument,
-    Array,
-    Benchmark,
-    BufferArgument,
-    Definitions,
-    Launch,
-    ScalarArgument,
-)
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
@@ -49,8 +40,17 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
 )
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
-from coarsen.opencl_bench.workloads.described.launch_list import LAUNCH
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_benchmark, read_description
+from coarsen.tuning.workload.benchmark import (
+    Argument,
+    Array,
+    Benchmark,
+    BufferArgument,
+    Definitions,
+    Launch,
+    ScalarArgument,
+)
+from coarsen.tuning.workload.launch_list import LAUNCH
 from coarsen.variant.variant import Variant
 
 # Places in the source, which values of macros may move.

@@ -29,7 +29,6 @@ from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.workloads.benchmark import whole_numbers
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -40,7 +39,13 @@ from coarsen.opencl_bench.workloads.described.description import (
     SharedDescription,
 )
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
-from coarsen.opencl_bench.workloads.described.launch_list import (
+from coarsen.opencl_bench.workloads.described.read import read_description
+from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY, scalar_numbers, with_recorded
+from coarsen.opencl_bench.workloads.described.table import quoted
+from coarsen.opencl_bench.workloads.described.values import FileValues
+from coarsen.opencl_bench.workloads.described.workload import check_preset, own_launch
+from coarsen.tuning.workload.benchmark import whole_numbers
+from coarsen.tuning.workload.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedArgument,
@@ -54,11 +59,6 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     argument_as_data,
     read_launch_list,
 )
-from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY, scalar_numbers, with_recorded
-from coarsen.opencl_bench.workloads.described.table import quoted
-from coarsen.opencl_bench.workloads.described.values import FileValues
-from coarsen.opencl_bench.workloads.described.workload import check_preset, own_launch
 from coarsen.variant.variant import shape
 
 SUFFIX = ".recorded"

@@ -26,17 +26,17 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
-from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
-from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of, name_of
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Point, Space, SweepPlan, limits_of, points
-from coarsen.opencl_bench.sweep.row_measurer import SweepContext
-from coarsen.opencl_bench.sweep.rows import measure_against_default
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.observer import CollectingObserver, Remeasure, SweepObserver
+from coarsen.tuning.engine.plan import Point, Space, SweepPlan, limits_of, points
+from coarsen.tuning.engine.row_measurer import SweepContext
+from coarsen.tuning.engine.rows import measure_against_default
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
+from coarsen.tuning.store.database import Store
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 
 NANOSECONDS_PER_SECOND = 1e9

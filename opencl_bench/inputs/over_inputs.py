@@ -38,18 +38,18 @@ from coarsen.opencl_bench.inputs.measuring import (
     without_repeated,
 )
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
-from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.results.speedups import is_uncertain
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.distinct_choice import lowered_own, with_distinct
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, Remeasure, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.opencl_bench.workloads.input_space import PREFIX
+from coarsen.tuning.engine.distinct_choice import lowered_own, with_distinct
+from coarsen.tuning.engine.observer import CollectingObserver, Remeasure, SweepObserver
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.engine.speedups import is_uncertain
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.store.database import Store, open_store
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 from coarsen.variant.variant import Variant
 

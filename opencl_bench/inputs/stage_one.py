@@ -24,24 +24,24 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
 from coarsen.models.trees.arrays import Array
 from coarsen.opencl_bench.inputs.measuring import OpenedInputs, VersionsPlan, opened_inputs
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.store.database import Store
-from coarsen.opencl_bench.search.evaluator import (
+from coarsen.tuning.engine.live_evaluator import LiveEvaluator
+from coarsen.tuning.engine.observer import SweepObserver
+from coarsen.tuning.engine.plan import Space, limits_of, variant_space
+from coarsen.tuning.engine.row_measurer import RowMeasurer
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.search.evaluator import (
     Budget,
     BudgetedEvaluator,
     BudgetSpentError,
     Evaluator,
     FunctionEvaluator,
 )
-from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.parameters import Parameters
-from coarsen.opencl_bench.search.searcher import Found, Searcher
-from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid, listed
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator
-from coarsen.opencl_bench.sweep.observer import SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space, limits_of, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
+from coarsen.tuning.search.guided import GuidedSearcher
+from coarsen.tuning.search.parameters import Parameters
+from coarsen.tuning.search.searcher import Found, Searcher
+from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid, listed
+from coarsen.tuning.store.database import Store
 from coarsen.variant.space import VariantSpace
 from coarsen.variant.transforms import device_kind_of
 from coarsen.variant.variant import Variant

@@ -13,7 +13,6 @@ import pandas as pd
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.rows import (
     CASE,
@@ -25,6 +24,7 @@ from coarsen.opencl_bench.results.rows import (
     measured,
     names_of,
 )
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.variant.coarsening import Coarsening, configuration
 from coarsen.variant.variant import Variant, shape
 

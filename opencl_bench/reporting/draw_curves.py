@@ -32,8 +32,8 @@ from coarsen.opencl_bench.reporting.sheet import (
     styled,
     text_width,
 )
-from coarsen.opencl_bench.results.choice import CLEAR_GAIN
 from coarsen.opencl_bench.results.rows import CASE, comparisons, is_helped, names_of
+from coarsen.tuning.engine.choice import CLEAR_GAIN
 
 MOST_COLUMNS = 5
 _PANEL_HEIGHT, _LEAST = 1.5, 1.15

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.choice import ITSELF, Compared, choose, most_doubtful
-from coarsen.opencl_bench.results.speedups import speedup_of
+from coarsen.tuning.engine.choice import ITSELF, Compared, choose, most_doubtful
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.variant.variant import Variant, shape
 
 _AGAIN = "measure it again when the machine has nothing else to do: coarsen bench --again uncertain"

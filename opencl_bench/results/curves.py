@@ -13,7 +13,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
 from coarsen.files import read_file
 from coarsen.models.examples import best_factor_of
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.tuning.workload.benchmark import LocalSize
 
 # A kernel on a device along a dimension.
 CurveKey = tuple[str, str, int]

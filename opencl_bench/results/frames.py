@@ -13,10 +13,10 @@ from typing import Any
 
 import pandas as pd
 
-from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Environment, Measurement, Subject
 from coarsen.opencl_bench.results.best import launch_words
-from coarsen.opencl_bench.results.speedups import speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.records.measurement import Environment, Measurement, Subject
 from coarsen.variant.variant import Variant, shape
 
 _NUMBERS = ("median_ns", "baseline_median_ns", "speedup", "low", "high")

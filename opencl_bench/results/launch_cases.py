@@ -32,17 +32,17 @@ from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import usual_global_sizes
 from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
 from coarsen.models.trees.arrays import Array
-from coarsen.opencl_bench.records.code import FORMS
-from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
-from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.results.versions import newest_versions
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured, known_kernel
-from coarsen.opencl_bench.workloads.launch_sizes import sizes_of_launch
 from coarsen.opencl_bench.workloads.lookup import SUITE, judge
 from coarsen.processes import mapped
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.records.code import FORMS
+from coarsen.tuning.records.measurement import Measurement, Role
+from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
+from coarsen.tuning.workload.launch_sizes import sizes_of_launch
 from coarsen.variant.variant import Variant
 
 

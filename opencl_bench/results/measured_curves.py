@@ -18,16 +18,16 @@ from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descript
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import best_factor_of
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.code import FORMS
-from coarsen.opencl_bench.records.measurement import Environment, Measurement, Role
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.curves import Curve, CurveData, read_table
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
-from coarsen.opencl_bench.results.speedups import relative_speedup, speedup_of
 from coarsen.opencl_bench.results.versions import Shown, at, newest_versions, shown_presets
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions, LocalSize
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
+from coarsen.tuning.engine.speedups import relative_speedup, speedup_of
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.code import FORMS
+from coarsen.tuning.records.measurement import Environment, Measurement, Role
+from coarsen.tuning.workload.benchmark import Benchmark, Definitions, LocalSize
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import DEFAULT
 from coarsen.variant.variant import Variant, shape

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.tuning.records.measurement import Measurement
 
 _STORE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
 
@@ -27,7 +27,7 @@ def read_rows(source: str) -> list[Measurement]:
         from coarsen.opencl_bench.results.exchange.files import read_results
 
         return read_results(Path(source))
-    from coarsen.opencl_bench.results.store.database import Filter, open_existing_store
+    from coarsen.tuning.store.database import Filter, open_existing_store
 
     with open_existing_store(source) as store:
         return list(store.measurements(Filter()))

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.records.measurement import Measurement
+from coarsen.tuning.records.measurement import Measurement
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD

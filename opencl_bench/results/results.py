@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.exchange.files import read_results as read_file
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 from coarsen.opencl_bench.results.versions import newest_versions
+from coarsen.tuning.records.measurement import Measurement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,7 +161,7 @@ def stored_results(store: str | Path | None = None) -> Results:
         InvalidInputError: there is no such store, it can't be read, or has no measurement.
     """
     # Imported late: it loads SQLAlchemy, which files do without.
-    from coarsen.opencl_bench.results.store.database import Filter, open_existing_store
+    from coarsen.tuning.store.database import Filter, open_existing_store
 
     with open_existing_store(None if store is None else str(store)) as opened:
         return _results(opened.measurements(Filter()), opened.location)

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.best import seconds_of
-from coarsen.opencl_bench.results.choice import CLEAR_GAIN as CLEAR_GAIN
-from coarsen.opencl_bench.results.choice import Choice, Compared, choose
 from coarsen.opencl_bench.results.frames import device_labels, frame
 from coarsen.opencl_bench.results.versions import At, shown_presets
+from coarsen.tuning.engine.choice import CLEAR_GAIN as CLEAR_GAIN
+from coarsen.tuning.engine.choice import Choice, Compared, choose
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 
 NEEDED = (
     *("key", "benchmark", "preset", "device", "platform", "platform_version", "driver_version", "form", "role"),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.results.best import Case, case_of, seconds_of
+from coarsen.tuning.records.measurement import Measurement, Role
 
 
 def newest_versions(measurements: Iterable[Measurement]) -> tuple[list[Measurement], int]:

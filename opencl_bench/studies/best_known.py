@@ -17,11 +17,11 @@ from typing import Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
-from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.studies.tuned_rows import KNOWN, LOCAL_SIZE
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, further_benchmark
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.workload.benchmark import LocalSize
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 
@@ -146,7 +146,7 @@ def _measurements(path: Path) -> list[Measurement]:
         from coarsen.opencl_bench.results.exchange.files import read_results
 
         return read_results(path)
-    from coarsen.opencl_bench.results.store.database import open_existing_store
+    from coarsen.tuning.store.database import open_existing_store
 
     with open_existing_store(str(path)) as store:
         return list(store.measurements())

@@ -30,17 +30,17 @@ from coarsen.devices.discovery import DeviceDescription, discover_devices, open_
 from coarsen.errors import DeviceError, InternalError
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
-from coarsen.opencl_bench.measure.run import (
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import coarsen_kernel
+from coarsen.tuning.measure.run import (
     KernelArgument,
     LaunchableKernel,
     build_program,
     kernels_of,
     run_workload,
 )
-from coarsen.opencl_bench.measure.variant_launch import variant_launch
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalArgument, Workload
-from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
+from coarsen.tuning.measure.variant_launch import variant_launch
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalArgument, Workload
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant

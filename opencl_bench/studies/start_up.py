@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from coarsen.devices.selection import find_device
-from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.studies.tuned_kernel import options_of
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.opencl_bench.workloads.lookup import further_benchmark
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.workload.benchmark import (
     Argument,
     Benchmark,
     BufferArgument,
@@ -27,7 +28,6 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
     Workload,
 )
-from coarsen.opencl_bench.workloads.lookup import further_benchmark
 
 PROGRAM = Path(__file__).with_name("start_up_program.py")
 PLAIN, REMEMBERED = "plain", "remembered"

@@ -24,14 +24,14 @@ from coarsen.devices.selection import find_device
 from coarsen.drop_in.mode import REMEMBERED
 from coarsen.drop_in.program import Program
 from coarsen.drop_in.program import Program as AdvisedProgram
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import DeviceWorkload, LaunchableKernel
-from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.studies.tuned_rows import AS_IT_IS, CHOSEN, KNOWN, LOCAL_SIZE, known_label
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
 from coarsen.opencl_bench.workloads.lookup import further_benchmark
 from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import DeviceWorkload, LaunchableKernel
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.settings import Tune
+from coarsen.tuning.workload.benchmark import Benchmark, Launch
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json
 

@@ -25,13 +25,13 @@ from rich.console import Console
 
 from coarsen.devices.selection import find_device
 from coarsen.errors import CoarsenError
-from coarsen.opencl_bench.results.store.place import STORE_VARIABLE
 from coarsen.opencl_bench.studies.best_known import KnownBest, known_best, merged, shipped_best
 from coarsen.opencl_bench.studies.start_up import starts_of
 from coarsen.opencl_bench.studies.tuned_rows import KNOWN, LOCAL_SIZE, Row, problem_of, read_rows, write_rows
 from coarsen.opencl_bench.studies.tuned_tables import left_out, summary, table, write_csv
-from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE
 from coarsen.opencl_bench.workloads.lookup import names_of
+from coarsen.tuning.processes.device_lock import FOLDER_VARIABLE
+from coarsen.tuning.store.place import STORE_VARIABLE
 
 CHILD = "coarsen.opencl_bench.studies.tuned_kernel"
 _MOST_SECONDS = 600

@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.table import Table
 
 from coarsen.files import replace_file
-from coarsen.opencl_bench.measure.speedup import median
 from coarsen.opencl_bench.studies.tuned_rows import (
     AS_IT_IS,
     KNOWN,
@@ -22,6 +21,7 @@ from coarsen.opencl_bench.studies.tuned_rows import (
     ratio,
 )
 from coarsen.opencl_bench.workloads.lookup import FURTHER
+from coarsen.tuning.measure.speedup import median
 
 _OVERS = (AS_IT_IS, LOCAL_SIZE, KNOWN)
 _HEADINGS = ("over own launch", "over best local size", "share of best known")

@@ -36,15 +36,15 @@ from distributed import Client, Future, KilledWorker, get_worker
 from distributed.security import Security
 
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.store.connection import shown
-from coarsen.opencl_bench.results.store.connection import store_url as parsed_url
-from coarsen.opencl_bench.results.store.database import Filter, Store, open_store
-from coarsen.opencl_bench.results.store.place import STORE_VARIABLE
-from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
-from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_one
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.observer import Remeasure, SweepObserver
+from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.store.connection import shown
+from coarsen.tuning.store.connection import store_url as parsed_url
+from coarsen.tuning.store.database import Filter, Store, open_store
+from coarsen.tuning.store.place import STORE_VARIABLE
 
 SECONDS_BETWEEN_COUNTS = 0.5
 # The time a device may be without a worker (while one restarts, say) before its sweeps are given up.

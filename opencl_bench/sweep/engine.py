@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.measure.environment import environment_of
-from coarsen.opencl_bench.sweep.compiler import CompiledSubjects, CompilePool, Compiler
-from coarsen.opencl_bench.sweep.device_lock import device_lock
-from coarsen.opencl_bench.sweep.measuring_process import SERVICE, MeasuringProcess, machine_to_json
-from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver
-from coarsen.opencl_bench.sweep.plan import SweepPlan
-from coarsen.opencl_bench.sweep.row_measurer import SweepContext
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.tuning.engine.observer import Remeasure, SweepObserver
+from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.engine.row_measurer import SweepContext
+from coarsen.tuning.measure.environment import environment_of
+from coarsen.tuning.processes.compiler import CompiledSubjects, CompilePool, Compiler
+from coarsen.tuning.processes.device_lock import device_lock
+from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.results.store.database import Store
+    from coarsen.tuning.store.database import Store
 
 
 @contextmanager

@@ -17,9 +17,9 @@ from coarsen.launch_prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.grid import launch_grid
 from coarsen.models.launch.planning import KernelPlanner
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.launch_sizes import sizes_of_launch
+from coarsen.tuning.engine.plan import DeviceLimits, Space
+from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.launch_sizes import sizes_of_launch
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, cast
 from coarsen.devices.selection import SIMULATOR, find_device
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.measure.session import CHECKED_PRESET, WROTE_OUTSIDE
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.sweep.child_process import DIED
-from coarsen.opencl_bench.sweep.compile_service import build_options, original_code
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Workload
-from coarsen.opencl_bench.workloads.described.argument_use import IndexUse, index_uses
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.measure.session import CHECKED_PRESET, WROTE_OUTSIDE
+from coarsen.tuning.processes.child_process import DIED
+from coarsen.tuning.processes.compile_service import build_options, original_code
+from coarsen.tuning.records.measurement import Invalidity, Measurement
+from coarsen.tuning.workload.argument_use import IndexUse, index_uses
+from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Workload
 from coarsen.variant.variant import Definitions
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ def main(name: str, preset: str, local_size: str, definitions: str) -> int:
 
     from coarsen.devices.building import build_uncached
     from coarsen.devices.discovery import open_device
-    from coarsen.opencl_bench.measure.run import LaunchableKernel, enqueue_launch
+    from coarsen.tuning.measure.run import LaunchableKernel, enqueue_launch
 
     warnings.simplefilter("ignore")
     benchmark = find_benchmark(name)
@@ -245,7 +245,7 @@ def main(name: str, preset: str, local_size: str, definitions: str) -> int:
 def _on_device(queue: cl.CommandQueue, workload: Workload, name: str) -> cl.MemoryObject:
     import pyopencl as cl
 
-    from coarsen.opencl_bench.measure.run import PlacedImage
+    from coarsen.tuning.measure.run import PlacedImage
 
     contents = workload.buffers[name]
     if name in workload.images:

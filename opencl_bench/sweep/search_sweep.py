@@ -14,18 +14,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.search.evaluator import Budget
-from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.searcher import Found, Searcher
-from coarsen.opencl_bench.search.spaces import ListedSpace, VariantSearchSpace, count_valid, listed
-from coarsen.opencl_bench.search.surrogate import Prior
-from coarsen.opencl_bench.sweep.live_evaluator import LiveEvaluator, relative_time
-from coarsen.opencl_bench.sweep.observer import Searched, SearchProgress
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan, uncoarsened_variants, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer, SweepContext
-from coarsen.opencl_bench.sweep.rows import CANDIDATES, Selected, measure_best, most_rows
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.tuning.engine.live_evaluator import LiveEvaluator, relative_time
+from coarsen.tuning.engine.observer import Searched, SearchProgress
+from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan, uncoarsened_variants, variant_space
+from coarsen.tuning.engine.row_measurer import RowMeasurer, SweepContext
+from coarsen.tuning.engine.rows import CANDIDATES, Selected, measure_best, most_rows
+from coarsen.tuning.records.measurement import Measurement
+from coarsen.tuning.search.evaluator import Budget
+from coarsen.tuning.search.guided import GuidedSearcher
+from coarsen.tuning.search.searcher import Found, Searcher
+from coarsen.tuning.search.spaces import ListedSpace, VariantSearchSpace, count_valid, listed
+from coarsen.tuning.search.surrogate import Prior
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 

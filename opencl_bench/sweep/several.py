@@ -15,12 +15,12 @@ from pathlib import Path
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
 from coarsen.opencl_bench.results.results import Results
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.sweep.compiler import CompilePool
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
-from coarsen.opencl_bench.sweep.observer import (
+from coarsen.opencl_bench.sweep.out_of_bounds import explained
+from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.observer import (
     CollectingObserver,
     Remeasure,
     Searched,
@@ -29,13 +29,13 @@ from coarsen.opencl_bench.sweep.observer import (
     exit_code_without_baseline,
     problem_of,
 )
-from coarsen.opencl_bench.sweep.out_of_bounds import explained
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, SweepPlan, limits_of, points
-from coarsen.opencl_bench.sweep.row_measurer import SweepContext
-from coarsen.opencl_bench.sweep.rows import measure_points, most_rows
-from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points, search_space
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.plan import DeviceLimits, Space, SweepPlan, limits_of, points
+from coarsen.tuning.engine.row_measurer import SweepContext
+from coarsen.tuning.engine.rows import measure_points, most_rows
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Method
+from coarsen.tuning.store.database import Store, open_store
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import device_kind_of
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.errors import InternalError
-from coarsen.opencl_bench.workloads.benchmark import LocalSize, Preset, Size
+from coarsen.tuning.workload.benchmark import LocalSize, Preset, Size
 
 PREFIX = "input-"
 

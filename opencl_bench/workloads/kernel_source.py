@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.workload.benchmark import Benchmark
 
 
 def find_measured(name: str, kernels: Path | None = None) -> Benchmark:

@@ -14,7 +14,7 @@ from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.judge import JUDGE_PREFIX
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import suite
-from coarsen.opencl_bench.workloads.benchmark import KERNEL_FOLDER, Benchmark
+from coarsen.tuning.workload.benchmark import KERNEL_FOLDER, Benchmark
 
 ADAPTIVE_PREFIX = "adaptive-"
 RECORDS_PREFIX = "records-"

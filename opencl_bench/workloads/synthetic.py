@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.tuning.workload.benchmark import (
     Argument,
     Benchmark,
     BufferArgument,

@@ -9,7 +9,7 @@ import pytest
 from coarsen.cli.variant_options import array_choices
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.spaces import VariantSearchSpace
+from coarsen.tuning.search.spaces import VariantSearchSpace
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD, XOR, Pad

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.exchange.tables import read_table
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
+from coarsen.tuning.engine.observer import Remeasure, SweepObserver, SweepSummary
+from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import Invalidity, Measurement
+from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

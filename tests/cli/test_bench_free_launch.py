@@ -12,8 +12,8 @@ from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.run_pack import main as run_pack
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
-from coarsen.opencl_bench.sweep.plan import limits_of
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
+from coarsen.tuning.engine.plan import limits_of
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant_json import variant_to_json
 from tests.cli.conftest import Run

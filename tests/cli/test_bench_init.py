@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from coarsen.cli.describe import describe
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.workload.benchmark import Benchmark, ScalarArgument
 
 MIXED = """\
 typedef struct { float weight; int next; } Node;

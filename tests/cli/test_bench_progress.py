@@ -20,10 +20,10 @@ from coarsen.cli.bench.progress import (
     watching,
 )
 from coarsen.cli.messages import logging_to_stderr
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.sweep.observer import SearchProgress
-from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.tuning.engine.observer import SearchProgress
+from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.records.measurement import Invalidity
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.opencl_bench.measure.machine import UndividedError
-from coarsen.opencl_bench.measure.variant_launch import variant_launch
 from coarsen.opencl_bench.results.exchange.files import t4_configuration
 from coarsen.opencl_bench.results.paste import paste_of_variant
-from coarsen.opencl_bench.workloads.benchmark import BufferArgument, Launch
+from coarsen.tuning.measure.machine import UndividedError
+from coarsen.tuning.measure.variant_launch import variant_launch
+from coarsen.tuning.workload.benchmark import BufferArgument, Launch
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import TransformChoices, VariantSpace, coarsening_dimensions
 from coarsen.variant.transforms import Transforms

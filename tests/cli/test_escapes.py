@@ -21,7 +21,7 @@ import pytest
 from coarsen.models.analytic.profiles import write_profile
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.exchange.lines import LineFile
-from coarsen.opencl_bench.results.remembered.choice_json import write_choices
+from coarsen.tuning.remembered.choice_json import write_choices
 from tests.cli.conftest import Run
 from tests.cli.scale_kernel import DESCRIPTION
 from tests.cli.test_tuned_inputs import described, tuned

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from coarsen.models.launch import training
-from coarsen.opencl_bench.records.measurement import Measurement
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.records.measurement import Measurement
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.cli.conftest import SCALE, Run

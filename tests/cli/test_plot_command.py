@@ -12,7 +12,7 @@ import pytest
 
 from coarsen.opencl_bench.results.exchange.files import read_results, write_results, write_t4
 from coarsen.opencl_bench.results.exchange.tables import write_table
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.reporting.figures.sweeps import two_devices

@@ -12,10 +12,10 @@ from coarsen.cli.main import with_numbers
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
 from coarsen.models.launch.expected_improvement import Expected
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Invalidity, Role
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.promising_variants import MeasuredVariant, MeasuredVariants
+from coarsen.opencl_bench.sweep.promising_variants import MeasuredVariant, MeasuredVariants
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import Invalidity, Role
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Variant

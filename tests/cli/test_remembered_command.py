@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json, read_choices
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.remembered.choice_json import choice_to_json, read_choices
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.remembered_choices import AS_IT_IS, CHOICE, some_choice

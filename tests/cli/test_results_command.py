@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.records.measurement_json import measurement_to_json
 from coarsen.opencl_bench.results.exchange.files import read_results
 from coarsen.opencl_bench.results.exchange.lines import LineFile
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.records.measurement_json import measurement_to_json
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant_json import variant_to_json
 from tests.opencl_bench.measurements import several_measurements, some_measurement
 

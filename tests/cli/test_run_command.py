@@ -21,9 +21,9 @@ from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
 from coarsen.drop_in.script import Script
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.store.database import open_store
 from tests.drop_in.scripts import SCALE, compiled, written
 from tests.opencl_bench.remembered_choices import CHOICE
 from tests.runtime.hand_coarsened import HandPredicted

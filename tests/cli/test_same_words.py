@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from coarsen.cli.bench.report import print_report
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Measurement, Role
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.records.measurement import CheckedAgainst, Measurement, Role
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.cli.conftest import Run
 from tests.opencl_bench.measurements import some_measurement

@@ -23,11 +23,11 @@ from coarsen.opencl_bench.inputs.described import described_points
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
-from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.search.evaluator import Budget
-from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.search.evaluator import Budget
+from coarsen.tuning.store.database import open_store
 from tests.cli.conftest import Run
 from tests.cli.scale_kernel import COARSENED, DESCRIPTION, KERNEL, write_described
 from tests.opencl_bench.inputs.recordings import launch, recorded

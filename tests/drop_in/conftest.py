@@ -15,9 +15,9 @@ from coarsen.drop_in import ahead, measured_launch
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import Recording, RunResult, run_program
 from coarsen.drop_in.script import Script
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.tuning.settings import Tune
+from coarsen.tuning.tuned import Tuned
 from tests.drop_in.scripts import compiled, written
 from tests.drop_in.tuned_programs import Buffers, found
 

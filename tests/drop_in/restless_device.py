@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 
-from coarsen.opencl_bench.measure.opencl_machine import OpenClExecutor
-from coarsen.opencl_bench.sweep.measure_service import main
-from coarsen.opencl_bench.workloads.benchmark import Array
+from coarsen.tuning.measure.opencl_machine import OpenClExecutor
+from coarsen.tuning.processes.measure_service import main
+from coarsen.tuning.workload.benchmark import Array
 
 
 def make_restless() -> None:

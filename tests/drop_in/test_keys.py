@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from coarsen.frontend.device_macros import PORTABLE
-from coarsen.opencl_bench.results.remembered.choice import RememberedKey, SizeClass
 from coarsen.policy.keys import kernel_facts, key_of
+from coarsen.tuning.remembered.choice import RememberedKey, SizeClass
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from tests.devices.described_devices import TAHITI
 

@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.drop_in.mode import Mode, Otherwise, TuneChoice, mode_of
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.tuning.settings import Tune
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.drop_in import measured_launch
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.policy.tree import FEATURES, RememberedKernel, RememberedSize, remembered_file, remembered_tree
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.tuning.settings import Tune
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.tuned import Tuned
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.drop_in.tuned_programs import SOURCE, Buffers, Recorder, found, program_of

@@ -15,11 +15,11 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
-from coarsen.opencl_bench.results.store.database import open_existing_store, open_store
-from coarsen.opencl_bench.tuning import captured_tuning
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.tuning import captured_tuning
+from coarsen.tuning.settings import Tune
+from coarsen.tuning.store.database import open_existing_store, open_store
+from coarsen.tuning.tuned import Tuned
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant

@@ -12,7 +12,7 @@ from coarsen.drop_in.recorder import Contents
 from coarsen.drop_in.running import Recording, RunResult
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import source_hash_of
-from coarsen.opencl_bench.workloads.described.launch_list import (
+from coarsen.tuning.workload.launch_list import (
     PassedBuffer,
     PassedLocal,
     PassedNull,

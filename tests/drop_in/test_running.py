@@ -21,10 +21,10 @@ from coarsen.drop_in.program import Program as RuntimeProgram
 from coarsen.drop_in.running import RunResult, run_program
 from coarsen.drop_in.script import Script
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.policy.remembered import Known
 from coarsen.runtime.advice import AdviceRequest, Decision
 from coarsen.runtime.kernel import Kernel
+from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.drop_in.scripts import COUNT, HEAD, SCALE, SOURCE, written

@@ -15,12 +15,12 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import ahead, measured_launch
 from coarsen.errors import CoarsenError, DeviceError, InternalError, InvalidInputError
-from coarsen.opencl_bench.results.store.database import open_existing_store, open_store
-from coarsen.opencl_bench.tuning import captured_tuning
-from coarsen.opencl_bench.tuning.captured_tuning import PREFIX
-from coarsen.opencl_bench.tuning.settings import Tune, TuningProgress
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.tuning import captured_tuning
+from coarsen.tuning.captured_tuning import PREFIX
+from coarsen.tuning.settings import Tune, TuningProgress
+from coarsen.tuning.store.database import open_existing_store, open_store
+from coarsen.tuning.tuned import Tuned
 from coarsen.variant.variant import Variant
 from tests.drop_in.tuned_programs import (
     COUNT,

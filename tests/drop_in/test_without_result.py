@@ -17,12 +17,12 @@ import pytest
 from coarsen.drop_in import ahead, measured_launch
 from coarsen.drop_in.remembering import Kept
 from coarsen.errors import DeviceError, VerificationError
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.settings import TimeOverError, Tune
-from coarsen.opencl_bench.tuning.tuned import Tuned
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.remembered.choice import RememberedChoice
+from coarsen.tuning.settings import TimeOverError, Tune
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.tuned import Tuned
 from coarsen.variant.coarsening import Coarsening
 from tests.drop_in.scripts import HEAD
 from tests.drop_in.tuned_programs import Buffers, found, program_of, remember

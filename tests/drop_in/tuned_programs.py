@@ -8,13 +8,13 @@ import numpy as np
 import pyopencl as cl
 
 from coarsen.drop_in.program import Program
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import Decision, Tuned
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.remembered.choice import RememberedChoice
+from coarsen.tuning.settings import Tune
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.tuned import Decision, Tuned
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 

@@ -17,8 +17,8 @@ from coarsen.devices.building import build_uncached
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.measure.run import GuardedBuffer
 from coarsen.pipeline import carry_out
+from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.array_json import array_from_json
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan

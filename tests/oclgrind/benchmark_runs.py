@@ -16,8 +16,10 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import coarsen_kernel
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     BufferArgument,
@@ -26,8 +28,6 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
     Workload,
 )
-from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms, Use
 from tests.fuzz import launches

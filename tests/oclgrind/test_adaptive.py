@@ -6,8 +6,8 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.workloads.lookup import described, find_benchmark
+from coarsen.tuning.measure.comparison import compare
 from coarsen.variant.variant import Definitions
 from tests.oclgrind.watch import watching
 from tests.opencl_bench.workloads.adaptive.version_run import implementations, run_version

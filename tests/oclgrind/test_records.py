@@ -6,8 +6,8 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.measure.comparison import compare
 from coarsen.opencl_bench.workloads.lookup import find_benchmark, records
+from coarsen.tuning.measure.comparison import compare
 from coarsen.variant.coarsening import Coarsening
 from tests.oclgrind.watch import watching
 from tests.opencl_bench.workloads.coarsened_run import run_coarsened, run_original

@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from coarsen.opencl_bench.records.code import FORMS
-from coarsen.opencl_bench.records.measurement import (
+from coarsen.tuning.records.code import FORMS
+from coarsen.tuning.records.measurement import (
     CheckedAgainst,
     Environment,
     Invalidity,
@@ -18,8 +18,8 @@ from coarsen.opencl_bench.records.measurement import (
     Role,
     Subject,
 )
-from coarsen.opencl_bench.records.measurement_json import BESIDE
-from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.tuning.records.measurement_json import BESIDE
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.coarsening import Coarsening, Level, configuration
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Kind, Order
 from coarsen.variant.data_plan import ArrayPlan

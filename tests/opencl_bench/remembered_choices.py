@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey, SizeClass, allowed_text
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass, allowed_text
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 

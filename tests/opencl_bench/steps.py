@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.tuning.workload.benchmark import (
     Array,
     Benchmark,
     Definitions,
@@ -16,8 +16,8 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Size,
     Workload,
 )
-from coarsen.opencl_bench.workloads.clock import Clock
-from coarsen.opencl_bench.workloads.driver_tools import buffers, uniform, unwritten
+from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.driver_tools import buffers, uniform, unwritten
 
 NAME = "steps"
 UNSURE = "unsure-steps"

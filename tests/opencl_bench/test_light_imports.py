@@ -19,9 +19,11 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Absent())
-from coarsen.opencl_bench.measure import comparison, run
-from coarsen.opencl_bench.records import code, measurement
-from coarsen.opencl_bench.sweep import plan as points
+from coarsen.tuning.measure import comparison
+from coarsen.tuning.measure import run
+from coarsen.tuning.records import code
+from coarsen.tuning.records import measurement
+from coarsen.tuning.engine import plan as points
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 limits = plan.DeviceLimits(1024, (1024, 1024, 1024), 1 << 16)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, PointerType
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, BufferArgument, Workload
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.workload.benchmark import Benchmark, BufferArgument, Workload
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan

@@ -25,17 +25,17 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.laid_out import LaidOutExecutor, arrangements_of
-from coarsen.opencl_bench.measure.machine import Executor, LaunchError
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.sweep.compile_service import build_options, code_of, original_code
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, BufferArgument, Workload
-from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import carry_out
 from coarsen.runtime.layout import packed
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.laid_out import LaidOutExecutor, arrangements_of
+from coarsen.tuning.measure.machine import Executor, LaunchError
+from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.processes.compile_service import build_options, code_of, original_code
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.workload.benchmark import Array, Benchmark, BufferArgument, Workload
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.variant import Variant
 from tests.oclgrind.watch import Findings, Watched, watching
 from tests.record_layouts.combinations import PRESET, SEED, Combination, KernelArrays

@@ -15,8 +15,8 @@ from coarsen.cli.apply.request import macros_of
 from coarsen.devices.discovery import DeviceDescription, common_macros_of
 from coarsen.drop_in.program import Program
 from coarsen.frontend.device_macros import PORTABLE, common_macros, device_macros
-from coarsen.opencl_bench.sweep.compile_service import macros_for
-from coarsen.opencl_bench.sweep.measuring_process import machine_to_json
+from coarsen.tuning.processes.compile_service import macros_for
+from coarsen.tuning.processes.measuring_process import machine_to_json
 
 EXTENSIONS = (
     *("cl_amd_media_ops", "cl_khr_3d_image_writes", "cl_khr_byte_addressable_store", "cl_khr_fp16", "cl_khr_fp64"),

@@ -19,8 +19,8 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.measure.run import GuardedBuffer
 from coarsen.pipeline import carry_out
+from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.coarsening import Coarsening
 from tests.transform.pairwise import pairwise_cover
 

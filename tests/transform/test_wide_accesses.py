@@ -18,11 +18,11 @@ import pytest
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import run_workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import carry_out
 from coarsen.transform.wide_accesses import WideAccesses
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import run_workload
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant

@@ -19,8 +19,10 @@ import pytest
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import (
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import coarsen_kernel
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import (
     KernelArgument,
     KernelChoice,
     LaunchableKernel,
@@ -28,9 +30,7 @@ from coarsen.opencl_bench.measure.run import (
     kernels_of,
     run_workload,
 )
-from coarsen.opencl_bench.workloads.benchmark import Launch, LocalSize, Workload
-from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
+from coarsen.tuning.workload.benchmark import Launch, LocalSize, Workload
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from tests.selection import everything_is_asked_for, turns_by
 from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items

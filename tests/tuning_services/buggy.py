@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 
-from coarsen.opencl_bench.tuning import tuning_service
-from coarsen.opencl_bench.tuning.settings import Tune
+from coarsen.tuning import tuning_service
+from coarsen.tuning.settings import Tune
 
 
 def fail(_launch: object, _groups_matter: bool, settings: Tune, *_others: object, **_first: object) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from coarsen.opencl_bench.measure import speedup
-from coarsen.opencl_bench.tuning.tuning_service import main
+from coarsen.tuning.measure import speedup
+from coarsen.tuning.tuning_service import main
 
 
 def tune_certainly() -> int:

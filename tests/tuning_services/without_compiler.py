@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from coarsen.opencl_bench.sweep import compiler
+from coarsen.tuning.processes import compiler
 from tests.tuning_services.certain import tune_certainly
 
 if __name__ == "__main__":

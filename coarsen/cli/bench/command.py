@@ -46,12 +46,12 @@ from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.cli.bench.progress import Tally
-    from coarsen.opencl_bench.records.measurement import Method
-    from coarsen.opencl_bench.results.store.database import Store
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
-    from coarsen.opencl_bench.sweep.plan import SweepPlan
     from coarsen.opencl_bench.sweep.several import SweepResult
-    from coarsen.opencl_bench.workloads.benchmark import Benchmark
+    from coarsen.tuning.engine.plan import SweepPlan
+    from coarsen.tuning.records.measurement import Method
+    from coarsen.tuning.store.database import Store
+    from coarsen.tuning.workload.benchmark import Benchmark
 
 NAMED_WRONG_RESULTS = 5
 GRID_COMPILE_SECONDS = 20.0
@@ -138,7 +138,7 @@ def bench(
     checked_export(output)
     searching = bench_search(search, budget, seed, scheduler, is_sample="sample" in wanted.values)
     cluster = Cluster(scheduler, _checked_tls(scheduler, tls)) if scheduler else None
-    from coarsen.opencl_bench.sweep.plan import SweepPlan
+    from coarsen.tuning.engine.plan import SweepPlan
 
     usual = SweepPlan("", "", preset or USUAL_PRESET, seed, method=method, form=forms[0].value)
     usual = replace(usual, confirms=not no_confirmation)
@@ -234,8 +234,8 @@ def _check_store(scheduler: str | None, store_url: str | None) -> None:
     """Check that workers on other machines can reach the store. Raises InvalidInputError for an SQLite file."""
     if scheduler is None or not scheduler.startswith("tls://"):
         return
-    from coarsen.opencl_bench.results.store.connection import store_url as parsed
-    from coarsen.opencl_bench.results.store.place import SQLITE
+    from coarsen.tuning.store.connection import store_url as parsed
+    from coarsen.tuning.store.place import SQLITE
 
     if parsed(store_url).drivername == SQLITE:
         raise InvalidInputError(
@@ -255,7 +255,7 @@ def _measure(job: Job, output_format: Format) -> list[SweepResult]:
     """Do the sweeps and print the report."""
     from coarsen.cli.bench.progress import watching
     from coarsen.cli.bench.report import print_report, print_report_as_json
-    from coarsen.opencl_bench.results.store.database import open_store
+    from coarsen.tuning.store.database import open_store
 
     start = time.perf_counter()
     with open_store(job.store_url) as store:
@@ -273,8 +273,8 @@ def _measure(job: Job, output_format: Format) -> list[SweepResult]:
 
 
 def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
-    from coarsen.opencl_bench.sweep.observer import Remeasure
     from coarsen.opencl_bench.sweep.several import sweep_all
+    from coarsen.tuning.engine.observer import Remeasure
 
     again = Remeasure(job.again.value)
     if job.cluster is None:

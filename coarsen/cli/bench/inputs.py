@@ -12,11 +12,11 @@ from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
+from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan, limits_of
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 
 # Limits of a device on a worker, which are not known here: everything is taken to fit.

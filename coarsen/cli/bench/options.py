@@ -14,12 +14,12 @@ from coarsen.errors import InvalidInputError
 from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.records.measurement import Method
-    from coarsen.opencl_bench.search.evaluator import Budget
-    from coarsen.opencl_bench.search.searcher import Searcher
-    from coarsen.opencl_bench.sweep.plan import DeviceLimits, SweepPlan
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-    from coarsen.opencl_bench.workloads.benchmark import Benchmark
+    from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan
+    from coarsen.tuning.records.measurement import Method
+    from coarsen.tuning.search.evaluator import Budget
+    from coarsen.tuning.search.searcher import Searcher
+    from coarsen.tuning.workload.benchmark import Benchmark
 
 
 class CodeForm(enum.StrEnum):
@@ -145,7 +145,7 @@ Export = Annotated[
 
 def method_of(quick: bool, caches: Caches) -> Method:
     """Return the method that the options ask for. Raises InvalidInputError for caches in both states."""
-    from coarsen.opencl_bench.records.measurement import QUICK, Method
+    from coarsen.tuning.records.measurement import QUICK, Method
 
     if caches is Caches.BOTH:
         raise InvalidInputError("--caches both is for coarsen tune over inputs: take warm or cold")
@@ -208,8 +208,8 @@ def bench_search(
         )
     if scheduler is not None:
         raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
-    from coarsen.opencl_bench.search.evaluator import Budget
-    from coarsen.opencl_bench.search.guided import GuidedSearcher
+    from coarsen.tuning.search.evaluator import Budget
+    from coarsen.tuning.search.guided import GuidedSearcher
 
     searcher = searcher_called(name)
     limit = Budget() if budget is None else parsed_budget(budget, in_seconds=True)
@@ -227,7 +227,7 @@ def parsed_budget(text: str, option: str = "--budget", *, in_seconds: bool = Fal
     Raises:
         InvalidInputError: the text is none, or out of range.
     """
-    from coarsen.opencl_bench.search.evaluator import Budget
+    from coarsen.tuning.search.evaluator import Budget
 
     words = text.strip()
     try:
@@ -244,7 +244,7 @@ def parsed_budget(text: str, option: str = "--budget", *, in_seconds: bool = Fal
 def searcher_called(name: str) -> Searcher:
     """Return the searcher of this name. Raises InvalidInputError where there is none."""
     from coarsen.near_names import did_you_mean
-    from coarsen.opencl_bench.search.searchers import SEARCHERS
+    from coarsen.tuning.search.searchers import SEARCHERS
 
     if name not in SEARCHERS:
         known = ", ".join(SEARCHERS)
@@ -266,8 +266,8 @@ class BenchSearch:
         from coarsen.devices.selection import find_device
         from coarsen.opencl_bench.sweep.engine import name_of
         from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-        from coarsen.opencl_bench.tuning.launch_prior import coarsening_prior
         from coarsen.opencl_bench.workloads.lookup import find_benchmark
+        from coarsen.tuning.launch_prior import coarsening_prior
 
         asked = find_benchmark(name_of(plan)), plan.preset, find_device(plan.device)
         prior = coarsening_prior(*asked) if self.asks_model else None

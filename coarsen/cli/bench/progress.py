@@ -17,16 +17,16 @@ from rich.text import Text
 
 from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.output import counted
-from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.results.best import BestRow, best_row
-from coarsen.opencl_bench.results.speedups import speedup_of
-from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 from coarsen.printable import NOTE, printable, printable_in_line
+from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.records.measurement import Invalidity, Role
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.records.measurement import Measurement
-    from coarsen.opencl_bench.sweep.observer import SearchProgress
+    from coarsen.tuning.engine.observer import SearchProgress
+    from coarsen.tuning.records.measurement import Measurement
     from coarsen.variant.variant import Variant
 
 

@@ -12,7 +12,6 @@ from coarsen.cli.bench.progress import duration
 from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
 from coarsen.cli.results.text import best_row_as_data, source_file
 from coarsen.errors import CoarsenError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.results.best import (
     BestRow,
     best_row,
@@ -21,8 +20,9 @@ from coarsen.opencl_bench.results.best import (
     launch_words,
 )
 from coarsen.opencl_bench.results.paste import Paste, paste_of
-from coarsen.opencl_bench.sweep.observer import Searched
 from coarsen.opencl_bench.sweep.several import SweepResult
+from coarsen.tuning.engine.observer import Searched
+from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.variant.variant_json import variant_to_json
 
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
@@ -179,9 +179,9 @@ def _conversion(result: SweepResult, best: BestRow) -> Iterator[str]:
     if best.row is None or not any(plan.moves_fields for plan in best.candidate.arrays):
         return
     # Imported late: most have none.
-    from coarsen.opencl_bench.measure.machine import LaunchError
-    from coarsen.opencl_bench.sweep.conversion import conversion_of
     from coarsen.opencl_bench.workloads.lookup import find_benchmark
+    from coarsen.tuning.engine.conversion import conversion_of
+    from coarsen.tuning.measure.machine import LaunchError
 
     try:
         yield conversion_of(find_benchmark(str(result.plan.benchmark)), best.row).sentence

@@ -18,7 +18,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.workloads.benchmark import Benchmark
+    from coarsen.tuning.workload.benchmark import Benchmark
 
 LocalSize = tuple[int, ...]
 
@@ -120,7 +120,7 @@ def read_launch(wanted: KernelRequest, local_size: LocalSize | None, *, measurab
 def _described_launch(
     described: DescribedInput, wanted: KernelRequest, local_size: LocalSize | None
 ) -> LaunchOfInput:
-    from coarsen.opencl_bench.workloads.launch_sizes import sizes_of_launch
+    from coarsen.tuning.workload.launch_sizes import sizes_of_launch
 
     own = local_size or described.input.local_size
     if own is None:

@@ -14,10 +14,8 @@ from coarsen.cli.predict.output import CHOSEN, launch_text, ratio_text
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.launch.expected_improvement import Expected
-from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.paste import paste_of_variant
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.tuning.promising_variants import (
+from coarsen.opencl_bench.sweep.promising_variants import (
     DescribedLaunch,
     MeasuredVariant,
     MeasuredVariants,
@@ -26,6 +24,8 @@ from coarsen.opencl_bench.tuning.promising_variants import (
     planned_rows,
 )
 from coarsen.targets import Target
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 

@@ -25,11 +25,11 @@ from coarsen.near_names import did_you_mean
 from coarsen.printable import printable_in_line
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.records.measurement import Measurement
-    from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
     from coarsen.opencl_bench.results.results import Results
-    from coarsen.opencl_bench.results.store.database import Store
-    from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+    from coarsen.tuning.records.measurement import Measurement
+    from coarsen.tuning.remembered.choice import RememberedChoice
+    from coarsen.tuning.store.database import Store
+    from coarsen.tuning.store.remembered import RememberedFilter
 
 NEEDED_PACKAGES = ("sqlalchemy", "pandas", "pyarrow")
 _NAMED = 4  # keys and kernels, in an error
@@ -176,7 +176,7 @@ class Selection:
 
     def rows(self, store: Store) -> Iterator[Measurement]:
         """Return the rows of a store, each once."""
-        from coarsen.opencl_bench.results.store.database import Filter
+        from coarsen.tuning.store.database import Filter
 
         filters = [Filter(benchmark=kernel, device=device, preset=self.preset) for kernel, device in self._pairs()]
         if len(filters) == 1:
@@ -190,7 +190,7 @@ class Selection:
 
     def filters(self) -> list[RememberedFilter]:
         """Return the filters of choices."""
-        from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+        from coarsen.tuning.store.remembered import RememberedFilter
 
         return [RememberedFilter(kernel, device) for kernel, device in self._pairs()]
 
@@ -305,7 +305,7 @@ def _show(asked: Request) -> None:
         row, choice = row_or_choice(opened, word)
         if row is not None:
             from coarsen.cli.results.text import print_measurement
-            from coarsen.opencl_bench.records.measurement_json import measurement_to_json
+            from coarsen.tuning.records.measurement_json import measurement_to_json
 
             if asked.is_json:
                 print_json(measurement_to_json(row))
@@ -313,7 +313,7 @@ def _show(asked: Request) -> None:
                 print_measurement(row)
         elif choice is not None:
             from coarsen.cli.results.text import print_choice
-            from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
+            from coarsen.tuning.remembered.choice_json import choice_to_json
 
             if asked.is_json:
                 print_json(choice_to_json(choice))
@@ -327,7 +327,7 @@ def _show_tuned(path: Path, asked: Request) -> None:
     from coarsen.cli.tune.tuned_text import print_tuned_file
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.worth import found_over_inputs
-    from coarsen.opencl_bench.tuning.layout_choices import is_of_one_size
+    from coarsen.tuning.layout_choices import is_of_one_size
     from coarsen.variant.variant_json import variant_to_json
 
     tuned = TunedFile.read(path)
@@ -366,7 +366,7 @@ def _export_choices(asked: Request, file: Path) -> None:
     if asked.wanted.preset is not None:
         raise InvalidInputError("--preset is for rows: leave out --remembered")
     with existing_store(asked.store) as opened:
-        from coarsen.opencl_bench.results.remembered.choice_json import write_choices
+        from coarsen.tuning.remembered.choice_json import write_choices
 
         choices = asked.wanted.choices(opened)
         if not choices:
@@ -380,8 +380,8 @@ def _import(asked: Request) -> None:
         raise InvalidInputError("coarsen results import takes files, or other stores")
     check_packages(NEEDED_PACKAGES)
     from coarsen.opencl_bench.results.exchange.files import read_results
-    from coarsen.opencl_bench.results.remembered.choice_json import read_choices
-    from coarsen.opencl_bench.results.store.database import open_store
+    from coarsen.tuning.remembered.choice_json import read_choices
+    from coarsen.tuning.store.database import open_store
 
     stores = [word for word in asked.words if _is_store(word)]
     files = [Path(word) for word in asked.words if word not in stores]
@@ -423,7 +423,7 @@ def _is_store(word: str) -> bool:
 def _has_choices(file: Path) -> bool:
     """Return True for a file of remembered choices, as opposed to rows in the format T4."""
     from coarsen.files import read_file
-    from coarsen.opencl_bench.results.remembered.choice_json import LARGEST_FILE
+    from coarsen.tuning.remembered.choice_json import LARGEST_FILE
 
     if file.suffix != ".json":
         return False

@@ -13,14 +13,14 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_json, print_line, print_table
 from coarsen.cli.stores import KEY_DIGITS
 from coarsen.errors import CoarsenError
-from coarsen.opencl_bench.measure.speedup import Speedup, median
-from coarsen.opencl_bench.records.measurement import Environment, Invalidity, Measurement, Method, Subject
 from coarsen.opencl_bench.results.best import BestRow, Case, Summary, best_words, verified_against
 from coarsen.opencl_bench.results.paste import paste_of, paste_of_variant
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice
-from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
-from coarsen.opencl_bench.results.speedups import speedup_of
 from coarsen.opencl_bench.results.versions import newest_versions
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import Speedup, median
+from coarsen.tuning.records.measurement import Environment, Invalidity, Measurement, Method, Subject
+from coarsen.tuning.remembered.choice import RememberedChoice
+from coarsen.tuning.remembered.choice_json import choice_to_json
 from coarsen.variant.variant import shape
 from coarsen.variant.variant_json import variant_to_json
 

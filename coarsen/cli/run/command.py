@@ -16,7 +16,7 @@ from coarsen.errors import InvalidInputError
 if TYPE_CHECKING:
     from coarsen.drop_in.mode import Otherwise
     from coarsen.drop_in.running import Recording
-    from coarsen.opencl_bench.tuning.settings import Tune
+    from coarsen.tuning.settings import Tune
 
 Program = Annotated[
     str, typer.Argument(metavar="PROGRAM", help="The program's file, or folder.", show_default=False)
@@ -156,7 +156,7 @@ def mode_of(tune: bool, seconds: float | None, store: str | None, predict: bool 
         raise InvalidInputError("programs are run with PyOpenCL: pip install pyopencl")
     # Imported late: these load PyOpenCL.
     from coarsen.drop_in.mode import Otherwise
-    from coarsen.opencl_bench.results.store.place import chosen_store, sqlite_file
+    from coarsen.tuning.store.place import chosen_store, sqlite_file
 
     if tune or sqlite_file(chosen_store(store)) is None:
         check_packages()
@@ -168,7 +168,7 @@ def mode_of(tune: bool, seconds: float | None, store: str | None, predict: bool 
 
 def settings_of(seconds: float | None, store: str | None) -> Tune:
     """Return the settings of tuning. Raises InvalidInputError for a number of seconds that is not above 0."""
-    from coarsen.opencl_bench.tuning.settings import Tune
+    from coarsen.tuning.settings import Tune
 
     return Tune(store=store) if seconds is None else Tune(seconds=seconds, store=store)
 

@@ -16,8 +16,8 @@ from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
 from coarsen.drop_in.script import Script
 from coarsen.files import replace_file
-from coarsen.opencl_bench.results.remembered.choice_json import choice_to_json
 from coarsen.printable import NOTE, aligned, printable
+from coarsen.tuning.remembered.choice_json import choice_to_json
 from coarsen.variant.variant import shape
 
 _log = logging.getLogger("coarsen")

@@ -20,7 +20,7 @@ from coarsen.variant.coarsening import Level
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
-    from coarsen.opencl_bench.tuning.settings import Tune
+    from coarsen.tuning.settings import Tune
 
 DEFAULT_PRESET = "cpu"
 DEFAULT_SECONDS = 20.0
@@ -185,7 +185,7 @@ def _settings(
 ) -> Tune:
     """Return how it is tuned at one size. Raises InvalidInputError for a value out of range."""
     # Imported late, as all that measures.
-    from coarsen.opencl_bench.tuning.settings import Tune
+    from coarsen.tuning.settings import Tune
 
     if trials is not None and trials.endswith("%"):
         raise InvalidInputError("--trials is a number of variants; a share is for tuning over inputs")

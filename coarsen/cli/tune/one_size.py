@@ -12,19 +12,19 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.variant_options import array_choices
 from coarsen.errors import InvalidInputError, VerificationError
-from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.paste import paste_of_variant
-from coarsen.opencl_bench.tuning.tuned import Tuned
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.tuned import Tuned
 from coarsen.variant.variant import shape
 from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.drop_in.remembering import Kept
-    from coarsen.opencl_bench.results.remembered.choice import RememberedKey
-    from coarsen.opencl_bench.tuning.settings import Tune
-    from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
     from coarsen.policy.keys import KernelFacts
+    from coarsen.tuning.remembered.choice import RememberedKey
+    from coarsen.tuning.settings import Tune
+    from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
     from coarsen.variant.space import ArrayChoices
     from coarsen.variant.transforms import Transforms
 
@@ -88,8 +88,8 @@ def tune_one_size(
     # Imported late: they load the suite.
     from coarsen.cli.bench.inputs import benchmarks_of
     from coarsen.drop_in.live_line import tuning_is_shown
-    from coarsen.opencl_bench.tuning.settings import TimeOverError
-    from coarsen.opencl_bench.tuning.tuner import tune_described
+    from coarsen.tuning.settings import TimeOverError
+    from coarsen.tuning.tuner import tune_described
 
     ((benchmark, name),) = benchmarks_of([kernel])
     benchmark.preset(preset)
@@ -124,8 +124,8 @@ def _file(benchmark: Benchmark) -> Path:
 
 def _tuned_file(tuned: Tuned, subject: Subject, path: Path | None) -> Path | None:
     """Write the tuned file of layouts, and return where; None where its launches differ, which is said."""
-    from coarsen.opencl_bench.tuning.layout_choices import layouts_file
-    from coarsen.opencl_bench.tuning.tuner import launches_alike
+    from coarsen.tuning.layout_choices import layouts_file
+    from coarsen.tuning.tuner import launches_alike
 
     if path is None:
         note(f"no tuned file is written: {subject.name} is described by no file, so say where by -o")
@@ -151,7 +151,7 @@ def _remember(tuned: Tuned, subject: Subject, facts: KernelFacts, settings: Tune
 def _remember_no_result(subject: Subject, facts: KernelFacts, settings: Tune) -> None:
     """Remember that the time was over before anything was found out."""
     from coarsen.drop_in.remembering import no_result, remember_no_result
-    from coarsen.opencl_bench.tuning.tuner import launches_alike
+    from coarsen.tuning.tuner import launches_alike
 
     if launches_alike(subject.benchmark, subject.preset):
         own = subject.benchmark.preset(subject.preset).local_size
@@ -164,8 +164,8 @@ def _key(
     subject: Subject, facts: KernelFacts, global_size: tuple[int, ...], local_size: LocalSize | None
 ) -> RememberedKey:
     """The key of a choice for programs that launch the kernel at these sizes."""
-    from coarsen.opencl_bench.results.remembered.choice import SizeClass
     from coarsen.policy.keys import key_of
+    from coarsen.tuning.remembered.choice import SizeClass
 
     size_class = SizeClass.of(global_size, local_size)
     name = subject.benchmark.kernel
@@ -174,7 +174,7 @@ def _key(
 
 def _reason_against(tuned: Tuned, subject: Subject, facts: KernelFacts) -> str:
     """Say why a choice can't be remembered for a program; empty where it can."""
-    from coarsen.opencl_bench.tuning.tuner import launches_alike
+    from coarsen.tuning.tuner import launches_alike
 
     if tuned.doubt:
         return tuned.doubt
@@ -234,7 +234,7 @@ class LayoutRequest:
         if not self.is_asked_for:
             return ()
         # Imported late: it loads LLVM.
-        from coarsen.opencl_bench.tuning.layout_choices import FoundLayouts, check_choices, layout_choices
+        from coarsen.tuning.layout_choices import FoundLayouts, check_choices, layout_choices
 
         named = array_choices({"layout": self.layouts, "order": self.orders})
         check_choices(benchmark, named, device.macros)
@@ -263,7 +263,7 @@ def tuned_path(name: str | Path, output: Path | None) -> Path | None:
     # Imported late: they load NumPy.
     from coarsen.cli.tune.over_inputs import beside
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.tuning.layout_choices import is_of_one_size
+    from coarsen.tuning.layout_choices import is_of_one_size
 
     path = beside(name)
     if path.exists() and not is_of_one_size(TunedFile.read(path)):

@@ -23,14 +23,14 @@ from coarsen.opencl_bench.inputs.drawing import coverage_of, list_inputs, number
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
 from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.sweep.observer import SweepObserver
-from coarsen.opencl_bench.workloads.benchmark import Size
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
 from coarsen.opencl_bench.workloads.input_space import InputSpace
+from coarsen.tuning.engine.observer import SweepObserver
+from coarsen.tuning.records.measurement import Invalidity, Measurement
+from coarsen.tuning.store.database import Store, open_store
+from coarsen.tuning.workload.benchmark import Size
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class InputsRequest:
         # Imported late: they load NumPy and SciPy.
         from coarsen.cli.bench.options import parsed_budget
         from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
-        from coarsen.opencl_bench.search.guided import GuidedSearcher
+        from coarsen.tuning.search.guided import GuidedSearcher
 
         limit = None if self.budget is None else parsed_budget(self.budget, "--trials")
         return StageOneSettings(GuidedSearcher(), seed=self.seed, limit=limit)
@@ -92,7 +92,7 @@ class InputsRequest:
             InvalidInputError: as `stage_one` does.
         """
         from coarsen.opencl_bench.inputs.over_inputs import OverInputs
-        from coarsen.opencl_bench.records.measurement import Method
+        from coarsen.tuning.records.measurement import Method
 
         return OverInputs(
             listed,
@@ -185,7 +185,7 @@ def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
     # Imported late: they load NumPy.
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.opencl_bench.inputs.evidence import evidence_of
-    from coarsen.opencl_bench.tuning.layout_choices import is_of_one_size
+    from coarsen.tuning.layout_choices import is_of_one_size
 
     if not path.exists():
         return

@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.reporting.curve_points import curve_points
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Chart, Curve, Point
-from coarsen.opencl_bench.results.choice import ITSELF
 from coarsen.opencl_bench.results.measured_curves import OwnLaunch, OwnRows, own_rows
 from coarsen.opencl_bench.results.rows import best_table, frame_with_intervals, labelled
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
+from coarsen.tuning.engine.choice import ITSELF
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.workload.benchmark import Benchmark, Definitions
 from coarsen.variant.variant import shape
 
 

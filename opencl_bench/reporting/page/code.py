@@ -16,14 +16,14 @@ from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.records.code import Form
 from coarsen.opencl_bench.reporting.page.content import After, Before, Pair, SourceLine
-from coarsen.opencl_bench.sweep.compile_service import build_options, code_of, ir_hash_of
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
 from coarsen.pipeline import carry_out
 from coarsen.processes import mapped
 from coarsen.transform.coarsen import analyse
+from coarsen.tuning.processes.compile_service import build_options, code_of, ir_hash_of
+from coarsen.tuning.records.code import Form
+from coarsen.tuning.workload.benchmark import Benchmark, Definitions
 from coarsen.variant.variant import Variant
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.opencl_bench.inputs.worth import ChoiceWorth, ColdChange, VersionWorth
-from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.reporting.input_times import InputTimes
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE
 from coarsen.variant.variant import transform_words
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.charts import (
     OwnCurve,
     Sweep,
@@ -28,9 +26,11 @@ from coarsen.opencl_bench.results.frames import FORMS
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.results.rows import geometric_means
-from coarsen.opencl_bench.results.speedups import speedup_of
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.kernel_source import known_kernel
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement
+from coarsen.tuning.workload.benchmark import Benchmark, Definitions
 from coarsen.variant.transforms import REPLICATION_ALONE
 
 

@@ -17,7 +17,6 @@ from markupsafe import Markup
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file
-from coarsen.opencl_bench.records.measurement import CheckedAgainst
 from coarsen.opencl_bench.reporting.input_times import duration
 from coarsen.opencl_bench.reporting.page.charts import drawn
 from coarsen.opencl_bench.reporting.page.content import (
@@ -36,6 +35,7 @@ from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
 from coarsen.opencl_bench.reporting.page.tuned import drawn_inputs, number_text, tuned_sections
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
+from coarsen.tuning.records.measurement import CheckedAgainst
 
 # As many looks as `page.css` and the template's symbols have; they come again after these.
 LOOKS = 8

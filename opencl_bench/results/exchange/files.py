@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
-from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.results.exchange.tables import read_table, write_table
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.records.measurement import Invalidity, Measurement
+from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD

@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import check_regular, read_file, read_limited
-from coarsen.opencl_bench.records.measurement import Measurement
-from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.tuning.records.measurement import Measurement
+from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
 
 
 def read_lines(path: Path) -> list[Measurement]:

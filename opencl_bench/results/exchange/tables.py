@@ -30,9 +30,9 @@ import pyarrow.parquet
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
-from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject, timed_seconds_of
-from coarsen.opencl_bench.records.measurement_json import ADDED_LATER as FIELDS_ADDED_LATER
-from coarsen.opencl_bench.records.measurement_json import (
+from coarsen.tuning.records.measurement import Environment, Measurement, Method, Subject, timed_seconds_of
+from coarsen.tuning.records.measurement_json import ADDED_LATER as FIELDS_ADDED_LATER
+from coarsen.tuning.records.measurement_json import (
     BESIDE,
     key_of_json,
     measurement_from_json,

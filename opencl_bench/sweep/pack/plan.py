@@ -20,9 +20,9 @@ from coarsen.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import WrittenArgument
-from coarsen.opencl_bench.measure.environment import Versions
-from coarsen.opencl_bench.records.code import Code, Form, LaidArgument
-from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
+from coarsen.tuning.measure.environment import Versions
+from coarsen.tuning.records.code import Code, Form, LaidArgument
+from coarsen.tuning.records.measurement import Invalidity, Method, Subject
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json

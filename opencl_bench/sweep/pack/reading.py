@@ -10,9 +10,6 @@ from pathlib import Path
 
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Invalidity, Subject
-from coarsen.opencl_bench.sweep.compiler import Compiled
 from coarsen.opencl_bench.sweep.pack.plan import (
     PLAN_FILE,
     Packed,
@@ -23,9 +20,12 @@ from coarsen.opencl_bench.sweep.pack.plan import (
     keys_of,
     plan_from_json,
 )
-from coarsen.opencl_bench.sweep.plan import Point
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.included_files import check_alone
+from coarsen.tuning.engine.plan import Point
+from coarsen.tuning.processes.compiler import Compiled
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.records.measurement import Invalidity, Subject
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Definitions, Variant
 
 

@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.measure.environment import Versions, environment_of, installed_versions
-from coarsen.opencl_bench.measure.session import KEPT_BYTES
-from coarsen.opencl_bench.records.code import Code, Form
-from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method
 from coarsen.opencl_bench.results.best import best_words, summaries
 from coarsen.opencl_bench.results.exchange.lines import LineFile
-from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
-from coarsen.opencl_bench.sweep.device_lock import device_lock, named_lock
-from coarsen.opencl_bench.sweep.measuring_process import OPENING_SECONDS, SERVICE, MeasuringProcess
-from coarsen.opencl_bench.sweep.observer import SweepObserver, exit_code_without_baseline, problem_of
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, LaunchConstraint, Point, limits_of
-from coarsen.opencl_bench.sweep.row_measurer import SweepContext
-from coarsen.opencl_bench.sweep.rows import measure_against_default, measure_points
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.printable import printable_in_line
+from coarsen.tuning.engine.observer import SweepObserver, exit_code_without_baseline, problem_of
+from coarsen.tuning.engine.plan import DeviceLimits, LaunchConstraint, Point, limits_of
+from coarsen.tuning.engine.row_measurer import SweepContext
+from coarsen.tuning.engine.rows import measure_against_default, measure_points
+from coarsen.tuning.measure.environment import Versions, environment_of, installed_versions
+from coarsen.tuning.measure.session import KEPT_BYTES
+from coarsen.tuning.processes.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.tuning.processes.device_lock import device_lock, named_lock
+from coarsen.tuning.processes.measuring_process import OPENING_SECONDS, SERVICE, MeasuringProcess
+from coarsen.tuning.records.code import Code, Form
+from coarsen.tuning.records.measurement import Environment, Measurement, Method
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
-    from coarsen.opencl_bench.measure.cuda_driver import CudaDevice
+    from coarsen.tuning.measure.cuda_driver import CudaDevice
 
 
 SECONDS_PER_MINUTE = 60.0
@@ -406,7 +406,7 @@ class CudaTarget:
         if spec is not None and not spec.isdecimal():
             raise DeviceError(f"a CUDA device is called by its number, not {spec!r}")
         try:
-            from coarsen.opencl_bench.measure.cuda_driver import describe_device
+            from coarsen.tuning.measure.cuda_driver import describe_device
         except ImportError as error:
             raise DeviceError(f"there is no cuda-bindings here ({error})") from None
         return cls(describe_device(int(spec or 0)))

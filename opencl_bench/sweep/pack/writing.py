@@ -21,11 +21,6 @@ from coarsen.codec import encoded
 from coarsen.errors import InvalidInputError
 from coarsen.files import read_file, replace_file
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.opencl_bench.measure.environment import installed_versions
-from coarsen.opencl_bench.records.code import Code, Form
-from coarsen.opencl_bench.records.measurement import Invalidity, Method, Subject
-from coarsen.opencl_bench.sweep.compile_service import has_includes
-from coarsen.opencl_bench.sweep.compiler import Compiled, CompiledSubjects, CompilePool, Compiler
 from coarsen.opencl_bench.sweep.pack.plan import (
     BENCHMARK_FOLDER,
     PLAN_FILE,
@@ -39,10 +34,15 @@ from coarsen.opencl_bench.sweep.pack.plan import (
     plan_from_json,
     plan_to_json,
 )
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Point, Space, points
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Definitions
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.runtime.text_cache.versions import versions
+from coarsen.tuning.engine.plan import DeviceLimits, Point, Space, points
+from coarsen.tuning.measure.environment import installed_versions
+from coarsen.tuning.processes.compile_service import has_includes
+from coarsen.tuning.processes.compiler import Compiled, CompiledSubjects, CompilePool, Compiler
+from coarsen.tuning.records.code import Code, Form
+from coarsen.tuning.records.measurement import Invalidity, Method, Subject
+from coarsen.tuning.workload.benchmark import Benchmark, Definitions
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 

@@ -19,7 +19,10 @@ from coarsen.opencl_bench.workloads.described.description import (
     SharedDescription,
 )
 from coarsen.opencl_bench.workloads.described.distributions import OF_ALL, Filling, alike, read_record_values
-from coarsen.opencl_bench.workloads.described.element_types import (
+from coarsen.opencl_bench.workloads.described.ndrange import Quotient, parse_quotient
+from coarsen.opencl_bench.workloads.described.table import Table, is_number
+from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
+from coarsen.tuning.workload.element_types import (
     LARGEST_STRUCTURE,
     OPAQUE,
     SCALAR_NAMES,
@@ -30,10 +33,7 @@ from coarsen.opencl_bench.workloads.described.element_types import (
     opaque_type,
     structure_type,
 )
-from coarsen.opencl_bench.workloads.described.ndrange import Quotient, parse_quotient
-from coarsen.opencl_bench.workloads.described.table import Table, is_number
-from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
-from coarsen.opencl_bench.workloads.image_format import (
+from coarsen.tuning.workload.image_format import (
     CHANNEL_TYPES,
     CHANNELS,
     Addressing,
@@ -41,7 +41,7 @@ from coarsen.opencl_bench.workloads.image_format import (
     ImageFormat,
     SamplerArgument,
 )
-from coarsen.opencl_bench.workloads.image_format import KINDS as IMAGE_KINDS
+from coarsen.tuning.workload.image_format import KINDS as IMAGE_KINDS
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.padding import Pad, PadKind
 from coarsen.variant.placement import parse_place

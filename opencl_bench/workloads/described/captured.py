@@ -20,9 +20,10 @@ import numpy as np
 from coarsen.errors import InvalidInputError
 from coarsen.files import replace_file, replace_file_by
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.workloads.benchmark import Array
-from coarsen.opencl_bench.workloads.described.argument_use import kind_of
-from coarsen.opencl_bench.workloads.described.captured_arguments import (
+from coarsen.opencl_bench.workloads.described.table import array, quoted
+from coarsen.tuning.workload.argument_use import kind_of
+from coarsen.tuning.workload.benchmark import Array
+from coarsen.tuning.workload.captured_arguments import (
     UNREAD_BYTE,
     CapturedEntry,
     captured_elements,
@@ -31,20 +32,19 @@ from coarsen.opencl_bench.workloads.described.captured_arguments import (
     captured_roundings,
     lowered_launch,
 )
-from coarsen.opencl_bench.workloads.described.captured_launch import (
+from coarsen.tuning.workload.captured_launch import (
     CapturedBuffer,
     CapturedImage,
     CapturedLaunch,
     CapturedSampler,
     CapturedUnread,
 )
-from coarsen.opencl_bench.workloads.described.launch_list import (
+from coarsen.tuning.workload.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
     PassedShared,
 )
-from coarsen.opencl_bench.workloads.described.table import array, quoted
 
 _FORMAT = """\
 # A launch of the kernel {kernel}, captured from a program: its sizes, scalars and the contents of its buffers.

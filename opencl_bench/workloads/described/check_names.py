@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.workloads.benchmark import whole_numbers
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -19,6 +18,7 @@ from coarsen.opencl_bench.workloads.described.description import (
 )
 from coarsen.opencl_bench.workloads.described.ndrange import Quotient
 from coarsen.opencl_bench.workloads.described.values import SharedValues
+from coarsen.tuning.workload.benchmark import whole_numbers
 
 # Of launches and their arguments, which may depend on the loops around them.
 _IN_LOOPS = re.compile(r"launches\[\d+\]\..*|arguments\[\d+\]\.(value|bytes)")

@@ -17,7 +17,16 @@ from coarsen.frontend.lower import compile_source, lower
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.opencl_bench.workloads.described.argument_use import (
+from coarsen.opencl_bench.workloads.described.description import (
+    ArgumentDescription,
+    Description,
+    ImageDescription,
+    LocalDescription,
+    SamplerDescription,
+    ScalarDescription,
+)
+from coarsen.opencl_bench.workloads.described.read import read_description
+from coarsen.tuning.workload.argument_use import (
     declared_type,
     fields_of,
     image_kind,
@@ -27,16 +36,7 @@ from coarsen.opencl_bench.workloads.described.argument_use import (
     parameter_type,
     structure_of,
 )
-from coarsen.opencl_bench.workloads.described.description import (
-    ArgumentDescription,
-    Description,
-    ImageDescription,
-    LocalDescription,
-    SamplerDescription,
-    ScalarDescription,
-)
-from coarsen.opencl_bench.workloads.described.element_types import Structure
-from coarsen.opencl_bench.workloads.described.read import read_description
+from coarsen.tuning.workload.element_types import Structure
 
 
 def check_kernel_of(path: Path) -> None:

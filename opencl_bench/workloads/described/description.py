@@ -12,16 +12,16 @@ from pathlib import Path
 from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.opencl_bench.workloads.benchmark import LocalSize, Size, whole_numbers
 from coarsen.opencl_bench.workloads.described.distributions import Filling
-from coarsen.opencl_bench.workloads.described.element_types import ElementType, pixel_type
-from coarsen.opencl_bench.workloads.described.launch_list import RecordedInput
 from coarsen.opencl_bench.workloads.described.ndrange import Loop, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
-from coarsen.opencl_bench.workloads.image_format import ImageFormat, SamplerArgument
 from coarsen.opencl_bench.workloads.input_space import InputSpace
 from coarsen.opencl_bench.workloads.measured import LaunchFeature
+from coarsen.tuning.workload.benchmark import LocalSize, Size, whole_numbers
+from coarsen.tuning.workload.element_types import ElementType, pixel_type
+from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
+from coarsen.tuning.workload.launch_list import RecordedInput
 from coarsen.variant.space import ArrayChoices
 
 

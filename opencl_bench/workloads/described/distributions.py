@@ -23,15 +23,15 @@ from coarsen.dispatch.expressions import Expression, checked_expression, functio
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import contents
-from coarsen.opencl_bench.workloads.benchmark import Array
-from coarsen.opencl_bench.workloads.described.element_types import (
+from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.tuning.workload.benchmark import Array
+from coarsen.tuning.workload.driver_tools import unwritten, unwritten_records
+from coarsen.tuning.workload.element_types import (
     ElementType,
     Structure,
     StructureField,
     element_type,
 )
-from coarsen.opencl_bench.workloads.described.table import Table
-from coarsen.opencl_bench.workloads.driver_tools import unwritten, unwritten_records
 
 Number = int | float
 _Maker = Callable[[np.random.Generator, ElementType, int, tuple[Number, ...]], Array]

@@ -18,10 +18,10 @@ from pathlib import Path
 from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
 from coarsen.files import MEBIBYTE, read_file
-from coarsen.opencl_bench.workloads.benchmark import LocalSize, Size
 from coarsen.opencl_bench.workloads.described.ndrange import local_size
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.opencl_bench.workloads.input_space import PREFIX, InputSpace, read_inputs
+from coarsen.tuning.workload.benchmark import LocalSize, Size
 
 KEY = "inputs"
 DEFAULT_COUNT = 24

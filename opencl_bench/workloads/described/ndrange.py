@@ -27,8 +27,8 @@ from coarsen.dispatch.expressions import (
 )
 from coarsen.errors import InvalidInputError
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.tuning.workload.benchmark import LocalSize
 from coarsen.variant.coarsening import DIMENSIONS
 
 T = TypeVar("T")

@@ -31,8 +31,6 @@ from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.limits import LONGEST_NAME
 from coarsen.near_names import did_you_mean
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, whole_numbers
-from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads, read_structures
 from coarsen.opencl_bench.workloads.described.check_names import check_names, check_parameter_use
 from coarsen.opencl_bench.workloads.described.description import (
@@ -43,7 +41,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     LaunchDescription,
     SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.element_types import KEY as STRUCTURES
 from coarsen.opencl_bench.workloads.described.inputs import KEY as INPUTS
 from coarsen.opencl_bench.workloads.described.inputs import (
     LOCAL_SIZE_PREFIX,
@@ -67,6 +64,9 @@ from coarsen.opencl_bench.workloads.described.workload import (
     make_workload,
 )
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
+from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, whole_numbers
+from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.element_types import KEY as STRUCTURES
 
 LARGEST_DESCRIPTION = MEBIBYTE
 

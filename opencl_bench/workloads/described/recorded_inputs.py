@@ -24,7 +24,6 @@ import numpy as np
 
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import Size
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -36,8 +35,12 @@ from coarsen.opencl_bench.workloads.described.distributions import (
     alike,
     parse_distribution,
 )
-from coarsen.opencl_bench.workloads.described.element_types import ElementType
-from coarsen.opencl_bench.workloads.described.launch_list import (
+from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.opencl_bench.workloads.described.values import FileValues, SharedValues
+from coarsen.opencl_bench.workloads.input_space import input_name
+from coarsen.tuning.workload.benchmark import Size
+from coarsen.tuning.workload.element_types import ElementType
+from coarsen.tuning.workload.launch_list import (
     GLOBAL_SIZE,
     LAUNCH,
     PassedBuffer,
@@ -45,9 +48,6 @@ from coarsen.opencl_bench.workloads.described.launch_list import (
     RecordedInput,
     read_passed,
 )
-from coarsen.opencl_bench.workloads.described.table import Table
-from coarsen.opencl_bench.workloads.described.values import FileValues, SharedValues
-from coarsen.opencl_bench.workloads.input_space import input_name
 
 KEY = "description"
 

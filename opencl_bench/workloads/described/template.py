@@ -13,8 +13,9 @@ from coarsen.frontend.annotations import Annotations
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.queries import Query, queried_dimension, query_of
 from coarsen.ir.types import AddressSpace
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
-from coarsen.opencl_bench.workloads.described.argument_use import (
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
+from coarsen.opencl_bench.workloads.described.table import array, quoted
+from coarsen.tuning.workload.argument_use import (
     IndexUse,
     PointerUse,
     declared_type,
@@ -27,12 +28,11 @@ from coarsen.opencl_bench.workloads.described.argument_use import (
     parameter_type,
     pointer_uses,
 )
-from coarsen.opencl_bench.workloads.described.element_types import ElementType, element_type
-from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
-from coarsen.opencl_bench.workloads.described.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
-from coarsen.opencl_bench.workloads.described.table import array, quoted
-from coarsen.opencl_bench.workloads.driver_tools import round_up
-from coarsen.opencl_bench.workloads.image_format import KINDS
+from coarsen.tuning.workload.benchmark import LocalSize
+from coarsen.tuning.workload.driver_tools import round_up
+from coarsen.tuning.workload.element_types import ElementType, element_type
+from coarsen.tuning.workload.image_format import KINDS
+from coarsen.tuning.workload.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
 
 _ROUNDINGS = """\
 # Rounded operations one after the other, on the way to an element: for a sum, how many terms it has. A difference

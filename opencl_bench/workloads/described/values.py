@@ -27,10 +27,10 @@ from coarsen.errors import InvalidInputError
 from coarsen.files import opened
 from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import contents
-from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.distributions import Filling, kind_of, parse_distribution
-from coarsen.opencl_bench.workloads.described.element_types import ElementType
 from coarsen.opencl_bench.workloads.described.table import Table
+from coarsen.tuning.workload.benchmark import Array
+from coarsen.tuning.workload.element_types import ElementType
 
 KEY = "contents"
 FORM = 'file("NAME.npy")'

@@ -10,20 +10,6 @@ import numpy as np
 
 from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import (
-    Argument,
-    Array,
-    BufferArgument,
-    Definitions,
-    Launch,
-    LocalArgument,
-    LocalSize,
-    NullArgument,
-    ScalarArgument,
-    Size,
-    Workload,
-    whole_numbers,
-)
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
@@ -43,6 +29,20 @@ from coarsen.opencl_bench.workloads.described.description import (
 from coarsen.opencl_bench.workloads.described.ndrange import MOST_LAUNCHES
 from coarsen.opencl_bench.workloads.described.recorded_inputs import at_input
 from coarsen.opencl_bench.workloads.described.values import SharedValues
+from coarsen.tuning.workload.benchmark import (
+    Argument,
+    Array,
+    BufferArgument,
+    Definitions,
+    Launch,
+    LocalArgument,
+    LocalSize,
+    NullArgument,
+    ScalarArgument,
+    Size,
+    Workload,
+    whole_numbers,
+)
 
 
 def make_workload(

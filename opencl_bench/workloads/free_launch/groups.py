@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.free_launch.elements import (
     BARRIER,
     Draws,
@@ -33,6 +32,7 @@ from coarsen.opencl_bench.workloads.free_launch.parts import (
     fixed,
     output,
 )
+from coarsen.tuning.workload.benchmark import LocalSize
 
 LOAD, LOCAL, STORE, LEVEL, ATOMIC = 2.0, 1.5, 2.0, 40.0, 60.0
 FEW = ("float", "float", "uint", "float4")

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.free_launch import divergence, groups, loops, streams
 from coarsen.opencl_bench.workloads.free_launch.elements import Draws, indented, signature_lines
 from coarsen.opencl_bench.workloads.free_launch.parts import (
@@ -27,6 +26,7 @@ from coarsen.opencl_bench.workloads.free_launch.parts import (
     Sketch,
     draw_frame,
 )
+from coarsen.tuning.workload.benchmark import LocalSize
 
 PREFIX = "launch"
 Parameter = Buffer | Scalar | Scratch

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.free_launch.elements import Draws, block
+from coarsen.tuning.workload.benchmark import LocalSize
 
 IDS = ("x", "y", "z")
 EXTENTS = ("width", "height", "depth")

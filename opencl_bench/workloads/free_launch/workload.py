@@ -15,7 +15,18 @@ from functools import lru_cache, partial
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.opencl_bench.workloads.free_launch.elements import Draws
+from coarsen.opencl_bench.workloads.free_launch.kernel import PREFIX, DrawnKernel, Parameter, draw
+from coarsen.opencl_bench.workloads.free_launch.parts import (
+    EXTENTS,
+    GRANULES,
+    Buffer,
+    Contents,
+    Extents,
+    Guard,
+    Scalar,
+)
+from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     Benchmark,
@@ -28,18 +39,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Size,
     Workload,
 )
-from coarsen.opencl_bench.workloads.driver_tools import round_up, uniform, unwritten
-from coarsen.opencl_bench.workloads.free_launch.elements import Draws
-from coarsen.opencl_bench.workloads.free_launch.kernel import PREFIX, DrawnKernel, Parameter, draw
-from coarsen.opencl_bench.workloads.free_launch.parts import (
-    EXTENTS,
-    GRANULES,
-    Buffer,
-    Contents,
-    Extents,
-    Guard,
-    Scalar,
-)
+from coarsen.tuning.workload.driver_tools import round_up, uniform, unwritten
 from coarsen.variant.variant import shape
 
 # What a kernel's inputs are made by; another number where they change.

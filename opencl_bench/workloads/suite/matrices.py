@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.tuning.workload.benchmark import (
     Array,
     Benchmark,
     Launch,
@@ -27,7 +27,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Size,
     Workload,
 )
-from coarsen.opencl_bench.workloads.driver_tools import (
+from coarsen.tuning.workload.driver_tools import (
     buffers,
     float32,
     int32,

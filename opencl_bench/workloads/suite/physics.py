@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
-from coarsen.opencl_bench.workloads.driver_tools import buffers, float32, round_up, uint32, uniform, unwritten
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
+from coarsen.tuning.workload.driver_tools import buffers, float32, round_up, uint32, uniform, unwritten
 
 INTEREST = 0.02
 VOLATILITY = 0.30

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
-from coarsen.opencl_bench.workloads.driver_tools import (
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
+from coarsen.tuning.workload.driver_tools import (
     buffers,
     float32,
     round_up,

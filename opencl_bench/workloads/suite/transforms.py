@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.tuning.workload.benchmark import (
     Array,
     Benchmark,
     Launch,
@@ -23,7 +23,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     Size,
     Workload,
 )
-from coarsen.opencl_bench.workloads.driver_tools import (
+from coarsen.tuning.workload.driver_tools import (
     buffers,
     require_power_of_two,
     round_up,

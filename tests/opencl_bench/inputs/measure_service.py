@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from coarsen.opencl_bench.sweep import measure_service
+from coarsen.tuning.processes import measure_service
 from tests.opencl_bench.inputs.own_benchmarks import find_benchmark
 
 if __name__ == "__main__":

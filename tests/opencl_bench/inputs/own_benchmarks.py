@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from coarsen.opencl_bench.workloads import lookup
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
+from coarsen.tuning.workload.benchmark import Benchmark
 from tests.opencl_bench.steps import STEPS, UNSURE_STEPS
 
 OWN = {each.name: each for each in (STEPS, UNSURE_STEPS)}

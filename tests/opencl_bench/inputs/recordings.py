@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from coarsen.frontend.source_hash import source_hash_of
-from coarsen.opencl_bench.workloads.described.launch_list import (
+from coarsen.tuning.workload.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedBuffer,

@@ -21,9 +21,9 @@ from coarsen.opencl_bench.inputs.evidence import ColdTimes, evidence_of, with_ca
 from coarsen.opencl_bench.inputs.measuring import MeasuredVersions, VersionsPlan
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.inputs.worth import ColdChange, cold_changes, cold_lines
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method
-from coarsen.opencl_bench.results.store.database import Filter, Store, open_store
-from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Method
+from coarsen.tuning.store.database import Filter, Store, open_store
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.inputs.test_left_open import described
 from tests.opencl_bench.measurements import some_measurement

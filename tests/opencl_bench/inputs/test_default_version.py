@@ -10,9 +10,9 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions, with_wrong_results
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.sweep.compiler import CompilePool
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
+from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.planted import DEFAULT, VERSIONS, version, written
 

@@ -11,9 +11,9 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.described import described_points
 from coarsen.opencl_bench.inputs.from_recording import inputs_from, space_filling
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument, Workload
-from coarsen.opencl_bench.workloads.described.launch_list import LIST_FILE, PassedNull
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.tuning.workload.benchmark import Benchmark, ScalarArgument, Workload
+from coarsen.tuning.workload.launch_list import LIST_FILE, PassedNull
 from tests.opencl_bench.inputs.recordings import DESCRIPTION, SOURCE, described, launch, recorded
 
 

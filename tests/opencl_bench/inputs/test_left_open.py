@@ -18,10 +18,10 @@ from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes, evidence_of
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
 from coarsen.opencl_bench.inputs.worth import worth_of_choice
-from coarsen.opencl_bench.records.measurement import Invalidity, Method
-from coarsen.opencl_bench.results.store.database import Filter, open_store
-from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.records.measurement import Invalidity, Method
+from coarsen.tuning.store.database import Filter, open_store
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.tuned_files import LENGTHS, SECONDS, tuned, tuned_over_shapes
 from tests.opencl_bench.workloads.described.row_sums import write_sums

@@ -16,14 +16,15 @@ from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs import measuring
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, measure_versions, measured_times
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.search.exhaustive import StaircaseSearcher
-from coarsen.opencl_bench.sweep import compiler, engine
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.opencl_bench.sweep import engine
+from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.processes import compiler
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
+from coarsen.tuning.search.exhaustive import StaircaseSearcher
+from coarsen.tuning.store.database import Store, open_store
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.inputs.own_benchmarks import find_benchmark

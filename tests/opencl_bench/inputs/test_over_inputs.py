@@ -19,11 +19,11 @@ from coarsen.opencl_bench.inputs.described import described_points, described_ve
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import evidence_of
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tune_over_inputs
-from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.observer import CollectingObserver, SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.workloads.described.row_sums import KERNEL, write_sums
 
@@ -98,7 +98,7 @@ def test_a_sequence_whose_size_is_no_argument_is_refused(tmp_path: Path) -> None
 def test_a_busy_machine_is_measured_again_and_nothing_is_chosen_on_it(
     device: DeviceDescription, described: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    widest = "coarsen.opencl_bench.measure.speedup.WIDEST"
+    widest = "coarsen.tuning.measure.speedup.WIDEST"
     with open_store(str(described.with_suffix(".sqlite"))) as store:
         tune_over_inputs(described, device, store, SETTINGS)
         monkeypatch.setattr(widest, -1.0)

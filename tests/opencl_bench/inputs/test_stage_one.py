@@ -10,9 +10,9 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, spread, stage_one
-from coarsen.opencl_bench.search.evaluator import Budget, Evaluator, FunctionEvaluator
-from coarsen.opencl_bench.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
-from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace
+from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
+from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
+from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace
 
 EXHAUSTIVE = StageOneSettings(ExhaustiveSearcher())
 

@@ -17,10 +17,10 @@ from coarsen.models.inputs.times import VersionTimes
 from coarsen.opencl_bench.inputs.described import described_points, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, listed_presets, tune_over_inputs, tuned_file
-from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.devices.described_devices import TAHITI
 

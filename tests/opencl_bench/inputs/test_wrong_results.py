@@ -11,9 +11,9 @@ from coarsen.errors import VerificationError
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.measuring import check_default, with_wrong_results
 from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

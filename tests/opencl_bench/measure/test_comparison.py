@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.measure.comparison import PIECE, compare
-from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.tuning.measure.comparison import PIECE, compare
+from coarsen.tuning.workload.benchmark import Array, Workload
 
 
 def mismatches(got: Array, wanted: Array, **tolerances: float) -> list[str]:

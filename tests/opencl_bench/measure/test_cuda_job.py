@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.tuning.measure.cuda_launch import CudaLaunch
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.workload.clock import Clock
 
 ADD, SCALE = Code("ptx", "add", "text of add"), Code("ptx", "scale", "text of scale")
 TWICE = Code("ptx", "twice", "text of twice", others=(ADD, SCALE))
@@ -81,7 +81,7 @@ def launch(shared_bytes: int = 0) -> CudaLaunch:
 
 
 def job_of(names: list[str], shared_bytes: int = 0) -> Any:  # noqa: ANN401 (its module is imported with the driver)
-    cuda_job = importlib.import_module("coarsen.opencl_bench.measure.cuda_job")
+    cuda_job = importlib.import_module("coarsen.tuning.measure.cuda_job")
     functions = cuda_job.LoadedFunctions(TWICE, names)
     launches = [launch(shared_bytes * number) for number in range(len(names))]
     calls = [(functions.by_name[name], each) for name, each in zip(names, launches, strict=True)]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InternalError
-from coarsen.opencl_bench.measure.cuda_launch import CudaLaunch, cuda_launch
-from coarsen.opencl_bench.measure.variant_launch import variant_launch
-from coarsen.opencl_bench.workloads.benchmark import Launch, LocalArgument, ScalarArgument
-from coarsen.opencl_bench.workloads.driver_tools import buffers, int32
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.measure.cuda_launch import CudaLaunch, cuda_launch
+from coarsen.tuning.measure.variant_launch import variant_launch
+from coarsen.tuning.workload.benchmark import Launch, LocalArgument, ScalarArgument
+from coarsen.tuning.workload.driver_tools import buffers, int32
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.variant import Variant
 

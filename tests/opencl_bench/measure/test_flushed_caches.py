@@ -9,7 +9,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.measure.opencl_machine import (
+from coarsen.tuning.measure.opencl_machine import (
     LEAST_FLUSHED_BYTES,
     OpenClMachine,
     flushed_bytes,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.measure.speedup import bootstrap_interval
-from coarsen.opencl_bench.measure.timing import interleaved
-from coarsen.opencl_bench.records.measurement import Method
+from coarsen.tuning.measure.speedup import bootstrap_interval
+from coarsen.tuning.measure.timing import interleaved
+from coarsen.tuning.records.measurement import Method
 
 TRIALS = 150
 NANOSECONDS = 1_000_000

@@ -10,11 +10,11 @@ import pytest
 
 from coarsen.devices.building import build_uncached
 from coarsen.devices.selection import find_device
-from coarsen.opencl_bench.measure import opencl_machine
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.workloads.benchmark import BufferArgument, Launch, Workload
-from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.tuning.measure import opencl_machine
+from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.workload.benchmark import BufferArgument, Launch, Workload
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.variant import Variant
 
 pytestmark = pytest.mark.compiled_devices

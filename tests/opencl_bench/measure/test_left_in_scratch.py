@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.measure.session import Session, Slot
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
-from coarsen.opencl_bench.workloads.clock import Clock
-from coarsen.opencl_bench.workloads.driver_tools import buffers
+from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.session import Session, Slot
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
+from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.driver_tools import buffers
 from coarsen.variant.variant import Variant
 
 SOURCE = """\

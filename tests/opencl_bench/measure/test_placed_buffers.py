@@ -11,13 +11,15 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.files import MEBIBYTE
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.measure.machine import UndividedError, check_placed
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.measure.session import Session, Slot
-from coarsen.opencl_bench.records.code import Code, code_from_json
-from coarsen.opencl_bench.sweep.compile_service import code_of, original_code
 from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, keys_of
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.pipeline import carry_out
+from coarsen.tuning.measure.machine import UndividedError, check_placed
+from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.session import Session, Slot
+from coarsen.tuning.processes.compile_service import code_of, original_code
+from coarsen.tuning.records.code import Code, code_from_json
+from coarsen.tuning.workload.benchmark import (
     Argument,
     BufferArgument,
     Launch,
@@ -25,9 +27,7 @@ from coarsen.opencl_bench.workloads.benchmark import (
     ScalarArgument,
     Workload,
 )
-from coarsen.opencl_bench.workloads.clock import Clock
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.pipeline import carry_out
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import Place, PlacedArgument

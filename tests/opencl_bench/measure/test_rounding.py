@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.measure.comparison import compare, rounding_tolerance, typical_magnitude
-from coarsen.opencl_bench.workloads.benchmark import Array, Workload
+from coarsen.tuning.measure.comparison import compare, rounding_tolerance, typical_magnitude
+from coarsen.tuning.workload.benchmark import Array, Workload
 
 ELEMENTS = 512
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.measure.machine import BuildError, Durations, Executor, Job, LaunchError
-from coarsen.opencl_bench.measure.session import Session, Slot, Trial
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Method
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
-from coarsen.opencl_bench.workloads.clock import Clock
 from coarsen.opencl_bench.workloads.lookup import benchmark
+from coarsen.tuning.measure.machine import BuildError, Durations, Executor, Job, LaunchError
+from coarsen.tuning.measure.session import Session, Slot, Trial
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.records.measurement import CheckedAgainst, Method
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 

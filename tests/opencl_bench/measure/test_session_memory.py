@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from coarsen.opencl_bench.measure.machine import Durations, Executor, Job, LaunchError
-from coarsen.opencl_bench.measure.session import Session, Slot
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.workloads.benchmark import Array, Launch, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.measure.machine import Durations, Executor, Job, LaunchError
+from coarsen.tuning.measure.session import Session, Slot
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.workload.benchmark import Array, Launch, Workload
 from coarsen.variant.variant import Variant
 
 CODE = Code("opencl_c", "reduce", "")

@@ -9,15 +9,15 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.machine import BuildError, UndividedError
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.measure.session import Session, Slot
-from coarsen.opencl_bench.measure.variant_launch import variant_launches
-from coarsen.opencl_bench.records.code import FORMS, Code, Form, code_from_json
-from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.sweep.compile_service import CompileService
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, LaunchConstraint
-from coarsen.opencl_bench.workloads.benchmark import Definitions
+from coarsen.tuning.engine.plan import DeviceLimits, LaunchConstraint
+from coarsen.tuning.measure.machine import BuildError, UndividedError
+from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.session import Session, Slot
+from coarsen.tuning.measure.variant_launch import variant_launches
+from coarsen.tuning.processes.compile_service import CompileService
+from coarsen.tuning.records.code import FORMS, Code, Form, code_from_json
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.workload.benchmark import Definitions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
@@ -28,7 +28,7 @@ COARSENED = Variant((32,), (Coarsening(2),), definitions(IN_TWO))
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> CompileService:
-    monkeypatch.setattr("coarsen.opencl_bench.sweep.compile_service.benchmark_of", lambda _name: STEPS)
+    monkeypatch.setattr("coarsen.tuning.processes.compile_service.benchmark_of", lambda _name: STEPS)
     return CompileService()
 
 
@@ -107,7 +107,7 @@ def test_another_kernel_that_changes_makes_other_rows(
 ) -> None:
     before = hash_of(service, definitions(IN_TWO))
     changed = replace(STEPS, source_text=STEPS.source_text.replace("doubled[i] + PLUS", "PLUS + 2 * doubled[i]"))
-    monkeypatch.setattr("coarsen.opencl_bench.sweep.compile_service.benchmark_of", lambda _name: changed)
+    monkeypatch.setattr("coarsen.tuning.processes.compile_service.benchmark_of", lambda _name: changed)
     assert hash_of(CompileService(), definitions(IN_TWO)) != before
 
 

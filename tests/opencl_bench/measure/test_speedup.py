@@ -7,20 +7,20 @@ import pyopencl as cl
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import (
+from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import (
     DeviceWorkload,
     build_program,
     kernels_of,
 )
-from coarsen.opencl_bench.measure.speedup import (
+from coarsen.tuning.measure.speedup import (
     RESAMPLES,
     bootstrap_interval,
     median,
     resampled_ratios,
     speedup,
 )
-from coarsen.opencl_bench.workloads.lookup import SUITE
 
 
 def test_outputs_are_put_back_between_runs(queue: cl.CommandQueue) -> None:

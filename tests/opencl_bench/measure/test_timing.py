@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.machine import Durations, Job
-from coarsen.opencl_bench.measure.timing import Beside, TimedRun, in_turns, interleaved
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.workloads.benchmark import Array, Launch
-from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.tuning.measure.machine import Durations, Job
+from coarsen.tuning.measure.timing import Beside, TimedRun, in_turns, interleaved
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.workload.benchmark import Array, Launch
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.variant import Variant
 
 METHOD = Method(repetitions=50, minimum_repetitions=9, warm_up=2, interval_width=0.02)

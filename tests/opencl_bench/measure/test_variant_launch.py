@@ -7,9 +7,9 @@ import pytest
 
 from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.opencl_bench.measure.machine import UndividedError
-from coarsen.opencl_bench.measure.variant_launch import undivided, variant_launch
-from coarsen.opencl_bench.workloads.benchmark import BufferArgument, Launch, LocalArgument, ScalarArgument
+from coarsen.tuning.measure.machine import UndividedError
+from coarsen.tuning.measure.variant_launch import undivided, variant_launch
+from coarsen.tuning.workload.benchmark import BufferArgument, Launch, LocalArgument, ScalarArgument
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Method, implied_transforms
-from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
-from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Method, implied_transforms
+from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 from tests.opencl_bench.measurements import measurements, some_measurement

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.records.measurement import TRANSFORM
-from coarsen.opencl_bench.records.measurement_json import measurement_from_json, measurement_to_json
-from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.tuning.records.measurement import TRANSFORM
+from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan

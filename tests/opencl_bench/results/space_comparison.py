@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.results.best import BestRow, launch_words
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.best import (
     best_row,
     best_rows,
@@ -19,7 +17,9 @@ from coarsen.opencl_bench.results.best import (
     verified_against,
 )
 from coarsen.opencl_bench.results.results import Results
-from coarsen.opencl_bench.results.speedups import quotient
+from coarsen.tuning.engine.speedups import quotient
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan

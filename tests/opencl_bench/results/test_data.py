@@ -10,13 +10,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.best import BestRow, best_rows, geometric_mean, summaries
-from coarsen.opencl_bench.results.choice import CLEAR_GAIN
 from coarsen.opencl_bench.results.exchange.tables import read_table, write_table
 from coarsen.opencl_bench.results.frames import frame
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.choice import CLEAR_GAIN
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.variant import Variant, shape
 
 DATA = Path(__file__).parents[3] / "opencl_bench" / "data"

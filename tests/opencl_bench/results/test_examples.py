@@ -10,7 +10,7 @@ from coarsen import processes
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
+from coarsen.tuning.workload.benchmark import LocalSize
 
 # The sum over a work-group can't be coarsened.
 SUMS = """\

@@ -8,12 +8,12 @@ from collections import Counter
 
 import pytest
 
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.best import best_rows
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.frames import frame
-from coarsen.opencl_bench.sweep.rows import PROCESSES
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.rows import PROCESSES
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.results.space_comparison import Comparison, comparisons, means

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.launch_cases import (
     GIVEN_UP,
@@ -20,6 +19,7 @@ from coarsen.opencl_bench.results.launch_cases import (
     measured_launches,
     read_learnable_cases,
 )
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import SUBJECT, some_measurement

@@ -11,11 +11,11 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.measured_curves import curves_of_results, read_curves
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

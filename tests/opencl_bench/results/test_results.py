@@ -11,9 +11,9 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, read_results, shipped_results, stored_results
-from coarsen.opencl_bench.records.measurement import Measurement, Role
 from coarsen.opencl_bench.results.exchange.files import write_results
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.records.measurement import Measurement, Role
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import ENVIRONMENT, SUBJECT, some_measurement

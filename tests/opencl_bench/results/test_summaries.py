@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.best import summaries
+from coarsen.tuning.records.measurement import Invalidity
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 

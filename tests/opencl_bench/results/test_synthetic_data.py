@@ -9,13 +9,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.curves import CurveData
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.measured_curves import curves_of_results
-from coarsen.opencl_bench.sweep.compile_service import original_code
 from coarsen.opencl_bench.workloads.synthetic import synthetic_kernels
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.processes.compile_service import original_code
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.results.test_data import DATA, README, table_below
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
-from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, anything
+from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, anything
 
 
 def space_of(

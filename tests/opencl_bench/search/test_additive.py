@@ -9,8 +9,8 @@ import statistics
 
 import pytest
 
-from coarsen.opencl_bench.search.additive import PAPER, AdditiveSearcher
-from coarsen.opencl_bench.search.additive_design import (
+from coarsen.tuning.search.additive import PAPER, AdditiveSearcher
+from coarsen.tuning.search.additive_design import (
     base_count,
     combinations,
     fitted,
@@ -18,9 +18,9 @@ from coarsen.opencl_bench.search.additive_design import (
     ranked,
     supports_of,
 )
-from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
-from coarsen.opencl_bench.search.searcher import NOT_ADDITIVE, Found, Searcher
-from coarsen.opencl_bench.search.spaces import (
+from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
+from coarsen.tuning.search.searcher import NOT_ADDITIVE, Found, Searcher
+from coarsen.tuning.search.spaces import (
     Axis,
     Choice,
     ConstrainedSpace,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from coarsen.opencl_bench.search.additive_design import Terms, ascending_sums
-from coarsen.opencl_bench.search.spaces import Choice
+from coarsen.tuning.search.additive_design import Terms, ascending_sums
+from coarsen.tuning.search.spaces import Choice
 
 
 def least_sums(

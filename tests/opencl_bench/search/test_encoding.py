@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from coarsen.opencl_bench.search.spaces import Axis, ConstrainedSpace
-from coarsen.opencl_bench.search.surrogate import Encoding, ProductEncoding, UnitEncoding
+from coarsen.tuning.search.spaces import Axis, ConstrainedSpace
+from coarsen.tuning.search.surrogate import Encoding, ProductEncoding, UnitEncoding
 from coarsen.variant.transforms import Use
 
 

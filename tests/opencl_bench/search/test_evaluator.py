@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.evaluator import (
+from coarsen.tuning.search.evaluator import (
     Budget,
     BudgetedEvaluator,
     BudgetSpentError,
@@ -15,7 +15,7 @@ from coarsen.opencl_bench.search.evaluator import (
     FunctionEvaluator,
     Trial,
 )
-from coarsen.opencl_bench.search.spaces import Choice
+from coarsen.tuning.search.spaces import Choice
 from tests.opencl_bench.search.tables import space_of
 
 SPACE = space_of((2,), (5,), lambda choice: choice != (1, 4))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 
-from coarsen.opencl_bench.search.evaluator import Trial
-from coarsen.opencl_bench.search.forest import Forest
-from coarsen.opencl_bench.search.spaces import Axis, ConstrainedSpace
-from coarsen.opencl_bench.search.surrogate import ProductEncoding
+from coarsen.tuning.search.evaluator import Trial
+from coarsen.tuning.search.forest import Forest
+from coarsen.tuning.search.spaces import Axis, ConstrainedSpace
+from coarsen.tuning.search.surrogate import ProductEncoding
 
 
 @pytest.mark.parametrize("count", [1, 7, 40])

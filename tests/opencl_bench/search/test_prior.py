@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.search.evaluator import Budget, FunctionEvaluator, Trial
-from coarsen.opencl_bench.search.forest import Forest
-from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.spaces import Choice
-from coarsen.opencl_bench.search.surrogate import promising_first, weight_of
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator, Trial
+from coarsen.tuning.search.forest import Forest
+from coarsen.tuning.search.guided import GuidedSearcher
+from coarsen.tuning.search.spaces import Choice
+from coarsen.tuning.search.surrogate import promising_first, weight_of
 from tests.opencl_bench.search.tables import space_of
 
 SPACE = space_of((8, 4), (5, 3))

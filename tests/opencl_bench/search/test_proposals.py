@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator, Trial
-from coarsen.opencl_bench.search.guided import Proposals, expected_improvement
-from coarsen.opencl_bench.search.spaces import Choice, valid_choices
-from coarsen.opencl_bench.search.surrogate import Predicted
+from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator, Trial
+from coarsen.tuning.search.guided import Proposals, expected_improvement
+from coarsen.tuning.search.spaces import Choice, valid_choices
+from coarsen.tuning.search.surrogate import Predicted
 from tests.opencl_bench.search.tables import space_of
 
 SPACE = space_of((), (5, 4, 3))

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from coarsen.opencl_bench.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator, in_rounds
-from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.searcher import Searcher
-from coarsen.opencl_bench.search.searchers import SEARCHERS
-from coarsen.opencl_bench.search.spaces import Choice, SearchSpace, valid_choices
+from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator, in_rounds
+from coarsen.tuning.search.guided import GuidedSearcher
+from coarsen.tuning.search.searcher import Searcher
+from coarsen.tuning.search.searchers import SEARCHERS
+from coarsen.tuning.search.spaces import Choice, SearchSpace, valid_choices
 from tests.opencl_bench.search.tables import additive_times, space_of
 
 SPACE = space_of((3, 2), (4, 3, 3), lambda choice: sum(choice) % 4 != 3)

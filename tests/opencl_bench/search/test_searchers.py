@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.evaluator import Budget, FunctionEvaluator
-from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.searcher import Additivity, Found, Searcher
-from coarsen.opencl_bench.search.searchers import SEARCHERS
-from coarsen.opencl_bench.search.spaces import Choice
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.guided import GuidedSearcher
+from coarsen.tuning.search.searcher import Additivity, Found, Searcher
+from coarsen.tuning.search.searchers import SEARCHERS
+from coarsen.tuning.search.spaces import Choice
 from tests.opencl_bench.search.tables import GuardedTimes, additive_times, space_of
 
 SPACE = space_of((3, 2), (4, 3, 3), lambda choice: sum(choice) % 4 != 3)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.search.spaces import (
+from coarsen.tuning.search.spaces import (
     Axis,
     Choice,
     count_valid,

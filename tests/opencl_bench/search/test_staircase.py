@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from coarsen.opencl_bench.search.evaluator import Budget, FunctionEvaluator
-from coarsen.opencl_bench.search.exhaustive import REACHED, StaircaseSearcher
-from coarsen.opencl_bench.search.parameters import Parameters
-from coarsen.opencl_bench.search.searcher import Found
-from coarsen.opencl_bench.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, VariantSearchSpace
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.exhaustive import REACHED, StaircaseSearcher
+from coarsen.tuning.search.parameters import Parameters
+from coarsen.tuning.search.searcher import Found
+from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, VariantSearchSpace
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import Dimension, VariantSpace, coarsening_dimensions
 from coarsen.variant.variant import Variant

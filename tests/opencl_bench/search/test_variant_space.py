@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.search.additive import AdditiveSearcher
-from coarsen.opencl_bench.search.evaluator import Budget, FunctionEvaluator
-from coarsen.opencl_bench.search.searchers import SEARCHERS
-from coarsen.opencl_bench.search.spaces import (
+from coarsen.tuning.search.additive import AdditiveSearcher
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.searchers import SEARCHERS
+from coarsen.tuning.search.spaces import (
     Choice,
     ListedSpace,
     VariantSearchSpace,

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.opencl_bench.search.additive import PAPER
-from coarsen.opencl_bench.search.additive_design import combinations, measure_design, ranked, supports_of
-from coarsen.opencl_bench.search.evaluator import (
+from coarsen.tuning.search.additive import PAPER
+from coarsen.tuning.search.additive_design import combinations, measure_design, ranked, supports_of
+from coarsen.tuning.search.evaluator import (
     Budget,
     BudgetedEvaluator,
     FunctionEvaluator,
     WatchDog,
 )
-from coarsen.opencl_bench.search.spaces import Choice
+from coarsen.tuning.search.spaces import Choice
 from tests.opencl_bench.search.tables import additive_times, every_choice, space_of
 
 SPACE = space_of((3,), (3, 2, 4, 3))

@@ -14,7 +14,6 @@ from rich.console import Console
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
 from coarsen.opencl_bench.studies import tuned_kernels
 from coarsen.opencl_bench.studies.best_known import known_best, known_of, merged
 from coarsen.opencl_bench.studies.start_up import starts_of, summarised
@@ -33,6 +32,7 @@ from coarsen.opencl_bench.studies.tuned_rows import (
 )
 from coarsen.opencl_bench.studies.tuned_tables import csv_of, left_out, summary, table, write_csv
 from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, names_of
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json

@@ -6,8 +6,8 @@ import os
 import signal
 import time
 
-from coarsen.opencl_bench.sweep.child_process import Message, serve
-from coarsen.opencl_bench.sweep.compile_service import CompileService
+from coarsen.tuning.processes.child_process import Message, serve
+from coarsen.tuning.processes.compile_service import CompileService
 from coarsen.variant.variant_json import variant_from_json
 
 

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from coarsen.opencl_bench.sweep.child_process import Message, serve
+from coarsen.tuning.processes.child_process import Message, serve
 
 
 def echo(request: Message) -> Message:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from coarsen.opencl_bench.records.measurement import Method
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.several import sweep
+from coarsen.tuning.engine.plan import Space, SweepPlan
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.store.database import open_store
 
 METHOD = Method(repetitions=4, minimum_repetitions=3, interval_width=10.0)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.sweep.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.tuning.processes.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
 
 ROOT = Path(__file__).parents[3]
 SERVICE = "tests.opencl_bench.sweep.misbehaving_service"
@@ -92,7 +92,7 @@ def test_megabytes_on_standard_error_are_read_and_forgotten(child: ChildProcess)
 def test_a_child_that_hangs_while_it_ends_is_not_waited_for(
     child: ChildProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coarsen.opencl_bench.sweep.child_process.DYING_SECONDS", 1.0)
+    monkeypatch.setattr("coarsen.tuning.processes.child_process.DYING_SECONDS", 1.0)
     with pytest.raises(ChildDiedError, match="hung when it was to end: ValueError: said before it hung"):
         child.ask({"do": "hang at the end"}, PATIENCE)
     assert not child.is_running
@@ -132,7 +132,7 @@ def test_a_process_that_cannot_be_started_is_a_death(monkeypatch: pytest.MonkeyP
 
 def test_a_child_does_not_outlive_its_parent() -> None:
     code = (
-        "from coarsen.opencl_bench.sweep.child_process import ChildProcess\n"
+        "from coarsen.tuning.processes.child_process import ChildProcess\n"
         f"child = ChildProcess({SERVICE!r})\n"
         "print(child.ask({'do': 'echo', 'say': ''}, 60)['process'], flush=True)\n"
         "child.ask({'do': 'hang', 'seconds': 600}, 600)\n"

@@ -14,13 +14,13 @@ from distributed import Client
 
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.store.database import Filter, open_store
 from coarsen.opencl_bench.sweep.cluster import Scheduler, sweep_on_cluster
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.plan import Space, SweepPlan, limits_of
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.store.database import Filter, open_store
 from tests.opencl_bench.sweep.dask_cluster import PATIENCE, Cluster, cluster, until
 from tests.opencl_bench.sweep.small_sweep import METHOD
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.sweep import compiler
-from coarsen.opencl_bench.sweep.child_process import ChildProcess
-from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
+from coarsen.tuning.processes import compiler
+from coarsen.tuning.processes.child_process import ChildProcess
+from coarsen.tuning.processes.compiler import CompilePool, Compiler
+from coarsen.tuning.records.measurement import Invalidity
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.sweep.small_sweep import METHOD

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coarsen.opencl_bench.sweep.compile_service import CompileService
+from coarsen.tuning.processes.compile_service import CompileService
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json

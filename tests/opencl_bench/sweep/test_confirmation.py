@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.sweep.rows import in_turn, most_rows, to_confirm
+from coarsen.tuning.engine.rows import in_turn, most_rows, to_confirm
+from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

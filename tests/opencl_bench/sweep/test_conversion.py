@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.opencl_bench.measure.speedup import Conversion
-from coarsen.opencl_bench.sweep.conversion import conversion_of, runs_until_it_pays
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.conversion import conversion_of, runs_until_it_pays
+from coarsen.tuning.measure.speedup import Conversion
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.variant import Variant

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from coarsen.opencl_bench.sweep import device_lock
-from coarsen.opencl_bench.sweep.device_lock import FOLDER_VARIABLE, named_lock
+from coarsen.tuning.processes import device_lock
+from coarsen.tuning.processes.device_lock import FOLDER_VARIABLE, named_lock
 
 
 @pytest.fixture(autouse=True)

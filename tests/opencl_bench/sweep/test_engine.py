@@ -16,17 +16,17 @@ import pytest
 
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.opencl_bench.results.best import best_row
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.sweep import compiler
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.measuring_process import Limits, MeasuringProcess, Outcome, Ready
-from coarsen.opencl_bench.sweep.observer import Remeasure, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep.plan import Space, limits_of
 from coarsen.opencl_bench.sweep.several import planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.observer import Remeasure, SweepObserver, SweepSummary
+from coarsen.tuning.engine.plan import Space, limits_of
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.processes import compiler
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.processes.measuring_process import Limits, MeasuringProcess, Outcome, Ready
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
+from coarsen.tuning.store.database import Store, open_store
 from tests.opencl_bench.sweep.small_sweep import METHOD, small_plan
 
 ROOT = Path(__file__).parents[3]

@@ -17,9 +17,9 @@ from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.grid import MOST_CANDIDATES
 from coarsen.models.launch.planning import KernelPlanner
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, points
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize, Preset, Size, Workload
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
+from coarsen.tuning.engine.plan import DeviceLimits, Space, points
+from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, Size, Workload
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.plan import Space
 from coarsen.opencl_bench.sweep.several import sweep
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import TransformChoices
 from tests.opencl_bench.sweep.small_sweep import small_plan

@@ -9,10 +9,10 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench import Method, Space, measure_kernels, stored_results
-from coarsen.opencl_bench.records.measurement import Invalidity, Role
 from coarsen.opencl_bench.sweep import several as module
-from coarsen.opencl_bench.sweep.plan import SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
+from coarsen.tuning.engine.plan import SweepPlan
+from coarsen.tuning.records.measurement import Invalidity, Role
 
 METHOD = Method(repetitions=3, minimum_repetitions=3)
 SPACE = Space(factors=(1, 2), strides=(1,), dimensions=(0,), local_sizes=((8, 8),))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Invalidity, Method
-from coarsen.opencl_bench.sweep.child_process import ChildDiedError
-from coarsen.opencl_bench.sweep.measuring_process import ORACLE_SECONDS, Limits, MeasuringProcess, Outcome, Ready
-from coarsen.opencl_bench.workloads.clock import Clock
+from coarsen.tuning.processes.child_process import ChildDiedError
+from coarsen.tuning.processes.measuring_process import ORACLE_SECONDS, Limits, MeasuringProcess, Outcome, Ready
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.records.measurement import Invalidity, Method
+from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
-from coarsen.opencl_bench.sweep.measuring_process import (
+from coarsen.opencl_bench.workloads.lookup import benchmark
+from coarsen.tuning.processes.measuring_process import (
     SHORT_RUN,
     Limits,
     MeasuringProcess,
     Ready,
     machine_to_json,
 )
-from coarsen.opencl_bench.workloads.lookup import benchmark
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Method
 from coarsen.variant.variant import Variant
 
 pytestmark = pytest.mark.compiled_devices

@@ -12,8 +12,6 @@ import pytest
 from coarsen.cli.describe import describe
 from coarsen.devices.discovery import discover_devices
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.store.database import open_store
 from coarsen.opencl_bench.sweep import out_of_bounds
 from coarsen.opencl_bench.sweep.out_of_bounds import (
     Access,
@@ -22,10 +20,12 @@ from coarsen.opencl_bench.sweep.out_of_bounds import (
     first_access,
     indices_hint,
 )
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_all
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.tuning.engine.plan import Space, SweepPlan
+from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Point, Space, SweepPlan, limits_of, points
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalSize
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.plan import DeviceLimits, Point, Space, SweepPlan, limits_of, points
+from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.transforms import DeviceKind

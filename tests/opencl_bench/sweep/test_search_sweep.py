@@ -11,18 +11,18 @@ import pytest
 
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.speedup import median
-from coarsen.opencl_bench.records.measurement import Invalidity, Role
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.search.evaluator import Budget
-from coarsen.opencl_bench.search.guided import GuidedSearcher
-from coarsen.opencl_bench.search.searchers import SEARCHERS
-from coarsen.opencl_bench.sweep.compiler import CompilePool
-from coarsen.opencl_bench.sweep.observer import SearchProgress, SweepObserver, SweepSummary
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan, limits_of
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows, search_space
 from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.observer import SearchProgress, SweepObserver, SweepSummary
+from coarsen.tuning.engine.plan import Space, SweepPlan, limits_of
+from coarsen.tuning.measure.speedup import median
+from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.tuning.records.measurement import Invalidity, Role
+from coarsen.tuning.search.evaluator import Budget
+from coarsen.tuning.search.guided import GuidedSearcher
+from coarsen.tuning.search.searchers import SEARCHERS
+from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.sweep.small_sweep import small_plan

@@ -8,15 +8,15 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.measure.session import Session, Slot
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Method
-from coarsen.opencl_bench.sweep.child_process import ChildProcess
-from coarsen.opencl_bench.sweep.compiler import CompilePool, Compiler
-from coarsen.opencl_bench.sweep.measuring_process import SERVICE, Limits, MeasuringProcess, Ready, machine_to_json
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, LocalArgument
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
+from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.session import Session, Slot
+from coarsen.tuning.processes.child_process import ChildProcess
+from coarsen.tuning.processes.compiler import CompilePool, Compiler
+from coarsen.tuning.processes.measuring_process import SERVICE, Limits, MeasuringProcess, Ready, machine_to_json
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Method
+from coarsen.tuning.workload.benchmark import Benchmark, LocalArgument
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import LocalSize, Variant
 

@@ -13,14 +13,14 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement, Role, Subject
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.sweep.compile_service import CompileService
-from coarsen.opencl_bench.sweep.compiler import CompiledSubjects, CompilePool
-from coarsen.opencl_bench.sweep.observer import SweepObserver
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.several import sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark
+from coarsen.tuning.engine.observer import SweepObserver
+from coarsen.tuning.engine.plan import Space, SweepPlan
+from coarsen.tuning.processes.compile_service import CompileService
+from coarsen.tuning.processes.compiler import CompiledSubjects, CompilePool
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role, Subject
+from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_to_json
 from tests.opencl_bench.sweep.small_sweep import METHOD

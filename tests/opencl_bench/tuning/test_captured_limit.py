@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from coarsen.opencl_bench.tuning.recording import most_captured_bytes
+from coarsen.tuning.recording import most_captured_bytes
 
 GIB = 1 << 30
 

@@ -11,19 +11,19 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.search.evaluator import Trial
-from coarsen.opencl_bench.search.spaces import Choice
-from coarsen.opencl_bench.sweep.distinct_choice import gains_by_distinct, with_distinct
-from coarsen.opencl_bench.sweep.plan import Space
-from coarsen.opencl_bench.tuning import tuner
-from coarsen.opencl_bench.tuning.launch_search import RacingEvaluator
-from coarsen.opencl_bench.tuning.settings import Deadline, Tune
-from coarsen.opencl_bench.tuning.tuner import tune_benchmark
-from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
-from coarsen.opencl_bench.workloads.benchmark import Benchmark
-from coarsen.opencl_bench.workloads.captured_benchmark import PRESET, read_launch, write_launch
-from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch
-from coarsen.opencl_bench.workloads.described.launch_list import PassedShared
+from coarsen.tuning import tuner
+from coarsen.tuning.engine.distinct_choice import gains_by_distinct, with_distinct
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.launch_search import RacingEvaluator
+from coarsen.tuning.search.evaluator import Trial
+from coarsen.tuning.search.spaces import Choice
+from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.tuner import tune_benchmark
+from coarsen.tuning.tuning_processes import LaunchToTune
+from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
+from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch
+from coarsen.tuning.workload.launch_list import PassedShared
 from coarsen.variant.transforms import DEFAULT, Transforms
 
 COUNT = 256

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coarsen.models.launch.expected_improvement import Belief, expected_improvements
-from coarsen.opencl_bench.tuning.launch_prior import EvenPrior
+from coarsen.tuning.launch_prior import EvenPrior
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.sweep.rows import PROCESSES
-from coarsen.opencl_bench.tuning.finalists import confirm, confirm_again, decide, finalists
-from coarsen.opencl_bench.tuning.settings import Deadline
+from coarsen.tuning.engine.finalists import confirm, confirm_again, decide, finalists
+from coarsen.tuning.engine.rows import PROCESSES
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.settings import Deadline
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

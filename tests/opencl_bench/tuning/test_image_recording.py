@@ -11,15 +11,15 @@ import pytest
 
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
-from coarsen.opencl_bench.tuning.captured_tuning import tune_captured
-from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
-from coarsen.opencl_bench.tuning.settings import Deadline, Tune
 from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.captured_launch import CapturedImage, CapturedLaunch
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
-from coarsen.opencl_bench.workloads.image_format import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.captured_tuning import tune_captured
+from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
+from coarsen.tuning.recording import ProgramText, captured_launch
+from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.workload.captured_launch import CapturedImage, CapturedLaunch
+from coarsen.tuning.workload.image_format import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.variant.transforms import DEFAULT
 
 SOURCE = """\

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.search.evaluator import Trial
-from coarsen.opencl_bench.search.spaces import Choice
-from coarsen.opencl_bench.tuning.launch_search import LaunchModel
+from coarsen.tuning.launch_search import LaunchModel
+from coarsen.tuning.search.evaluator import Trial
+from coarsen.tuning.search.spaces import Choice
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 

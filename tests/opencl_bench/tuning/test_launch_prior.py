@@ -9,14 +9,14 @@ import pytest
 
 from coarsen.devices.selection import find_device
 from coarsen.frontend.device_macros import PORTABLE
-from coarsen.opencl_bench.sweep.distinct_choice import lowered_own
-from coarsen.opencl_bench.tuning.launch_prior import (
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.distinct_choice import lowered_own
+from coarsen.tuning.launch_prior import (
     EvenPrior,
     LaunchModelPrior,
     coarsening_prior,
     launch_prior,
 )
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.user_models import user_models
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coarsen.opencl_bench.search.evaluator import FunctionEvaluator
-from coarsen.opencl_bench.search.spaces import Choice, VariantSearchSpace
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, variant_space
-from coarsen.opencl_bench.tuning.launch_search import PATIENCE, ROUND_SIZE, TIME_OVER, LaunchModel, LaunchSearch
-from coarsen.opencl_bench.tuning.launch_space import MOST_MERGED, launch_space, other_local_sizes, starting_points
-from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.plan import DeviceLimits, variant_space
+from coarsen.tuning.launch_search import PATIENCE, ROUND_SIZE, TIME_OVER, LaunchModel, LaunchSearch
+from coarsen.tuning.launch_space import MOST_MERGED, launch_space, other_local_sizes, starting_points
+from coarsen.tuning.search.evaluator import FunctionEvaluator
+from coarsen.tuning.search.spaces import Choice, VariantSearchSpace
+from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import DEFAULT
 from coarsen.variant.variant import Variant

@@ -9,20 +9,20 @@ import pytest
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE
-from coarsen.opencl_bench.measure.speedup import Conversion, Speedup
-from coarsen.opencl_bench.tuning.finalists import finalists
-from coarsen.opencl_bench.tuning.launch_space import laid_out_starts
-from coarsen.opencl_bench.tuning.layout_choices import (
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.finalists import finalists
+from coarsen.tuning.launch_space import laid_out_starts
+from coarsen.tuning.layout_choices import (
     LAYOUTS,
     check_choices,
     layout_choices,
     layouts_file,
     runs_until_it_pays,
 )
-from coarsen.opencl_bench.tuning.settings import Tune
-from coarsen.opencl_bench.tuning.tuned import LaidOutChoice
-from coarsen.opencl_bench.tuning.tuner import tune_described
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.measure.speedup import Conversion, Speedup
+from coarsen.tuning.settings import Tune
+from coarsen.tuning.tuned import LaidOutChoice
+from coarsen.tuning.tuner import tune_described
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, ArrayLayout, Kind, Order
 from coarsen.variant.data_plan import ArrayPlan

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from coarsen.models.launch.expected_improvement import Expected
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.tuning.promising_variants import MeasuredVariant, MeasuredVariants, measured_variant
+from coarsen.opencl_bench.sweep.promising_variants import MeasuredVariant, MeasuredVariants, measured_variant
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import LocalSize, Variant
 from tests.opencl_bench.measurements import some_measurement

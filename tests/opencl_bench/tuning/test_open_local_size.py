@@ -10,25 +10,25 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.cuda_launch import cuda_launch
-from coarsen.opencl_bench.measure.machine import LaunchError, UndividedError
-from coarsen.opencl_bench.measure.variant_launch import needs_guard, variant_launch
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, SweepPlan, points
 from coarsen.opencl_bench.sweep.several import sweep
-from coarsen.opencl_bench.tuning.captured_tuning import tune_captured
-from coarsen.opencl_bench.tuning.launch_space import (
+from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.captured_tuning import tune_captured
+from coarsen.tuning.engine.plan import DeviceLimits, Space, SweepPlan, points
+from coarsen.tuning.launch_space import (
     launch_space,
     may_need_guard,
     other_local_sizes,
     starting_points,
 )
-from coarsen.opencl_bench.tuning.settings import Deadline, Tune
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch
-from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.measure.cuda_launch import cuda_launch
+from coarsen.tuning.measure.machine import LaunchError, UndividedError
+from coarsen.tuning.measure.variant_launch import needs_guard, variant_launch
+from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.settings import Deadline, Tune
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.workload.benchmark import Benchmark, Launch
+from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import DEFAULT
 from coarsen.variant.variant import Variant

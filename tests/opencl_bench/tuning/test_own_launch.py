@@ -10,13 +10,13 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InvalidInputError, VerificationError
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.tuning.launch_space import launch_space
-from coarsen.opencl_bench.tuning.settings import Deadline, TimeOverError, Tune
-from coarsen.opencl_bench.tuning.tuner import _measured_own, tune_launch
-from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.row_measurer import RowMeasurer
+from coarsen.tuning.launch_space import launch_space
+from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.settings import Deadline, TimeOverError, Tune
+from coarsen.tuning.tuner import _measured_own, tune_launch
+from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
@@ -62,7 +62,7 @@ def test_variants_are_made_for_the_kind_of_device_that_the_program_has(
         kinds.append(arguments[-1])
         raise _StoppedError
 
-    monkeypatch.setattr("coarsen.opencl_bench.tuning.tuner.variant_space", variant_space)
+    monkeypatch.setattr("coarsen.tuning.tuner.variant_space", variant_space)
     benchmark = find_benchmark("nbody")
     settings = Tune(distinct=False)
     transforms = Transforms(device_kind=kind)

@@ -9,14 +9,14 @@ from typing import cast
 import pytest
 
 from coarsen.errors import DeviceError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.search.spaces import VariantSearchSpace
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, variant_space
-from coarsen.opencl_bench.sweep.row_measurer import RowMeasurer
-from coarsen.opencl_bench.tuning.launch_search import RacingEvaluator, merges_as_much
-from coarsen.opencl_bench.tuning.launch_space import launch_space
-from coarsen.opencl_bench.tuning.settings import Tune
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.plan import DeviceLimits, variant_space
+from coarsen.tuning.engine.row_measurer import RowMeasurer
+from coarsen.tuning.launch_search import RacingEvaluator, merges_as_much
+from coarsen.tuning.launch_space import launch_space
+from coarsen.tuning.records.measurement import Invalidity, Measurement
+from coarsen.tuning.search.spaces import VariantSearchSpace
+from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant

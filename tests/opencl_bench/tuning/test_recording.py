@@ -14,29 +14,29 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.records.measurement import Invalidity, Role
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.several import sweep
-from coarsen.opencl_bench.tuning.recording import ProgramText, captured_launch
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.opencl_bench.workloads.described.captured import write_capture
+from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.plan import Space, SweepPlan
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.recording import ProgramText, captured_launch
+from coarsen.tuning.records.measurement import Invalidity, Role
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.workload.benchmark import (
     BufferArgument,
     LocalArgument,
     NullArgument,
     ScalarArgument,
 )
-from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.captured_arguments import UNREAD_BYTE
-from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch, CapturedUnread
-from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
-from coarsen.opencl_bench.workloads.described.launch_list import (
+from coarsen.tuning.workload.captured_arguments import UNREAD_BYTE
+from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch, CapturedUnread
+from coarsen.tuning.workload.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
     PassedShared,
 )
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from tests.opencl_bench.sweep.small_sweep import METHOD
 
 SOURCE = """\

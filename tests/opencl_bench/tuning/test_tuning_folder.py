@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.tuning.captured_tuning import LOCK, PREFIX, tuning_folder
+from coarsen.tuning.captured_tuning import LOCK, PREFIX, tuning_folder
 
 KILLED = """\
 import os, signal
-from coarsen.opencl_bench.tuning.captured_tuning import tuning_folder
+from coarsen.tuning.captured_tuning import tuning_folder
 with tuning_folder() as folder:
     (folder / "buffer.npy").write_bytes(b"123")
     print(folder, flush=True)

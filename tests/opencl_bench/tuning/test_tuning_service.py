@@ -18,18 +18,18 @@ from coarsen.errors import (
     SourcePosition,
     VerificationError,
 )
-from coarsen.opencl_bench.measure.speedup import Conversion, Speedup
-from coarsen.opencl_bench.tuning.captured_tuning import DECODERS, _error
-from coarsen.opencl_bench.tuning.settings import TimeOverError
-from coarsen.opencl_bench.tuning.tuned import Decision, LaidOutChoice, Tuned
-from coarsen.opencl_bench.tuning.tuning_processes import LaunchToTune
-from coarsen.opencl_bench.tuning.tuning_service import ENCODERS, _failed, _keep_text
-from coarsen.opencl_bench.workloads.captured_benchmark import PRESET, read_launch, write_launch
-from coarsen.opencl_bench.workloads.described.captured_launch import CapturedLaunch, CapturedUnread
 from coarsen.runtime.code import Codes
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.text_cache.toolchain import CachedCoarsening
 from coarsen.runtime.toolchain import Toolchain
+from coarsen.tuning.captured_tuning import DECODERS, _error
+from coarsen.tuning.measure.speedup import Conversion, Speedup
+from coarsen.tuning.settings import TimeOverError
+from coarsen.tuning.tuned import Decision, LaidOutChoice, Tuned
+from coarsen.tuning.tuning_processes import LaunchToTune
+from coarsen.tuning.tuning_service import ENCODERS, _failed, _keep_text
+from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
+from coarsen.tuning.workload.captured_launch import CapturedLaunch, CapturedUnread
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import ArrayLayout
 from coarsen.variant.data_plan import ArrayPlan

@@ -14,7 +14,9 @@ from coarsen.drop_in.program import Program
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.measure.run import (
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.pipeline import coarsen_kernel
+from coarsen.tuning.measure.run import (
     KernelChoice,
     LaunchableKernel,
     RunResult,
@@ -22,9 +24,7 @@ from coarsen.opencl_bench.measure.run import (
     kernels_of,
     run_workload,
 )
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, LocalArgument, Workload
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.pipeline import coarsen_kernel
+from coarsen.tuning.workload.benchmark import Benchmark, Launch, LocalArgument, Workload
 from coarsen.variant.coarsening import Coarsening
 from tests.fuzz import launches
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, ScalarArgument, Workload
-from coarsen.opencl_bench.workloads.captured_benchmark import PRESET, read_launch, write_launch
 from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.captured_launch import (
+from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.workload.benchmark import Benchmark, ScalarArgument, Workload
+from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
+from coarsen.tuning.workload.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
     CapturedImage,
@@ -19,14 +20,13 @@ from coarsen.opencl_bench.workloads.described.captured_launch import (
     CapturedSampler,
     CapturedUnread,
 )
-from coarsen.opencl_bench.workloads.described.launch_list import (
+from coarsen.tuning.workload.image_format import Addressing, Filter, ImageFormat, SamplerArgument
+from coarsen.tuning.workload.launch_list import (
     PassedLocal,
     PassedNull,
     PassedScalar,
     PassedShared,
 )
-from coarsen.opencl_bench.workloads.image_format import Addressing, Filter, ImageFormat, SamplerArgument
-from coarsen.opencl_bench.workloads.lookup import find_benchmark
 
 
 def buffer(count: int) -> CapturedBuffer:

@@ -10,10 +10,10 @@ import pyopencl as cl
 import pytest
 
 from coarsen.drop_in.program import Program
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import LaunchableKernel, build_program, kernels_of, run_workload
-from coarsen.opencl_bench.workloads.benchmark import Array, Benchmark, Workload
 from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, find_benchmark, further_benchmark
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import LaunchableKernel, build_program, kernels_of, run_workload
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Workload
 
 Buffers = Mapping[str, Array]
 Outputs = dict[str, Array]

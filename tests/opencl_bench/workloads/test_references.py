@@ -5,10 +5,10 @@ from __future__ import annotations
 import pyopencl as cl
 import pytest
 
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
+from coarsen.tuning.workload.benchmark import LocalSize
 
 DIVISIBLE = [
     pytest.param(name, local_size, id=f"{name}-{'x'.join(map(str, local_size))}")

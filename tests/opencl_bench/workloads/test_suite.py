@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import BufferArgument, LocalSize, Preset, Size, Workload
 from coarsen.opencl_bench.workloads.lookup import SUITE, benchmark, find_benchmark
+from coarsen.tuning.workload.benchmark import BufferArgument, LocalSize, Preset, Size, Workload
 
 NAMES = (
     "binarySearch",

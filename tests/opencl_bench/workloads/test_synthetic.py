@@ -9,15 +9,15 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.workloads.benchmark import (
+from coarsen.opencl_bench.workloads.kernel_source import find_measured
+from coarsen.opencl_bench.workloads.synthetic import synthetic_kernels
+from coarsen.tuning.workload.benchmark import (
     Argument,
     Benchmark,
     BufferArgument,
     LocalArgument,
     ScalarArgument,
 )
-from coarsen.opencl_bench.workloads.kernel_source import find_measured
-from coarsen.opencl_bench.workloads.synthetic import synthetic_kernels
 
 # Of what the generator drew.
 ALL = "c6aa1db2d3aeccc5"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import Preset
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.workload.benchmark import Preset
 from tests.opencl_bench.planted import FILE, written
 from tests.opencl_bench.steps import AT_ONCE, IN_TWO, STEPS, definitions
 

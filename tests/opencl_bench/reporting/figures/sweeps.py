@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Measurement
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.opencl_bench.measure.speedup import Speedup
 from coarsen.opencl_bench.reporting.page.charts import HEIGHT, DrawnChart, drawn
 from coarsen.opencl_bench.reporting.page.content import (
     EXCLUDED,
@@ -14,6 +13,7 @@ from coarsen.opencl_bench.reporting.page.content import (
     Curve,
     Point,
 )
+from coarsen.tuning.measure.speedup import Speedup
 
 
 def measured(factor: int, ratio: float) -> Point:

@@ -11,10 +11,10 @@ import pytest
 import coarsen
 from coarsen import processes
 from coarsen.opencl_bench import Results, find_benchmark
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.reporting.page.code import CHANGED, MOST_LINES, OTHER, SAME
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Report
 from coarsen.opencl_bench.reporting.page.extract import report_of
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.variant.coarsening import Coarsening
 from tests.opencl_bench.reporting.figures.samples import POCL
 from tests.opencl_bench.reporting.figures.sweeps import compared, two_devices

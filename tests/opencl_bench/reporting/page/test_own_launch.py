@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from coarsen.opencl_bench import find_benchmark
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
 from coarsen.opencl_bench.reporting.page.charts import own_curves
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED
-from coarsen.opencl_bench.results.speedups import relative_speedup
+from coarsen.tuning.engine.speedups import relative_speedup
+from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant

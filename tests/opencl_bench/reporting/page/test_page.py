@@ -15,10 +15,10 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Role
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of, slugs
 from coarsen.opencl_bench.reporting.page.page import _bar_axis, page_of
+from coarsen.tuning.records.measurement import CheckedAgainst, Role
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
 from coarsen.variant.variant import Variant

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.cli.main import main
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.store.database import open_store
 from tests.opencl_bench.measurements import several_measurements
 
 

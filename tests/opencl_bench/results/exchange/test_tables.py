@@ -16,8 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement
-from coarsen.opencl_bench.records.measurement_json import BESIDE
 from coarsen.opencl_bench.results.exchange.tables import (
     COLUMNS,
     LEFT_OUT,
@@ -25,6 +23,8 @@ from coarsen.opencl_bench.results.exchange.tables import (
     write_compact_table,
     write_table,
 )
+from coarsen.tuning.records.measurement import Invalidity, Measurement
+from coarsen.tuning.records.measurement_json import BESIDE
 from tests.opencl_bench.measurements import measurements, some_measurement
 
 ENDINGS = [some_measurement(invalidity=ending) for ending in Invalidity]

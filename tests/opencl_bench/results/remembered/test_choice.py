@@ -12,9 +12,9 @@ import pytest
 
 from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.speedup import Speedup
-from coarsen.opencl_bench.results.remembered.choice import SizeClass, allowed_text, problem_of
-from coarsen.opencl_bench.results.remembered.choice_json import choice_from_json, choice_to_json
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.remembered.choice import SizeClass, allowed_text, problem_of
+from coarsen.tuning.remembered.choice_json import choice_from_json, choice_to_json
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Variant

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.remembered import choice_json
-from coarsen.opencl_bench.results.remembered.choice_json import read_choices, write_choices
+from coarsen.tuning.remembered import choice_json
+from coarsen.tuning.remembered.choice_json import read_choices, write_choices
 from tests.opencl_bench.remembered_choices import AS_IT_IS, CHOICE, some_choice
 
 CHOICES = [CHOICE, AS_IT_IS, some_choice(kernel="naïve \x1b[31m")]

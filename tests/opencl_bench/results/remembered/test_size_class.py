@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import SizeClass
+from coarsen.tuning.remembered.choice import SizeClass
 
 EXTENTS = st.lists(st.integers(1, 2**40), min_size=1, max_size=3)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.results.store.database import Store, open_store
+from coarsen.tuning.store.database import Store, open_store
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import text
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.store.connection import engine_of, shown, store_url
-from coarsen.opencl_bench.results.store.database import Store, open_existing_store, open_store
-from coarsen.opencl_bench.results.store.place import STORE_VARIABLE
+from coarsen.tuning.store.connection import engine_of, shown, store_url
+from coarsen.tuning.store.database import Store, open_existing_store, open_store
+from coarsen.tuning.store.place import STORE_VARIABLE
 from tests.opencl_bench.measurements import several_measurements, some_measurement
 
 

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import Connection, Engine, Table, inspect, select, text
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Environment, Measurement, Method, Subject
-from coarsen.opencl_bench.results.store import schema
-from coarsen.opencl_bench.results.store.connection import VERSION, VERSION_TABLE, engine_of, store_url
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.records.measurement import Environment, Measurement, Method, Subject
+from coarsen.tuning.store import schema
+from coarsen.tuning.store.connection import VERSION, VERSION_TABLE, engine_of, store_url
+from coarsen.tuning.store.database import open_store
 from tests.opencl_bench.measurements import some_measurement
 
 

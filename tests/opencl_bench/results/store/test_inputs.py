@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import text
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.described_input import DescribedInput
-from coarsen.opencl_bench.results.store.connection import engine_of, store_url
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.records.described_input import DescribedInput
+from coarsen.tuning.store.connection import engine_of, store_url
+from coarsen.tuning.store.database import open_store
 
 WIDE = DescribedInput("spmv", "input-002", 0, (("rows", 64), ("skew", 500)), (("rows", 64.0), ("spread", 0.25)))
 THIN = replace(WIDE, preset="input-001", parameters=(("rows", 1 << 20), ("skew", 0)))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.store.database import open_store
 from tests.opencl_bench.measurements import several_measurements
 
 ROOT = Path(__file__).parents[4]

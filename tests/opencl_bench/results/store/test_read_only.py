@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.store.database import open_store
 from tests.opencl_bench.measurements import several_measurements, some_measurement
 
 ROWS = several_measurements(3)

@@ -11,18 +11,18 @@ import pytest
 from sqlalchemy import JSON, text
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.remembered.choice import RememberedChoice, RememberedKey
-from coarsen.opencl_bench.results.remembered.choice_json import read_choices, write_choices
-from coarsen.opencl_bench.results.remembered.look_up import (
+from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey
+from coarsen.tuning.remembered.choice_json import read_choices, write_choices
+from coarsen.tuning.remembered.look_up import (
     COLUMNS,
     JSON_COLUMNS,
     anything_remembered,
     remembered_choice,
 )
-from coarsen.opencl_bench.results.store import schema
-from coarsen.opencl_bench.results.store.connection import VERSION_TABLE, engine_of, store_url
-from coarsen.opencl_bench.results.store.database import Store, open_store
-from coarsen.opencl_bench.results.store.remembered import RememberedFilter
+from coarsen.tuning.store import schema
+from coarsen.tuning.store.connection import VERSION_TABLE, engine_of, store_url
+from coarsen.tuning.store.database import Store, open_store
+from coarsen.tuning.store.remembered import RememberedFilter
 from tests.opencl_bench.measurements import some_measurement
 from tests.opencl_bench.remembered_choices import AS_IT_IS, CHOICE, some_choice
 from tests.opencl_bench.results.store.test_processes import start, writer
@@ -293,7 +293,7 @@ def test_a_look_at_a_file_does_not_load_sqlalchemy(tmp_path: Path, is_there: boo
             store.remembered.put(CHOICE)
     code = (
         "import sys\n"
-        "from coarsen.opencl_bench.results.remembered.look_up import anything_remembered, remembered_choice\n"
+        "from coarsen.tuning.remembered.look_up import anything_remembered, remembered_choice\n"
         "from tests.opencl_bench.remembered_choices import KEY\n"
         f"found = remembered_choice({url!r}, KEY) is not None, anything_remembered({url!r})\n"
         "print(found, [name for name in ('sqlalchemy', 'pandas') if name in sys.modules])"

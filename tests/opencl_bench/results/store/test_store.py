@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import Invalidity, Measurement, Role
-from coarsen.opencl_bench.results.store.database import BATCH, Filter, Store, open_store
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.store.database import BATCH, Filter, Store, open_store
 from tests.opencl_bench.measurements import measurements, several_measurements, some_measurement
 
 

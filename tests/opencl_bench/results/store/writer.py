@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from coarsen.opencl_bench.results.store.database import open_store
+from coarsen.tuning.store.database import open_store
 from tests.opencl_bench.measurements import several_measurements
 
 

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from coarsen.opencl_bench.records.code import Form
-from coarsen.opencl_bench.records.measurement import Method
 from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, PackSummary, write_pack
-from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.records.code import Form
+from coarsen.tuning.records.measurement import Method
 
 METHOD = Method(repetitions=4, minimum_repetitions=3, interval_width=10.0)
 DEVICE = "intel"

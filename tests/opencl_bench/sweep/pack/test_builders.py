@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from coarsen.devices.selection import find_device
-from coarsen.opencl_bench.records.code import Code
-from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.run_pack import main
-from coarsen.opencl_bench.sweep.measuring_process import machine_to_json
 from coarsen.opencl_bench.sweep.pack.running import Builders
+from coarsen.tuning.processes.measuring_process import machine_to_json
+from coarsen.tuning.records.code import Code
+from coarsen.tuning.records.measurement import Invalidity
 from tests.opencl_bench.sweep.pack.small_pack import DEVICE, make_pack, run
 
 SOURCE = "kernel void copy(global int *to) { to[get_global_id(0)] = 1; }"

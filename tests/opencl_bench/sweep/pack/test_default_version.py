@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.sweep.pack.plan import plan_from_json
 from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, write_pack
-from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Role
 from tests.opencl_bench.planted import DEFAULT, VERSIONS, version, written
 from tests.opencl_bench.sweep.pack.small_pack import METHOD, run
 

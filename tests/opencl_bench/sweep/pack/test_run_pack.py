@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.opencl_bench.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.run_pack import main
-from coarsen.opencl_bench.sweep import rows
 from coarsen.opencl_bench.sweep.pack import running
-from coarsen.opencl_bench.sweep.plan import Point, Space
-from coarsen.opencl_bench.sweep.row_measurer import SweepContext
+from coarsen.tuning.engine import rows
+from coarsen.tuning.engine.plan import Point, Space
+from coarsen.tuning.engine.row_measurer import SweepContext
+from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Role
 from tests.opencl_bench.sweep.pack.small_pack import DEVICE, command, make_pack, run
 from tests.opencl_bench.sweep.pack.test_writing import SCALE, SCALE_FILE
 
@@ -145,7 +145,7 @@ def test_failures_are_rows(small_pack: Path, tmp_path: Path) -> None:
 
 def _other_code(pack: Path, plan: dict[str, dict[str, object]], replaced: str, content: str) -> str:
     """Put a code into a pack, with the options of another."""
-    from coarsen.opencl_bench.records.code import Code
+    from coarsen.tuning.records.code import Code
 
     entry = plan["codes"][replaced]
     assert isinstance(entry, dict)

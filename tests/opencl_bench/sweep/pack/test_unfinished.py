@@ -11,7 +11,7 @@ import pytest
 from coarsen.opencl_bench.sweep.pack import writing
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.writing import write_pack
-from coarsen.opencl_bench.sweep.plan import Space
+from coarsen.tuning.engine.plan import Space
 from tests.opencl_bench.sweep.pack.small_pack import make_pack, request
 
 NAMES = ("launch-0-24", "launch-0-22")

@@ -13,8 +13,6 @@ import pytest
 from coarsen.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.from_recording import inputs_from
-from coarsen.opencl_bench.records.code import Code, LaidArgument
-from coarsen.opencl_bench.records.measurement import Invalidity
 from coarsen.opencl_bench.sweep.pack.plan import (
     CodeEntry,
     PackedCandidate,
@@ -25,8 +23,10 @@ from coarsen.opencl_bench.sweep.pack.plan import (
 )
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes
 from coarsen.opencl_bench.sweep.pack.writing import PackPart, PackRequest, PackWriter, write_pack
-from coarsen.opencl_bench.sweep.plan import Point, Space
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.plan import Point, Space
+from coarsen.tuning.records.code import Code, LaidArgument
+from coarsen.tuning.records.measurement import Invalidity
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
 from coarsen.variant.space import ArrayChoices

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyopencl as cl
 import pytest
 
-from coarsen.opencl_bench.measure.comparison import compare, is_same
 from coarsen.opencl_bench.workloads.lookup import described, find_benchmark
+from coarsen.tuning.measure.comparison import compare, is_same
 from coarsen.variant.variant import Definitions
 from tests.opencl_bench.workloads.adaptive.version_run import has_launches, run_version
 from tests.opencl_bench.workloads.test_described_kernels import macros_of

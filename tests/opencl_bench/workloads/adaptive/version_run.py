@@ -6,8 +6,8 @@ import pyopencl as cl
 
 from coarsen.devices.building import build_uncached
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.run import RunResult, kernels_of, run_workload
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.measure.run import RunResult, kernels_of, run_workload
 from coarsen.variant.variant import Definitions
 
 

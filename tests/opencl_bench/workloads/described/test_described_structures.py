@@ -11,11 +11,11 @@ import pyopencl as cl
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
-from coarsen.opencl_bench.workloads.benchmark import LocalArgument
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
+from coarsen.tuning.workload.benchmark import LocalArgument
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
 from coarsen.variant.padding import XOR, Pad
 from coarsen.variant.placement import Place

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import Array
 from coarsen.opencl_bench.workloads.described.distributions import parse_distribution
-from coarsen.opencl_bench.workloads.described.element_types import element_type
+from coarsen.tuning.workload.benchmark import Array
+from coarsen.tuning.workload.element_types import element_type
 
 NAMES = ("uniform(-2, 3)", "integers(-3, n)", "normal(5, 0.5)", "constant(1.5)", "zeros", "arange", "permutation")
 

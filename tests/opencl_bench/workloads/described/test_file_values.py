@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.element_types import element_type
 from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.workload.element_types import element_type
 from tests.opencl_bench.workloads.described.conftest import Write
 
 INPUT = ('values = "uniform(-1, 1)"', "values = 'file(\"input.npy\")'")

@@ -11,16 +11,16 @@ import pytest
 
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import PlacedImage, build_program, kernels_of, run_workload
-from coarsen.opencl_bench.records.measurement import Invalidity
-from coarsen.opencl_bench.results.store.database import open_store
-from coarsen.opencl_bench.sweep.plan import Space, SweepPlan
 from coarsen.opencl_bench.sweep.several import sweep
-from coarsen.opencl_bench.workloads.benchmark import Workload
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
-from coarsen.opencl_bench.workloads.image_format import (
+from coarsen.tuning.engine.plan import Space, SweepPlan
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import PlacedImage, build_program, kernels_of, run_workload
+from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.store.database import open_store
+from coarsen.tuning.workload.benchmark import Workload
+from coarsen.tuning.workload.image_format import (
     CHANNEL_TYPES,
     CHANNELS,
     KINDS,

@@ -9,9 +9,9 @@ import pyopencl as cl
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
 
 KERNEL = """\

@@ -12,17 +12,17 @@ from coarsen.codec import decoded, encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import WrittenArgument
-from coarsen.opencl_bench.measure.comparison import padding_of, without_padding
-from coarsen.opencl_bench.measure.opencl_machine import OpenClMachine
-from coarsen.opencl_bench.measure.session import Session, Slot
-from coarsen.opencl_bench.records.code import Code, code_from_json
-from coarsen.opencl_bench.sweep.compile_service import CompileService
 from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, Packed, PackPlan
-from coarsen.opencl_bench.workloads.benchmark import BufferArgument, Launch
 from coarsen.opencl_bench.workloads.described.captured import write_capture
-from coarsen.opencl_bench.workloads.described.captured_launch import CapturedBuffer, CapturedLaunch
-from coarsen.opencl_bench.workloads.described.padding import written_arguments
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.measure.comparison import padding_of, without_padding
+from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.session import Session, Slot
+from coarsen.tuning.processes.compile_service import CompileService
+from coarsen.tuning.records.code import Code, code_from_json
+from coarsen.tuning.workload.benchmark import BufferArgument, Launch
+from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch
+from coarsen.tuning.workload.padding import written_arguments
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 

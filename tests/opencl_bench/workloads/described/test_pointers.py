@@ -9,12 +9,12 @@ import pyopencl as cl
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.cuda_launch import cuda_launch
-from coarsen.opencl_bench.measure.machine import LaunchError
-from coarsen.opencl_bench.measure.run import build_program, kernels_of, run_workload
-from coarsen.opencl_bench.workloads.benchmark import BufferArgument, NullArgument
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.cuda_launch import cuda_launch
+from coarsen.tuning.measure.machine import LaunchError
+from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
+from coarsen.tuning.workload.benchmark import BufferArgument, NullArgument
 from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
 
 KERNEL = """\

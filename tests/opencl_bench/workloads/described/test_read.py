@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, points
-from coarsen.opencl_bench.workloads.benchmark import LocalArgument, ScalarArgument
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.plan import DeviceLimits, Space, points
+from coarsen.tuning.workload.benchmark import LocalArgument, ScalarArgument
 from tests.opencl_bench.workloads.described.conftest import BLEND_FILE, Write
 
 LIMITS = DeviceLimits(1024, (1024, 1024, 1024), 400)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.benchmark import Launch, ScalarArgument
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.tuning.workload.benchmark import Launch, ScalarArgument
 from tests.opencl_bench.workloads.described.conftest import Write
 
 KERNELS = """\

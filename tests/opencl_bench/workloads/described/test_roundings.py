@@ -10,11 +10,11 @@ import pytest
 from coarsen.cli.describe import describe
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import run_workload
-from coarsen.opencl_bench.workloads.benchmark import Workload
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
-from coarsen.opencl_bench.workloads.described.roundings import rounding_steps, rounds_to_integers
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import run_workload
+from coarsen.tuning.workload.benchmark import Workload
+from coarsen.tuning.workload.roundings import rounding_steps, rounds_to_integers
 from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
 from tests.opencl_bench.workloads.described.conftest import Write
 

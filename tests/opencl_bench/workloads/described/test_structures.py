@@ -11,9 +11,9 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.workloads.benchmark import ScalarArgument
-from coarsen.opencl_bench.workloads.described.argument_use import fields_of, parameter_type, structure_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
+from coarsen.tuning.workload.argument_use import fields_of, parameter_type, structure_of
+from coarsen.tuning.workload.benchmark import ScalarArgument
 
 SOURCE = """\
 typedef struct { int count; float3 place; char used[2]; } Item;

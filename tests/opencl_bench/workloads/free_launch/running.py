@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyopencl as cl
 
-from coarsen.opencl_bench.measure.run import enqueue_launch, kernels_of
-from coarsen.opencl_bench.workloads.benchmark import LocalSize
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
+from coarsen.tuning.measure.run import enqueue_launch, kernels_of
+from coarsen.tuning.workload.benchmark import LocalSize
 
 
 def run_bare(queue: cl.CommandQueue, name: str, program: cl.Program, local_size: LocalSize) -> None:

@@ -11,8 +11,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from coarsen.opencl_bench.workloads.benchmark import ScalarArgument
 from coarsen.opencl_bench.workloads.free_launch.workload import USUAL, free_launch_benchmark
+from coarsen.tuning.workload.benchmark import ScalarArgument
 
 ALL = "0ef5187db92393b0"
 HASHES = {

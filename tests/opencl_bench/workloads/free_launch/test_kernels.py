@@ -9,7 +9,6 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.workloads.benchmark import BufferArgument
 from coarsen.opencl_bench.workloads.free_launch.kernel import Mechanism
 from coarsen.opencl_bench.workloads.free_launch.workload import (
     BYTES,
@@ -19,6 +18,7 @@ from coarsen.opencl_bench.workloads.free_launch.workload import (
     free_launch_kernel,
 )
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.workload.benchmark import BufferArgument
 
 MANY = [f"launch-0-{number}" for number in range(280)]
 # Each mechanism once.

@@ -12,13 +12,13 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.measure.comparison import compare
-from coarsen.opencl_bench.measure.run import kernels_of, run_workload
-from coarsen.opencl_bench.measure.variant_launch import variant_launch
-from coarsen.opencl_bench.sweep.plan import DeviceLimits, Space, points
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Workload
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark, free_launch_kernel
 from coarsen.pipeline import carry_out
+from coarsen.tuning.engine.plan import DeviceLimits, Space, points
+from coarsen.tuning.measure.comparison import compare
+from coarsen.tuning.measure.run import kernels_of, run_workload
+from coarsen.tuning.measure.variant_launch import variant_launch
+from coarsen.tuning.workload.benchmark import Benchmark, Workload
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import TransformChoices
 from coarsen.variant.variant import Variant

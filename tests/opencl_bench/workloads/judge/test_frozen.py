@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from coarsen.opencl_bench.workloads.benchmark import Benchmark, Launch, ScalarArgument
 from coarsen.opencl_bench.workloads.lookup import judge
+from coarsen.tuning.workload.benchmark import Benchmark, Launch, ScalarArgument
 
 ROOT = Path(__file__).parents[4]
 TABLE = Path(__file__).with_name("frozen.sha256")

@@ -9,8 +9,8 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.opencl_bench.measure.comparison import compare, is_same
 from coarsen.opencl_bench.workloads.lookup import judge
+from coarsen.tuning.measure.comparison import compare, is_same
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.opencl_bench.workloads.coarsened_run import run_coarsened, run_original
 from tests.selection import everything_is_asked_for, is_one_of_two

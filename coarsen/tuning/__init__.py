@@ -1,0 +1,1 @@
+"""Tuning: measure, evaluate, propose, confirm, remember."""

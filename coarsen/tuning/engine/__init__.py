@@ -1,0 +1,1 @@
+"""Rows of measurements: which variants, measured against what, confirmed and chosen how."""

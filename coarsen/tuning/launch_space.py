@@ -1,0 +1,244 @@
+"""The variants that a launch is tuned over.
+
+local sizes × (factors × strides of work-items, factors of work-groups) along each dimension × wide accesses
+    × a guard, where the factors don't divide
+    at most two coarsenings at once, at most 64 work-items merged
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.kernel import Kernel
+from coarsen.transform.coarsen import analyse
+from coarsen.tuning.engine.plan import DeviceLimits, Space, limits_of
+from coarsen.tuning.settings import Tune
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.space import ArrayChoices, TransformChoices
+from coarsen.variant.transforms import Transforms
+from coarsen.variant.variant import LocalSize, Variant
+
+FACTORS = (1, 2, 4, 8, 16, 32)
+# Neighbouring work-items for CPUs, those of a warp apart for GPUs.
+STRIDES = (1, 32)
+AT_ONCE = 2
+MOST_MERGED = 64
+
+# Work-groups that are tried beside the program's own, in work-items.
+_EXTENTS = (1, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_GROUP_SIZES = (64, 128, 256, 512, 1024)
+# Of several dimensions, the first has at least so many: neighbouring work-items access neighbouring addresses.
+_LEAST_FIRST = 4
+# So many of as many work-items as the program's own, and so many of other sizes.
+_MOST_ALIKE = 5
+_MOST_OTHERS = 2
+# Of work-items in a work-group, where nobody says how many.
+_USUAL_SIZE = 256
+
+
+def launch_space(
+    own: LocalSize,
+    others: tuple[LocalSize, ...],
+    transforms: Transforms,
+    settings: Tune,
+    *,
+    has_guarded: bool = False,
+) -> Space:
+    """Return the space of a launch.
+
+    Args:
+        own: its local size, in work-items; empty where it is left open.
+        others: local sizes that may take its place.
+        transforms: of coarsened variants, wide accesses apart.
+        settings: which levels, and whether there may be wide accesses.
+        has_guarded: whether there are variants for any size, too (`may_need_guard`).
+    """
+    return Space(
+        arrays=(),
+        factors=FACTORS,
+        strides=STRIDES,
+        local_sizes=(own, *others),
+        levels=tuple(Level(level) for level in settings.levels),
+        at_once=AT_ONCE,
+        most_merged=MOST_MERGED,
+        transforms=TransformChoices(
+            fast_path=(transforms.fast_path,),
+            lock_step=(transforms.lock_step,),
+            wide_accesses=(False, True) if settings.wide_accesses else (False,),
+            clean_up=(transforms.clean_up,),
+            any_size=(False, True) if has_guarded else (False,),
+        ),
+    )
+
+
+def may_need_guard(global_sizes: Iterable[tuple[int, ...]]) -> bool:
+    """Return True if there may be factors that are worth a trial and divide none of the launch's sizes."""
+    return any(extent % MOST_MERGED for sizes in global_sizes for extent in sizes if extent > 1)
+
+
+def without_refused(space: Space, kernel: Kernel, dimensions: tuple[int, ...]) -> Space:
+    """Return a space without the levels at which no dimension of a kernel can be coarsened.
+
+    Where nothing can be, only local sizes are left.
+    """
+    levels = tuple(level for level in space.levels if _is_mergeable(kernel, level, dimensions))
+    return replace(space, levels=levels)
+
+
+def _is_mergeable(kernel: Kernel, level: Level, dimensions: tuple[int, ...]) -> bool:
+    for dimension in dimensions:
+        with suppress(RefusalError):
+            analyse(kernel, dimension, level)
+            return True
+    return False
+
+
+def local_sizes_beside(
+    global_size: tuple[int, ...],
+    own: LocalSize,
+    device: DeviceDescription,
+    groups_matter: bool,
+    settings: Tune,
+) -> tuple[LocalSize, ...]:
+    """Return the local sizes that a launch is tried at beside its own.
+
+    Args:
+        global_size: in work-items.
+        own: its local size; empty where it is left open.
+        device: where it runs.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: whether other local sizes are allowed.
+
+    Raises:
+        InvalidInputError: it is left open, which matters to the kernel.
+    """
+    is_free = settings.local_sizes and not groups_matter
+    others = other_local_sizes(global_size, own, limits_of(device)) if is_free else ()
+    if groups_matter and not own:
+        raise InvalidInputError(
+            "its local size is left to the driver, and its work-items must be grouped as they are: give a local "
+            "size to have it tuned"
+        )
+    return others
+
+
+def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits) -> tuple[LocalSize, ...]:
+    """Return the local sizes worth trying beside a launch's own: of as many work-items, then of more or fewer.
+
+    They divide the global size and fit the device; of each kind, those that are nearest to the launch's own. Where
+    that is left open, usual ones: those of about 256 work-items first, flat ones before others.
+
+    Args:
+        global_size: in work-items.
+        own: the launch's local size; empty where it is left open.
+        limits: those of the device.
+    """
+    fitting = [size for size in _shapes(global_size) if size != own and _fits(size, limits)]
+    if not own:
+        usual = (_USUAL_SIZE, *[1] * (len(global_size) - 1))
+        return tuple(sorted(fitting, key=lambda size: _distance(size, usual))[: _MOST_ALIKE + _MOST_OTHERS])
+    fitting.sort(key=lambda size: _distance(size, own))
+    alike = [size for size in fitting if math.prod(size) == math.prod(own)]
+    others = [size for size in fitting if size not in alike]
+    return (*alike[:_MOST_ALIKE], *others[:_MOST_OTHERS])
+
+
+def _shapes(global_size: tuple[int, ...]) -> Iterator[LocalSize]:
+    choices = [[extent for extent in _EXTENTS if whole % extent == 0] for whole in global_size]
+    for shape in itertools.product(*choices):
+        is_flat = len(shape) == 1 or shape[0] >= _LEAST_FIRST
+        if is_flat and math.prod(shape) in _GROUP_SIZES:
+            yield shape
+
+
+def _fits(size: LocalSize, limits: DeviceLimits) -> bool:
+    within = all(extent <= most for extent, most in zip(size, limits.max_work_item_sizes, strict=False))
+    return within and math.prod(size) <= limits.max_work_group_size
+
+
+def _distance(size: LocalSize, own: LocalSize) -> tuple[float, LocalSize]:
+    """The distance of two local sizes, in doublings; the sizes themselves make the order certain."""
+    return sum(abs(math.log2(a / b)) for a, b in zip(size, own, strict=True)), size
+
+
+# The first variants that tuning tries: each way to coarsen once, and the launch as it is at other local sizes.
+#
+# the launch as it is │ one coarsening of each kind │ items along two dimensions │ other local sizes
+
+# The first of these that the launch's sizes allow: from 4, both 2 and 8 are a step away.
+_FACTORS = (4, 2, 8)
+# So many other local sizes: what is found of coarsened variants tells where others are worth a trial.
+MOST_LOCAL_SIZES = 1
+
+
+def starting_points(
+    local_sizes: Sequence[LocalSize],
+    dimensions: Iterable[int],
+    levels: Sequence[Level],
+    strides: Sequence[int],
+    transforms: Transforms,
+    is_valid: Callable[[Variant], bool],
+) -> Iterator[Variant]:
+    """Enumerate the variants to begin with: the launch as it is, coarsened ones, then other local sizes.
+
+    Args:
+        local_sizes: of the launch before coarsening, its own first; that is empty where it is left open, and then
+            the first of the others is coarsened, if there is one.
+        dimensions: those of the NDRange.
+        levels: what may be merged.
+        strides: of work-items, 1 first.
+        transforms: of coarsened variants.
+        is_valid: tells the variants that may run, those for any size where no other may.
+    """
+    divided = next(filter(None, local_sizes), ())
+
+    def coarsened(*coarsenings: Coarsening) -> Variant:
+        return Variant(divided, coarsenings, transforms=transforms)
+
+    kinds = list(_kinds(dimensions, levels, strides))
+    ways = [[coarsened(replace(kind, factor=factor)) for factor in _FACTORS] for kind in kinds]
+    guarded = ((replace(way, any_size=True) for way in each) for each in ways)
+    first = [next(filter(is_valid, (*each, *more)), None) for each, more in zip(ways, guarded, strict=True)]
+    single = [variant for variant in first if variant is not None]
+    yield Variant(local_sizes[0])
+    yield from single
+    near = [c for c in (each.coarsenings[0] for each in single) if c.stride == 1 and c.level is Level.ITEM]
+    yield from filter(is_valid, itertools.starmap(coarsened, itertools.combinations(near, 2)))
+    others = filter(is_valid, (Variant(local_size) for local_size in local_sizes[1:]))
+    yield from itertools.islice(others, MOST_LOCAL_SIZES)
+
+
+def laid_out_starts(starts: Sequence[Variant], arrays: Sequence[ArrayChoices]) -> Iterator[Variant]:
+    """Enumerate variants to begin with whose arrays lie otherwise: all at their first choice, then one each.
+
+    Args:
+        starts: with arrays as written, the launch as it is first; the first that merges anything is laid out, too.
+        arrays: how each array may lie.
+    """
+    plans = [list(choices.changes()) for choices in arrays]
+    together = tuple(each[0] for each in plans if each)
+    if not together:
+        return
+    own, merged = starts[0], next((start for start in starts if start.is_coarsened), None)
+    yield replace(own, arrays=together)
+    if merged is not None:
+        yield replace(merged, arrays=together)
+    for plan in itertools.chain.from_iterable(plans):
+        if (plan,) != together:
+            yield replace(own, arrays=(plan,))
+
+
+def _kinds(dimensions: Iterable[int], levels: Sequence[Level], strides: Sequence[int]) -> Iterator[Coarsening]:
+    """Enumerate one coarsening along each dimension, at each level and with each stride."""
+    for dimension, level in itertools.product(sorted(dimensions), levels):
+        if level is Level.GROUP:
+            yield Coarsening(_FACTORS[0], dimension, level=level)
+            continue
+        for stride in strides:
+            yield Coarsening(_FACTORS[0], dimension, stride)

@@ -1,0 +1,1 @@
+"""Measuring: sessions, machines, comparisons, times."""

@@ -1,0 +1,350 @@
+"""Runs workloads on a PyOpenCL queue, every buffer between two guard zones.
+
+    | guard zone | contents: what the kernel sees, a sub-buffer | guard zone |
+
+A kernel that writes outside its buffer changes a guard zone, which is compared byte for byte after the run.
+Images have no such zones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Protocol, cast
+
+import numpy as np
+import pyopencl as cl
+
+from coarsen.devices.building import build_uncached
+from coarsen.errors import InternalError, InvalidInputError
+from coarsen.tuning.measure.machine import Durations
+from coarsen.tuning.workload.benchmark import (
+    Argument,
+    Array,
+    Benchmark,
+    BufferArgument,
+    Launch,
+    LocalArgument,
+    NullArgument,
+    Workload,
+)
+from coarsen.tuning.workload.driver_tools import round_up
+from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
+
+MINIMUM_GUARD_BYTES = 4096
+
+
+KernelArgument = cl.MemoryObject | cl.LocalMemory | cl.Sampler | np.generic | None
+
+
+class LaunchableKernel(Protocol):
+    """A kernel that a launch calls: `pyopencl.Kernel` is one, and so is a coarsened kernel."""
+
+    def __call__(
+        self,
+        queue: cl.CommandQueue,
+        global_size: tuple[int, ...],
+        local_size: tuple[int, ...] | None,
+        /,
+        *arguments: KernelArgument,
+        global_offset: tuple[int, ...] | None = None,
+    ) -> cl.Event:
+        """Enqueue the kernel over an NDRange of the original sizes."""
+        ...
+
+
+KernelChoice = Callable[[Launch], LaunchableKernel]
+Enqueue = Callable[[], cl.Event]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The results of a run: outputs, names of the buffers whose guard zones changed, the kernels' time."""
+
+    outputs: dict[str, Array]
+    violated: tuple[str, ...]
+    nanoseconds: int
+
+    @property
+    def guards_intact(self) -> bool:
+        """Return True if no kernel wrote outside its buffers."""
+        return not self.violated
+
+
+class GuardedBuffer:
+    """One buffer on the device between two guard zones; `view` is the part that a kernel is given."""
+
+    def __init__(self, queue: cl.CommandQueue, contents: Array) -> None:
+        self._queue = queue
+        self._contents = np.ascontiguousarray(contents)
+        alignment = max(device.mem_base_addr_align for device in queue.context.devices) // 8
+        self._guard = round_up(MINIMUM_GUARD_BYTES, max(alignment, 1))
+        size = self._contents.nbytes
+        self._end = self._guard + size
+        self._pattern = np.random.default_rng(size).integers(0, 256, self._guard, dtype=np.uint8)
+        self._whole = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, self._end + self._guard)
+        cl.enqueue_copy(queue, self._whole, self._pattern, dst_offset=0)
+        cl.enqueue_copy(queue, self._whole, self._pattern, dst_offset=self._end)
+        self.view = self._whole.get_sub_region(self._guard, size)
+        cl.enqueue_copy(queue, self._whole, self._contents, dst_offset=self._guard)
+
+    def restore(self) -> None:
+        """Put the contents back that the buffer was made with."""
+        cl.enqueue_copy(self._queue, self._whole, self._original, dst_offset=self._guard)
+
+    def reset(self) -> None:
+        """Put these contents back from the host, which needs no copy of them on the device."""
+        cl.enqueue_copy(self._queue, self._whole, self._contents, dst_offset=self._guard)
+
+    @cached_property
+    def _original(self) -> cl.Buffer:
+        """The contents as they were, on the device: copies between host and GPU would take most of a sweep."""
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        return cl.Buffer(self._queue.context, flags, hostbuf=self._contents)
+
+    def read(self) -> Array:
+        """Return a copy of the contents as they are now."""
+        now = np.empty_like(self._contents)
+        cl.enqueue_copy(self._queue, now, self._whole, src_offset=self._guard)
+        return now
+
+    def intact(self) -> bool:
+        """Return True if both guard zones are as they were made."""
+        zone = np.empty_like(self._pattern)
+        for offset in (0, self._end):
+            cl.enqueue_copy(self._queue, zone, self._whole, src_offset=offset)
+            if not np.array_equal(zone, self._pattern):
+                return False
+        return True
+
+
+def _placed(queue: cl.CommandQueue, workload: Workload, name: str) -> GuardedBuffer | PlacedImage:
+    contents = workload.buffers[name]
+    if name in workload.images:
+        return PlacedImage(queue, contents, workload.images[name])
+    return GuardedBuffer(queue, contents)
+
+
+class DeviceWorkload:
+    """A workload whose buffers are on a device, to be executed as often as wanted."""
+
+    def __init__(self, queue: cl.CommandQueue, workload: Workload) -> None:
+        if not queue.properties & cl.command_queue_properties.PROFILING_ENABLE:
+            raise InvalidInputError("the command queue must be made with PROFILING_ENABLE")
+        self._queue = queue
+        self._workload = workload
+        self._buffers = {name: _placed(queue, workload, name) for name in workload.buffers}
+        self._views: dict[str, cl.MemoryObject] = {name: buffer.view for name, buffer in self._buffers.items()}
+
+    def restore(self, names: Iterable[str]) -> None:
+        """Put the original contents of these buffers back."""
+        for name in names:
+            self._buffers[name].restore()
+
+    def reset(self) -> None:
+        """Put the original contents of all buffers back."""
+        for buffer in self._buffers.values():
+            buffer.reset()
+
+    def execute(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> int:
+        """Run all launches in order and wait; return the sum of the kernels' durations in nanoseconds.
+
+        Args:
+            get_kernel: gives the kernel to use for a launch.
+            launches: in place of the workload's own, on the same buffers.
+        """
+        return self.run(self.prepared(get_kernel, launches))
+
+    def execute_as_one(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> Durations:
+        """Run all launches in order and wait; return their span, with the sum and the host's time beside it.
+
+        The arguments are those of `execute`.
+        """
+        return self.run_as_one(self.prepared(get_kernel, launches))
+
+    def prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> list[Enqueue]:
+        """Return what enqueues each launch, with its arguments, to be run as often as wanted.
+
+        The arguments are those of `execute`.
+        """
+        wanted = self._workload.launches if launches is None else launches
+        return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in wanted]
+
+    def run(self, prepared: Sequence[Enqueue]) -> int:
+        """Run what was prepared, as `execute` does."""
+        return sum(end - start for start, end in self._profiles(prepared))
+
+    def run_as_one(self, prepared: Sequence[Enqueue]) -> Durations:
+        """Run what was prepared, as `execute_as_one` does."""
+        # Neither what was enqueued before nor finding the arguments is part of the host's time.
+        self._queue.finish()
+        start = time.perf_counter_ns()
+        profiles = self._profiles(prepared)
+        host = time.perf_counter_ns() - start
+        span = max((end for _, end in profiles), default=0) - min((start for start, _ in profiles), default=0)
+        return Durations(span, sum(end - start for start, end in profiles), host)
+
+    def _profiles(self, prepared: Sequence[Enqueue]) -> list[tuple[int, int]]:
+        """Run launches and wait; the start and the end of each, in nanoseconds."""
+        events = [enqueue() for enqueue in prepared]
+        self._queue.finish()
+        return [(event.profile.start, event.profile.end) for event in events]
+
+    def outputs(self) -> dict[str, Array]:
+        """Return the output buffers as they are now."""
+        return {name: self._buffers[name].read() for name in self._workload.outputs}
+
+    def violated(self) -> tuple[str, ...]:
+        """Return the names of the buffers whose guard zones were written to."""
+        return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
+
+
+def enqueue_launch(
+    queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
+) -> cl.Event:
+    """Enqueue a launch with a workload's buffers and images, by their names."""
+    return prepared_launch(queue, kernel, launch, buffers)()
+
+
+def prepared_launch(
+    queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
+) -> Enqueue:
+    """Return what enqueues a launch, with its arguments found beforehand."""
+    arguments = [_value(queue, argument, buffers) for argument in launch.arguments]
+    offset = launch.global_offset or None
+    return partial(kernel, queue, launch.global_size, launch.local_size or None, *arguments, global_offset=offset)
+
+
+def _value(queue: cl.CommandQueue, argument: Argument, buffers: Mapping[str, cl.MemoryObject]) -> KernelArgument:
+    if isinstance(argument, BufferArgument):
+        return buffers[argument.name]
+    if isinstance(argument, LocalArgument):
+        return cl.LocalMemory(argument.byte_count)
+    if isinstance(argument, SamplerArgument):
+        return opencl_sampler(queue.context, argument)
+    return None if isinstance(argument, NullArgument) else argument.value
+
+
+def run_workload(queue: cl.CommandQueue, workload: Workload, get_kernel: KernelChoice) -> RunResult:
+    """Run a workload once.
+
+    Args:
+        queue: an in-order queue with profiling enabled.
+        workload: the buffers and launches.
+        get_kernel: gives the kernel to use for a launch.
+
+    Returns:
+        The outputs, the buffers whose guard zones changed, and the kernels' time.
+
+    Raises:
+        InvalidInputError: the queue does not profile.
+        pyopencl.Error: the device refused a buffer or a launch.
+    """
+    on_device = DeviceWorkload(queue, workload)
+    nanoseconds = on_device.execute(get_kernel)
+    return RunResult(on_device.outputs(), on_device.violated(), nanoseconds)
+
+
+def build_program(context: cl.Context, benchmark: Benchmark) -> cl.Program:
+    """Build a benchmark's uncoarsened kernel for every device of the context."""
+    return build_uncached(context, benchmark.source, benchmark.build_options)
+
+
+def kernels_of(program: cl.Program) -> KernelChoice:
+    """Return a kernel choice that takes a launch's kernel from this program; a kernel is made once."""
+    # PyOpenCL's annotation of a kernel's arguments leaves out local memory, hence the cast.
+    kernels = {kernel.function_name: cast("LaunchableKernel", kernel) for kernel in program.all_kernels()}
+
+    def choose(launch: Launch) -> LaunchableKernel:
+        if launch.kernel not in kernels:
+            raise InternalError(f"the program has no kernel {launch.kernel!r}")
+        return kernels[launch.kernel]
+
+    return choose
+
+
+# Images of a workload on a PyOpenCL queue, and samplers.
+#
+# An image has no guard zones: where a kernel writes beyond its edge, OpenCL leaves the pixel out.
+
+_KINDS = {
+    "image2d": cl.mem_object_type.IMAGE2D,
+    "image2d_array": cl.mem_object_type.IMAGE2D_ARRAY,
+    "image3d": cl.mem_object_type.IMAGE3D,
+}
+_DIMENSIONS = 3
+
+
+class PlacedImage:
+    """An image on the device; `view` is what a kernel is given."""
+
+    def __init__(self, queue: cl.CommandQueue, contents: Array, image_format: ImageFormat) -> None:
+        self._queue = queue
+        self._contents = np.ascontiguousarray(contents)
+        self._format = image_format
+        self._extents = image_format.extents(self._contents.shape)
+        self.view = self._made()
+        self.reset()
+
+    def restore(self) -> None:
+        """Put the contents back that the image was made with."""
+        cl.enqueue_copy(
+            self._queue,
+            self.view,
+            self._original,
+            src_origin=self._origin,
+            dest_origin=self._origin,
+            region=self._region,
+        )
+
+    def reset(self) -> None:
+        """Put these contents back from the host."""
+        cl.enqueue_copy(self._queue, self.view, self._contents, origin=self._origin, region=self._region)
+
+    def read(self) -> Array:
+        """Return a copy of the contents as they are now."""
+        now = np.empty_like(self._contents)
+        cl.enqueue_copy(self._queue, now, self.view, origin=self._origin, region=self._region)
+        return now
+
+    def intact(self) -> bool:
+        """Return True: nothing can be written outside of an image."""
+        return True
+
+    @property
+    def _origin(self) -> tuple[int, ...]:
+        return (0,) * _DIMENSIONS
+
+    @property
+    def _region(self) -> tuple[int, ...]:
+        return (*self._extents, *[1] * (_DIMENSIONS - len(self._extents)))
+
+    @cached_property
+    def _original(self) -> cl.Image:
+        original = self._made()
+        cl.enqueue_copy(self._queue, original, self._contents, origin=self._origin, region=self._region)
+        return original
+
+    def _made(self) -> cl.Image:
+        context, chosen = self._queue.context, self._format
+        described = opencl_format(chosen)
+        known = cl.get_supported_image_formats(context, cl.mem_flags.READ_WRITE, _KINDS[chosen.kind])
+        if described not in known:
+            raise InvalidInputError(f"the device has no {chosen}")
+        return cl.create_image(
+            context, cl.mem_flags.READ_WRITE, described, shape=self._extents, is_array=chosen.is_layered
+        )
+
+
+def opencl_format(image_format: ImageFormat) -> cl.ImageFormat:
+    """Return a format as PyOpenCL has it."""
+    order = getattr(cl.channel_order, image_format.channels)
+    return cl.ImageFormat(order, getattr(cl.channel_type, image_format.channel_type.upper()))
+
+
+def opencl_sampler(context: cl.Context, sampler: SamplerArgument) -> cl.Sampler:
+    """Make a sampler."""
+    addressing = getattr(cl.addressing_mode, sampler.addressing.upper())
+    return cl.Sampler(context, sampler.normalized, addressing, getattr(cl.filter_mode, sampler.filter.upper()))

@@ -1,0 +1,1 @@
+"""Processes that compile and measure, and can be killed."""

@@ -1,0 +1,193 @@
+"""The process in which candidates run: a `Session` that serves requests.
+
+    open ─▶ (place ─▶ load ─▶ expect ─▶ try ─▶ time) for each candidate
+
+An answer has `ok`, or `failed` with the reason in one line.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import importlib
+import sys
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from coarsen.errors import CoarsenError, InternalError
+from coarsen.tuning.measure.machine import (
+    BuildError,
+    BuildingMachine,
+    LaunchError,
+    UndividedError,
+)
+from coarsen.tuning.measure.session import KEPT_BYTES, Session, Slot
+from coarsen.tuning.processes.child_process import Message, serve
+from coarsen.tuning.records.code import code_from_json
+from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.captured_benchmark import SUFFIX, read_launch
+from coarsen.variant.variant_json import variant_from_json
+
+# Finds what is no captured launch. By name and late: tuning a launch needs neither the suite nor the language of
+# descriptions.
+_FINDER = "coarsen.opencl_bench.workloads.lookup"
+
+
+class MeasureService:
+    """Keeps the session between requests."""
+
+    def __init__(self) -> None:
+        self._opened: Session | None = None
+        self._machine: tuple[Message, BuildingMachine] | None = None
+
+    def open(self, request: Message) -> Message:
+        """`benchmark`, `preset`, `seed`, `machine`: begin a session.
+
+        `content_hash` is the benchmark's, or null; `changed` is the answer where it is another now.
+        `shared_local_size` is null where each local size has a workload of its own, `default` where no version is
+        the one that others are compared with (see `Session`).
+        """
+        self._opened = None
+        try:
+            machine = self._opened_machine(request["machine"])
+            benchmark = benchmark_of(request["benchmark"])
+            if request["content_hash"] not in (None, benchmark.content_hash(request["preset"])):
+                return {"changed": True}
+        except CoarsenError as error:
+            return {"failed": str(error)}
+        kept = request["machine"].get("kept_bytes", KEPT_BYTES)
+        shared, default = request["shared_local_size"], request["default"]
+        self._opened = Session(
+            machine,
+            benchmark,
+            request["preset"],
+            request["seed"],
+            kept,
+            None if shared is None else tuple(shared),
+            None if default is None else variant_from_json(default),
+        )
+        return {"ok": True}
+
+    def place(self, request: Message) -> Message:
+        """`slot`, `candidate`: put its workload on the device. `has_reference` says whether there is one."""
+        try:
+            has_reference = self._session.place(Slot(request["slot"]), variant_from_json(request["candidate"]))
+        except (LaunchError, MemoryError, CoarsenError) as error:
+            return _failed(error)
+        return {"ok": True, "has_reference": has_reference}
+
+    def load(self, request: Message) -> Message:
+        """`slot`, `candidate`, `code`, `binary` (base64 or null): build a kernel for a workload that is placed."""
+        binary = request["binary"]
+        try:
+            self._session.load(
+                Slot(request["slot"]),
+                variant_from_json(request["candidate"]),
+                code_from_json(request["code"]),
+                base64.b64decode(binary) if binary else None,
+            )
+        except UndividedError as error:
+            return {**_failed(error), "while_building": False, "breaks_constraint": True}
+        except (BuildError, LaunchError, MemoryError, CoarsenError) as error:
+            return {**_failed(error), "while_building": isinstance(error, BuildError)}
+        return {"ok": True}
+
+    def expect(self, request: Message) -> Message:
+        """`slot`, `original`: compute what the results should be."""
+        try:
+            self._session.expect(Slot(request["slot"]), code_from_json(request["original"]))
+        except (LaunchError, MemoryError, CoarsenError) as error:
+            return _failed(error)
+        return {"ok": True}
+
+    def try_out(self, request: Message) -> Message:
+        """`slot`: run once, compare."""
+        try:
+            trial = self._session.try_out(Slot(request["slot"]))
+        except (LaunchError, MemoryError) as error:
+            return _failed(error)
+        return {"ok": True, "nanoseconds": trial.nanoseconds, "wrong": trial.wrong, "oracle": trial.oracle}
+
+    def time(self, request: Message) -> Message:
+        """`method`: time the candidate against the baseline, and look at the results once more."""
+        try:
+            timed = self._session.time(Method(**request["method"]))
+            wrong = self._session.wrong_at_last()
+        except (LaunchError, MemoryError) as error:
+            return _failed(error)
+        return {"ok": True, "clock": self._session.clock, "wrong": wrong, **dataclasses.asdict(timed)}
+
+    def build(self, request: Message) -> Message:
+        """`machine`, `code`: build it, so that the driver has it in its cache; nothing is run.
+
+        `binary` is the device's, in base64, or null where it gives none.
+        """
+        try:
+            binary = self._opened_machine(request["machine"]).compile(code_from_json(request["code"]))
+        except (BuildError, LaunchError, CoarsenError) as error:
+            return _failed(error)
+        return {"ok": True, "binary": base64.b64encode(binary).decode() if binary else None}
+
+    def _opened_machine(self, description: Message) -> BuildingMachine:
+        """The machine of the session before, where it is the same."""
+        if self._machine is None or self._machine[0] != description:
+            self._machine = description, open_machine(description)
+        return self._machine[1]
+
+    @property
+    def _session(self) -> Session:
+        if self._opened is None:
+            raise InternalError("the session was not opened")
+        return self._opened
+
+
+def _failed(error: Exception) -> Message:
+    return {"failed": str(error) or "the memory does not suffice"}
+
+
+def benchmark_of(reference: str) -> Benchmark:
+    """Return what is compiled or measured. Raises InvalidInputError where there is no such benchmark.
+
+    Args:
+        reference: the file of a captured launch, or what `find_benchmark` takes.
+    """
+    if reference.endswith(SUFFIX):
+        return read_launch(Path(reference))
+    found: Benchmark = importlib.import_module(_FINDER).find_benchmark(reference)
+    return found
+
+
+def open_machine(description: Mapping[str, Any]) -> BuildingMachine:
+    """Return the machine that `machine_to_json` or a pack describes.
+
+    Raises CoarsenError where there is no such one.
+    """
+    if description["kind"] == "cuda":
+        from coarsen.tuning.measure.cuda_machine import CudaMachine
+
+        return CudaMachine(description["index"])
+    # Imported late: a machine without OpenCL has no PyOpenCL.
+    from coarsen.devices.discovery import DeviceDescription, found_again
+    from coarsen.tuning.measure.opencl_machine import OpenClMachine
+
+    fields = {**description["device"]}
+    for name in ("device_types", "max_work_item_sizes"):
+        fields[name] = tuple(fields[name])
+    return OpenClMachine(found_again(DeviceDescription(**fields)))
+
+
+def main() -> int:
+    """Serve until the parent has no more requests."""
+    # Vendors' compilers print remarks at every build.
+    warnings.simplefilter("ignore")
+    service = MeasureService()
+    handlers = {"open": service.open, "place": service.place, "load": service.load, "expect": service.expect}
+    serve({**handlers, "try": service.try_out, "time": service.time, "build": service.build})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""A measurement as plain JSON, and back: the one form that the store and all exchange formats are made from.
+
+    Measurement ⇄ {"key": "5e88…", "subject": {…}, "environment": {…}, "method": {…}, "role": "comparison", …}
+
+Nothing is lost: what is read back equals what was written. Refuses whatever isn't exactly such an object, and one
+whose key isn't that of its content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from coarsen.codec import decoded, encoded
+from coarsen.errors import InvalidInputError
+from coarsen.limits import LONGEST_NAME
+from coarsen.tuning.records.measurement import (
+    Environment,
+    Invalidity,
+    Measurement,
+    Role,
+    Subject,
+    implied_transforms,
+)
+from coarsen.tuning.workload.clock import Clock
+from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import variant_from_json, variant_to_json
+
+# The fields that rows of old do not have, and what these rows are.
+BESIDE = ("sum_nanoseconds", "host_nanoseconds", "baseline_sum_nanoseconds", "baseline_host_nanoseconds")
+ADDED_LATER: Mapping[str, Any] = MappingProxyType(
+    {"invocation": 0, "clock": Clock.SUM.value, **dict.fromkeys(BESIDE, ())}
+)
+_WHERE = "the measurement"
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
+    """Return the measurement as dictionaries, lists, texts and numbers; `measurement_from_json` reads it back."""
+    return {"key": measurement.key, **encoded(measurement, {Variant: variant_to_json})}
+
+
+def measurement_from_json(value: object) -> Measurement:
+    """Return the measurement that `measurement_to_json` wrote.
+
+    What was written before there were several confirmations, or clocks, does not have these fields, or null in
+    their place: it is of the first, by the sum.
+
+    Raises:
+        InvalidInputError: a field is missing, unknown or malformed; the times contradict the rest; the key is not
+            that of the content.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{_WHERE} is not a JSON object")
+    if "key" not in value:
+        raise InvalidInputError(f"{_WHERE} has no field 'key'")
+    measurement = _read(value)
+    _check_names(measurement.subject)
+    _check_launches(measurement)
+    _check(measurement, str(value["key"]))
+    return measurement
+
+
+def key_of_json(value: Mapping[str, Any]) -> str:
+    """Return the key of a measurement that was written without one.
+
+    Raises:
+        InvalidInputError: a field is missing, unknown or malformed.
+    """
+    return _read(value).key
+
+
+def _read(value: Mapping[str, Any]) -> Measurement:
+    """The measurement, whose key nobody has checked. Raises InvalidInputError."""
+    if "environment" not in value:
+        raise InvalidInputError(f"{_WHERE} has no field 'environment'")
+    given = {name: entry for name, entry in value.items() if entry is not None or name not in ADDED_LATER}
+    content = {**ADDED_LATER, **{name: entry for name, entry in given.items() if name != "key"}}
+    # Read first, and once: what a variant leaves out, the environment implies.
+    environment = decoded(Environment, value["environment"], f"{_WHERE}'s environment")
+    implied = implied_transforms(environment)
+    decoders: dict[type, Callable[[Any], Any]] = {
+        Variant: lambda variant: variant_from_json(variant, implied),
+        Environment: lambda _value: environment,
+    }
+    return decoded(Measurement, content, _WHERE, decoders)
+
+
+def _check_names(subject: Subject) -> None:
+    for name in (subject.benchmark, subject.kernel, subject.preset):
+        if len(name) > LONGEST_NAME:
+            raise InvalidInputError(f"a name of {len(name)} letters; {LONGEST_NAME} are the most")
+
+
+def _check_launches(measurement: Measurement) -> None:
+    """Raise InvalidInputError for a coarsened variant of which nobody knows what local size is divided."""
+    for variant in (measurement.candidate, measurement.baseline):
+        if variant is not None and variant.is_coarsened and not variant.local_size:
+            raise InvalidInputError("not the local size of a work-group: []")
+
+
+def _check(measurement: Measurement, key: str) -> None:
+    """Raises InvalidInputError where the fields, each right by itself, contradict each other."""
+    if measurement.key != key:
+        raise InvalidInputError(
+            f"the measurement's key {key[:12]!a} is not that of its content, {measurement.key[:12]!r}"
+        )
+    name = f"the measurement {key[:12]}"
+    correct = measurement.invalidity is Invalidity.CORRECT
+    if correct != bool(measurement.nanoseconds):
+        raise InvalidInputError(f"{name} is {measurement.invalidity} and has {len(measurement.nanoseconds)} times")
+    if len(measurement.nanoseconds) != len(measurement.baseline_nanoseconds):
+        raise InvalidInputError(f"{name} has different numbers of baseline and candidate timings")
+    if min(measurement.nanoseconds + measurement.baseline_nanoseconds, default=0) < 0:
+        raise InvalidInputError(f"{name} has a negative time")
+    _check_beside(measurement, name)
+    if measurement.invocation and (measurement.invocation < 0 or measurement.role is not Role.CONFIRMATION):
+        raise InvalidInputError(f"{name} is a {measurement.role} of invocation {measurement.invocation}")
+    if measurement.code_hash and not _HASH.fullmatch(measurement.code_hash):
+        raise InvalidInputError(f"{name} has a code hash that isn't 64 hexadecimal digits")
+    if not _is_utc(measurement.started_at):
+        raise InvalidInputError(f"{name} was started at {measurement.started_at!r}, which is no time in UTC")
+
+
+def _check_beside(measurement: Measurement, name: str) -> None:
+    for field in BESIDE:
+        times = getattr(measurement, field)
+        if times and (measurement.clock is Clock.SUM or len(times) != len(measurement.nanoseconds)):
+            raise InvalidInputError(f"{name} has {len(times)} {field} beside {len(measurement.nanoseconds)} times")
+        if min(times, default=0) < 0:
+            raise InvalidInputError(f"{name} has a negative time")
+
+
+def _is_utc(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).utcoffset() == timedelta(0)
+    except ValueError:
+        return False

@@ -1,0 +1,1 @@
+"""Choices that are remembered."""

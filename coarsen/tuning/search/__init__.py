@@ -1,0 +1,1 @@
+"""Searchers of configuration spaces."""

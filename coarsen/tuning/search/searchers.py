@@ -1,0 +1,24 @@
+"""The searchers, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from coarsen.tuning.search.additive import PAPER, AdditiveSearcher
+from coarsen.tuning.search.evaluator import Budget
+from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
+from coarsen.tuning.search.guided import GuidedSearcher
+from coarsen.tuning.search.searcher import Found, Searcher
+
+__all__ = ["SEARCHERS", "Budget", "Found", "Searcher"]
+
+_ALL: tuple[Searcher, ...] = (
+    AdditiveSearcher(),
+    PAPER,
+    GuidedSearcher(),
+    StaircaseSearcher(),
+    RandomSearcher(),
+    ExhaustiveSearcher(),
+)
+SEARCHERS: Mapping[str, Searcher] = MappingProxyType({searcher.name: searcher for searcher in _ALL})

@@ -1,0 +1,264 @@
+"""Models that stand for measuring: log times of choices, learned from those that were tried.
+
+prior, before anything is measured ─┐
+choices ─▶ rows of numbers          ├─▶ a model fitted to trials ─▶ log times of fresh choices
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coarsen.tuning.search.evaluator import BudgetedEvaluator, Trial
+from coarsen.tuning.search.searcher import time_of
+from coarsen.tuning.search.spaces import (
+    Axis,
+    Choice,
+    SearchSpace,
+    is_enumerable,
+    neighbours,
+    number_of,
+    random_order,
+    valid_choices,
+)
+
+NEEDED = "a guided search needs scikit-learn: pip install 'coarsen[tune]'"
+# What was expected hardly differs: nothing measured tells against it.
+_NO_SPREAD = 1e-12
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """Log times that a model predicts, one for each choice.
+
+    Attributes:
+        mean: the expectation.
+        deviation: the standard deviation, as far as the model is unsure; 0 or above.
+    """
+
+    mean: Floats
+    deviation: Floats
+
+    def plus(self, expected: Floats) -> Predicted:
+        """Return the same with something added to the expectation."""
+        return Predicted(self.mean + expected, self.deviation)
+
+
+class Fitted(Protocol):
+    """A model that was fitted."""
+
+    def predict(self, choices: Sequence[Choice]) -> Predicted:
+        """Return the log times of choices."""
+        ...
+
+
+class Surrogate(Protocol):
+    """A model of log times."""
+
+    def fit(self, trials: Sequence[Trial], seed: int) -> Fitted:
+        """Fit everything tried, of which at least one has a time."""
+        ...
+
+
+def log_times(trials: Sequence[Trial]) -> Floats:
+    """Return the logarithms of times. What failed or was killed counts as slow as the slowest that ran.
+
+    Args:
+        trials: at least one with a time.
+    """
+    slowest = max(trial.time for trial in trials if trial.time is not None)
+    return np.array([math.log(slowest if trial.time is None else trial.time) for trial in trials])
+
+
+def expected_log_times(prior: Prior | None, choices: Sequence[Choice]) -> Floats:
+    """Return what a prior expects, 0 without one."""
+    if prior is None:
+        return np.zeros(len(choices))
+    return np.array([prior(choice) for choice in choices], dtype=np.float64)
+
+
+def weight_of(expected: Floats, measured: Floats) -> float:
+    """Return how far what was expected is to be believed, from 0 to 1: the slope of what was measured over it.
+
+    Args:
+        expected: log times.
+        measured: log times of the same choices.
+    """
+    deviation = expected - expected.mean()
+    spread = float(deviation @ deviation)
+    return 1.0 if spread <= _NO_SPREAD else float(np.clip(deviation @ (measured - measured.mean()) / spread, 0, 1))
+
+
+# Expects the logarithm of a choice's time; differences between choices count alone.
+Prior = Callable[[Choice], float]
+# Expected log times nearer to each other than this many decimals tell are taken to be equal.
+_DECIMALS = 6
+
+
+def promising_first(choices: Sequence[Choice], prior: Prior) -> list[Choice]:
+    """Return choices in the order in which to try them: one of each expected time, least first, then a second.
+
+    A prior that knows little expects the same of many choices. The best ones would otherwise be all those that
+    differ from one in what it does not know of.
+
+    Args:
+        choices: in the order in which those of the same expected time are taken.
+        prior: what is expected.
+    """
+    alike: dict[float, list[Choice]] = {}
+    for choice in choices:
+        alike.setdefault(round(prior(choice), _DECIMALS), []).append(choice)
+    turns = itertools.zip_longest(*(alike[expected] for expected in sorted(alike)))
+    return [choice for turn in turns for choice in turn if choice is not None]
+
+
+# Choices as rows of numbers, for regression models.
+
+Table = NDArray[np.float64]
+# Beside a number with so many values its power of two tells something new.
+_LEAST_VALUES = 5
+# A power of two is a hint, where the value itself is a fact: it is to be half as far.
+_POWER_WEIGHT = 0.5
+
+
+class Encoding:
+    """The columns of a space: numbers as they are, shapes by entries and product, other values one column each.
+
+    Args:
+        space: has the axes.
+    """
+
+    def __init__(self, space: SearchSpace) -> None:
+        self._tables = [self._columns(axis) for axis in space.axes]
+
+    def rows(self, choices: Sequence[Choice]) -> NDArray[np.float64]:
+        """Return one row for each choice."""
+        indices = np.array(choices, dtype=np.intp).reshape(len(choices), len(self._tables))
+        return np.hstack([table[indices[:, place]] for place, table in enumerate(self._tables)])
+
+    def _columns(self, axis: Axis) -> Table:
+        """Return the table of an axis: a row for each value."""
+        entries = _entries(axis)
+        if entries is None:
+            return np.eye(len(axis.values))
+        if entries.shape[1] == 1 and not isinstance(axis.values[0], tuple):
+            return entries
+        return np.hstack([entries, entries.prod(axis=1, keepdims=True)])
+
+
+class ProductEncoding(Encoding):
+    """Logarithms of numbers, of the products and quotients of any two, and their largest powers of two.
+
+    Trees split one column at a time: the size of a work-group, or of what it reads, is then one split, not many.
+    """
+
+    def __init__(self, space: SearchSpace) -> None:
+        super().__init__(space)
+        self._powers = [_powers(axis) for axis in space.axes]
+        self._logarithms = [_logarithms(axis) for axis in space.axes]
+
+    def rows(self, choices: Sequence[Choice]) -> NDArray[np.float64]:
+        """Return one row for each choice."""
+        indices = np.array(choices, dtype=np.intp).reshape(len(choices), len(self._tables))
+        single = [table[indices[:, place]] for place, table in enumerate(self._tables)]
+        powers = [table[indices[:, place]] for place, table in enumerate(self._powers) if table is not None]
+        numbers = [table[indices[:, place]] for place, table in enumerate(self._logarithms) if table is not None]
+        columns = [column[:, None] for table in numbers for column in table.T]
+        pairs = [each for one, other in itertools.combinations(columns, 2) for each in (one + other, one - other)]
+        return np.hstack([*single, *powers, *pairs])
+
+    def _columns(self, axis: Axis) -> Table:
+        logarithms = _logarithms(axis)
+        return super()._columns(axis) if logarithms is None else logarithms
+
+
+class UnitEncoding(Encoding):
+    """Columns from 0 to 1, for models of distances: logarithms of numbers, and their largest powers of two."""
+
+    def _columns(self, axis: Axis) -> Table:
+        logarithms, powers = _logarithms(axis), _powers(axis)
+        if logarithms is None:
+            return _in_unit(super()._columns(axis))
+        values = _in_unit(logarithms)
+        return values if powers is None else np.hstack([values, _POWER_WEIGHT * _in_unit(powers)])
+
+
+def _entries(axis: Axis) -> Table | None:
+    """The numbers of each value, one or, of a shape, several; None where a value is no number."""
+    values = [value if isinstance(value, tuple) else (value,) for value in axis.values]
+    numbers = [[number_of(entry) for entry in value] for value in values]
+    if any(number is None for row in numbers for number in row):
+        return None
+    longest = max(map(len, numbers))
+    return np.array([[*row, *[1.0] * (longest - len(row))] for row in numbers], dtype=np.float64)
+
+
+def _logarithms(axis: Axis) -> Table | None:
+    """The logarithms of the numbers, as far as all are above 0."""
+    entries = _entries(axis)
+    return None if entries is None or (entries <= 0).any() else np.log2(entries)
+
+
+def _powers(axis: Axis) -> Table | None:
+    """The exponent of the largest power of two that divides each value; None where it tells nothing new."""
+    entries, logarithms = _entries(axis), _logarithms(axis)
+    if entries is None or logarithms is None or len(axis.values) < _LEAST_VALUES or (entries % 1).any():
+        return None
+    whole = entries.astype(np.int64)
+    powers = np.log2(whole & -whole)
+    return None if np.allclose(powers, logarithms) or np.ptp(powers) == 0 else powers
+
+
+def _in_unit(columns: Table) -> Table:
+    low, spread = columns.min(axis=0), np.ptp(columns, axis=0)
+    scaled: Table = (columns - low) / np.where(spread == 0, 1.0, spread)
+    return scaled
+
+
+# A space of more choices is not ranked whole: drawn choices are, and the neighbours of the fastest ones.
+_RANKED_WHOLE = 5_000
+_TESTED = 100_000
+_DRAWN = 2_500
+_FASTEST = 10
+
+
+class Candidates:
+    """The valid choices of a space that were not tried yet, or many of them.
+
+    Args:
+        evaluator: knows what was tried.
+    """
+
+    def __init__(self, evaluator: BudgetedEvaluator) -> None:
+        self._evaluator = evaluator
+        self._whole = _listed(evaluator)
+
+    def fresh(self, draw: random.Random) -> list[Choice]:
+        """Return choices that were not tried, in random order, so that none is preferred among equals."""
+        listed = self._whole if self._whole is not None else self._some(draw)
+        fresh = [choice for choice in listed if not self._evaluator.has_tried(choice)]
+        draw.shuffle(fresh)
+        return fresh
+
+    def _some(self, draw: random.Random) -> list[Choice]:
+        space = self._evaluator.space
+        ran = sorted((trial for trial in self._evaluator.trace if trial.time is not None), key=time_of)
+        near = (choice for trial in ran[:_FASTEST] for choice in neighbours(space, trial.choice))
+        drawn = itertools.islice(random_order(space, draw), _DRAWN)
+        return list(dict.fromkeys(itertools.chain(near, drawn)))
+
+
+def _listed(evaluator: BudgetedEvaluator) -> list[Choice] | None:
+    if not is_enumerable(evaluator.space, _TESTED):
+        return None
+    listed = list(itertools.islice(valid_choices(evaluator.space), _RANKED_WHOLE + 1))
+    return listed if len(listed) <= _RANKED_WHOLE else None

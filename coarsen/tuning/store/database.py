@@ -1,0 +1,291 @@
+"""The store of measurements: a database that any number of processes write to, and that loses nothing.
+
+    with open_store("results.sqlite") as store:
+        store.add(measurement)
+        for measurement in store.measurements(Filter(benchmark="sgemm")):
+            …
+
+Every call is a transaction of its own: what `add` has returned for is there, whatever happens to the process then.
+A store must be opened in the process that uses it; threads may share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import ColumnElement, Engine, and_, bindparam, delete, func, select, true
+
+from coarsen.codec import decoded, encoded
+from coarsen.errors import InvalidInputError
+from coarsen.files import opened
+from coarsen.tuning.records.described_input import DescribedInput
+from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.store.connection import (
+    Guard,
+    engine_of,
+    guard_of,
+    prepare,
+    shown,
+    store_url,
+    writing,
+)
+from coarsen.tuning.store.place import SQLITE
+from coarsen.tuning.store.remembered import RememberedTable
+from coarsen.tuning.store.schema import (
+    all_columns,
+    environment,
+    input_table,
+    insert_new,
+    insert_or_replace,
+    is_called,
+    measurement,
+    measurement_of,
+    put_row,
+    rows_of,
+    selection,
+    subject,
+)
+from coarsen.tuning.store.schema import measurement as table
+from coarsen.tuning.store.schema import store as store_table
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What measurements must have in common; None: anything.
+
+    `device` is any part of the name of the device, or of its platform's name, vendor or version, in any case; a
+    platform's name wins over a device's, as in `coarsen.devices.selection`. `key_prefix` is how the key begins.
+    """
+
+    benchmark: str | None = None
+    device: str | None = None
+    preset: str | None = None
+    role: Role | None = None
+    invalidity: Invalidity | None = None
+    key_prefix: str | None = None
+
+
+EVERYTHING = Filter()
+
+
+def condition(chosen: Filter) -> ColumnElement[bool]:
+    """Return the filter as a condition on the joined tables."""
+    conditions: list[ColumnElement[bool]] = []
+    if chosen.benchmark is not None:
+        conditions.append(subject.c.benchmark == chosen.benchmark)
+    if chosen.device is not None:
+        conditions.append(is_called(chosen.device, environment))
+    if chosen.preset is not None:
+        conditions.append(subject.c.preset == chosen.preset)
+    if chosen.role is not None:
+        conditions.append(measurement.c.role == chosen.role.value)
+    if chosen.invalidity is not None:
+        conditions.append(measurement.c.invalidity == chosen.invalidity.value)
+    if chosen.key_prefix is not None:
+        conditions.append(measurement.c.key.startswith(chosen.key_prefix.lower(), autoescape=True))
+    return and_(true(), *conditions)
+
+
+# Rows that are read, or written in one transaction, at a time.
+BATCH = 500
+SQLITE_HEADER = b"SQLite format 3\0"
+# Made once: to put the joins of a query together takes longer than to run it.
+_KEY = "wanted_key"
+_OF_KEY = selection(*all_columns()).where(table.c.key == bindparam(_KEY))
+
+
+def open_store(url: str | None = None) -> Store:
+    """Open a store; it is created if need be.
+
+    An SQLite file that can't be written to is opened for reading alone.
+
+    Args:
+        url: the path of an SQLite file, `sqlite:///PATH` or `postgresql://…`. None: what the environment variable
+            `COARSEN_STORE` says, or else a file in the user's data folder.
+
+    Raises:
+        InvalidInputError: the database can't be reached, opened or written to, is no store, or is one of another
+            version of the schema; psycopg is missing. The message is one line without any password.
+    """
+    place = store_url(url)
+    if place.drivername == SQLITE:
+        _check_header(Path(str(place.database)))
+    engine, guard = engine_of(place), guard_of(place)
+    try:
+        with guard():
+            prepare(engine)
+            with engine.connect() as connection:
+                identity = connection.execute(select(store_table.c.identity)).scalar_one()
+    except BaseException:
+        engine.dispose()
+        raise
+    return Store(engine, guard, shown(place), str(identity))
+
+
+def open_existing_store(url: str | None = None) -> Store:
+    """Open a store that is there: to look at one must not make it.
+
+    Args and errors as for `open_store`; also raises InvalidInputError where there is no such file, or it is empty.
+    """
+    place = store_url(url)
+    if place.drivername == SQLITE:
+        _check_is_there(Path(str(place.database)))
+    return open_store(url)
+
+
+def _check_is_there(file: Path) -> None:
+    """Raise InvalidInputError unless there is a file with something in it: an empty one would be made a store."""
+    if not file.exists():
+        raise InvalidInputError(f"there is no store at {file}; 'coarsen bench' makes one")
+    if file.is_file() and not file.stat().st_size:
+        raise InvalidInputError(f"there is no store at {file}: the file is empty")
+
+
+def _check_header(file: Path) -> None:
+    """Raise InvalidInputError for a file that is neither empty nor a database: SQLite overwrites short ones."""
+    try:
+        with opened(file) as content:
+            start = content.read(len(SQLITE_HEADER))
+    except OSError:  # there is none, or SQLite says why it can't be opened
+        return
+    if start and start != SQLITE_HEADER:
+        raise InvalidInputError(f"the store {file}: file is not a database")
+
+
+class Store:
+    """An open store, made by `open_store`. As a context manager it is closed at the end.
+
+    All methods raise InvalidInputError, with one line, when the database fails or a row of it is damaged.
+
+    Attributes:
+        identity: a UUID that the database got when it was created.
+        location: its URL without password, or the path of its file.
+    """
+
+    def __init__(self, engine: Engine, guard: Guard, location: str, identity: str) -> None:
+        self._engine = engine
+        self._guard = guard
+        self.location = location
+        self.identity = identity
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({self.location!r})"
+
+    @property
+    def remembered(self) -> RememberedTable:
+        """Return the table of remembered choices."""
+        return RememberedTable(self._engine, self._guard)
+
+    @property
+    def inputs(self) -> InputTable:
+        """Return the table of described inputs."""
+        return InputTable(self._engine, self._guard)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def add(self, measurement: Measurement) -> bool:
+        """Store a measurement unless there is one of its key. False: there was, and it is left as it is."""
+        return self.add_all([measurement]) == 1
+
+    def add_all(self, measurements: Iterable[Measurement]) -> int:
+        """Store several measurements, some hundreds in each transaction; how many weren't there."""
+        rows = map(rows_of, measurements)
+        added = 0
+        while batch := list(islice(rows, BATCH)):
+            with self._guard(), writing(self._engine).begin() as connection:
+                added += insert_new(connection, batch)
+        return added
+
+    def replace(self, measurement: Measurement) -> None:
+        """Store a measurement in the place of the one of its key, if there is one."""
+        rows = rows_of(measurement)
+        with self._guard(), writing(self._engine).begin() as connection:
+            insert_or_replace(connection, rows)
+
+    def find(self, key: str) -> Measurement | None:
+        """Return the measurement of a key; None if there is none."""
+        with self._guard(), self._engine.connect() as connection:
+            row = connection.execute(_OF_KEY, {_KEY: key}).one_or_none()
+            return measurement_of(row) if row else None
+
+    def measurements(self, chosen: Filter = EVERYTHING) -> Iterator[Measurement]:
+        """Yield the measurements that a filter lets through, as they are now, by their start and key."""
+        query = selection(*all_columns()).where(condition(chosen)).order_by(table.c.started_at, table.c.key)
+        with self._guard(), self._engine.connect() as connection:
+            for row in connection.execution_options(yield_per=BATCH).execute(query):
+                yield measurement_of(row)
+
+    def count(self, chosen: Filter = EVERYTHING) -> int:
+        """Return how many measurements a filter lets through."""
+        query = selection(table.c.key).where(condition(chosen)).subquery()
+        with self._guard(), self._engine.connect() as connection:
+            return connection.execute(select(func.count()).select_from(query)).scalar_one()
+
+    def remove(self, chosen: Filter) -> int:
+        """Remove the measurements that a filter lets through; how many these were."""
+        keys = selection(table.c.key).where(condition(chosen))
+        with self._guard(), writing(self._engine).begin() as connection:
+            return connection.execute(delete(table).where(table.c.key.in_(keys))).rowcount
+
+
+# The store's table of described inputs.
+#
+#     with open_store() as store:
+#         store.inputs.put([described])
+#         store.inputs.of("adaptive-spmv")
+#
+# What was measured with an input is found by its benchmark, preset and seed; this table only says what it is.
+
+
+class InputTable:
+    """Described inputs in an open store.
+
+    All methods raise InvalidInputError, with one line, when the database fails or a row of it is damaged.
+
+    Args:
+        engine: of the store's database.
+        guard: around each use of it.
+    """
+
+    def __init__(self, engine: Engine, guard: Guard) -> None:
+        self._engine = engine
+        self._guard = guard
+
+    def put(self, inputs: Iterable[DescribedInput]) -> None:
+        """Store inputs in one transaction, each in the place of the one of its benchmark, preset and seed."""
+        # In one order for all writers, so that two of them never wait for each other.
+        rows = sorted(({"key": each.key, **encoded(each)} for each in inputs), key=lambda row: str(row["key"]))
+        with self._guard(), writing(self._engine).begin() as connection:
+            for row in rows:
+                put_row(connection, input_table, row)
+
+    def of(self, benchmark: str) -> list[DescribedInput]:
+        """Return the inputs of a benchmark, by preset and seed."""
+        query = (
+            select(input_table)
+            .where(input_table.c.benchmark == benchmark)
+            .order_by(input_table.c.preset, input_table.c.seed)
+        )
+        with self._guard(), self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+            return [_input_of({column.name: row._mapping[column] for column in input_table.c}) for row in rows]
+
+
+def _input_of(row: dict[str, object]) -> DescribedInput:
+    value = {name: entry for name, entry in row.items() if name != "key"}
+    return decoded(DescribedInput, value, f"the input {str(row['key'])[:12]!a}")

@@ -1,0 +1,1 @@
+"""What is launched: a benchmark, its workloads, and launches captured from programs."""

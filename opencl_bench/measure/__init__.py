@@ -1,1 +1,0 @@
-"""Measuring: machines that run code, sessions that verify and time it."""

@@ -1,1 +1,0 @@
-"""Records of measurements: plain data, and its form as JSON."""

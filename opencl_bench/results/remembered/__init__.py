@@ -1,1 +1,0 @@
-"""Remembered choices: what tuning found, kept for later launches and other machines."""

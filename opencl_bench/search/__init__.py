@@ -1,1 +1,0 @@
-"""Searches over the configurations of a kernel: their interface to measurements."""

@@ -1,1 +1,0 @@
-"""Tuning: choosing a kernel's configuration by measuring a few, and launches recorded for that."""
