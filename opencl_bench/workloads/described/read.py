@@ -66,7 +66,6 @@ from coarsen.opencl_bench.workloads.described.workload import (
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, whole_numbers
 from coarsen.tuning.workload.clock import Clock
-from coarsen.tuning.workload.element_types import KEY as STRUCTURES
 
 LARGEST_DESCRIPTION = MEBIBYTE
 
@@ -149,7 +148,7 @@ def _described(top: Table) -> Description:
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
         *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),
-        *(STRUCTURES, "pads"),
+        *("structures", "pads"),
         *("roundings", "relative_tolerance", "absolute_tolerance", "integer_tolerance"),
     )
     outputs = read_outputs(top)
