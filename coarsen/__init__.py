@@ -16,7 +16,8 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.clone import find_parts
+from coarsen.base.clone import find_parts
+from coarsen.base.names import lazy_names
 from coarsen.errors import (
     CoarsenError,
     DeviceError,
@@ -25,23 +26,22 @@ from coarsen.errors import (
     RefusalError,
     SourcePosition,
     VerificationError,
+    makes_readable,
 )
-from coarsen.lazy_names import lazy_names
-from coarsen.printable import makes_readable
 
 if TYPE_CHECKING:
     from coarsen.api import explain, predict
     from coarsen.api.coarsening import coarsen
+    from coarsen.base.bug_report import __version__
     from coarsen.coarsened_kernel import CoarsenedKernel
     from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
     from coarsen.devices.health import Health, check_health
     from coarsen.devices.selection import find_device
-    from coarsen.distribution import __version__
     from coarsen.drop_in.ahead import tune
     from coarsen.drop_in.program import Program
-    from coarsen.explanation import Explanation
     from coarsen.frontend.lower import compile_source, lower
     from coarsen.frontend.translation_unit import TranslationUnit
+    from coarsen.remarks.explanation import Explanation
     from coarsen.runtime.kernel import enqueue_nd_range_kernel
     from coarsen.runtime.laid_out_kernel import LaidOutArray
     from coarsen.runtime.layout import Layout
@@ -91,7 +91,7 @@ _MODULE_OF = {
     "CoarsenedKernel": "coarsen.coarsened_kernel",
     "Coarsening": "coarsen.variant.coarsening",
     "DeviceDescription": "coarsen.devices.discovery",
-    "Explanation": "coarsen.explanation",
+    "Explanation": "coarsen.remarks.explanation",
     "Health": "coarsen.devices.health",
     "LaidOutArray": "coarsen.runtime.laid_out_kernel",
     "Layout": "coarsen.runtime.layout",
@@ -100,7 +100,7 @@ _MODULE_OF = {
     "TranslationUnit": "coarsen.frontend.translation_unit",
     "Tune": "coarsen.tuning.settings",
     "Tuned": "coarsen.tuning.tuned",
-    "__version__": "coarsen.distribution",
+    "__version__": "coarsen.base.bug_report",
     "array_plan": "coarsen.variant.data_plan",
     "check_health": "coarsen.devices.health",
     "coarsen": "coarsen.api",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from coarsen.analysis.barriers import ways_by_barriers
 from coarsen.analysis.distinct_arguments import ArgumentPairs
-from coarsen.analysis.ways_by_barriers import ways_by_barriers
 from coarsen.analysis.whole_groups import groups_matter, needs_whole_groups
-from coarsen.backend.llvm_ir import write_llvm_ir
-from coarsen.backend.opencl_c.standard import standard_of
-from coarsen.backend.opencl_c.writer import OpenClC, write_opencl_c
+from coarsen.backend.llvm_module import write_llvm_ir
+from coarsen.backend.opencl_c.writer import OpenClC, standard_of, write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.cost.pads import PadCost
@@ -20,7 +19,7 @@ from coarsen.pipeline import Coarsened
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.placement.place import PlacedArray
-from coarsen.transform.region_plan import RegionPlan
+from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Configuration, Level
 from coarsen.variant.placement import PlacedArgument

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from coarsen.base.limits import refusing_deep_nesting
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import normalised, renormalised
@@ -25,18 +26,15 @@ from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
-from coarsen.limits import refusing_deep_nesting
 from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
-from coarsen.transform.clean_up import clean_up
-from coarsen.transform.coarsen import added_arguments, analyse, coarsened_module
-from coarsen.transform.copied_length import check_copied_length
+from coarsen.transform.coarsen import added_arguments, analyse, check_copied_length, clean_up, coarsened_module
 from coarsen.transform.distinct import DistinctMemory, mark_distinct
 from coarsen.transform.guard import guard_argument, guarded, guards_of
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
 from coarsen.transform.layouts.pad import PaddedArray, pad_arrays
 from coarsen.transform.placement.place import PlacedArray, place_arrays
-from coarsen.transform.plan_regions import plan_regions
-from coarsen.transform.region_plan import RegionPlan
+from coarsen.transform.regions.plan import RegionPlan
+from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import ArrayPlan
@@ -279,10 +277,10 @@ def coarsen_kernel(
         RefusalError: the kernel can't be coarsened so.
     """
     variant = Variant(coarsenings=tuple(coarsenings), transforms=transforms, any_size=any_size)
-    return carry_out(kernel, variant, observer).kernel
+    return run_pipeline(kernel, variant, observer).kernel
 
 
-def carry_out(
+def run_pipeline(
     kernel: Kernel | LaidOutKernel,
     variant: Variant,
     observer: Observer | None = None,

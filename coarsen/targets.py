@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
 from coarsen.devices.health import check_health
 from coarsen.devices.selection import find_device, names_of
@@ -18,7 +19,6 @@ from coarsen.models.device_descriptors import (
     known_descriptor,
     unknown_descriptor,
 )
-from coarsen.near_names import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coarsen.lazy_names import lazy_names
+from coarsen.base.names import lazy_names
 
 if TYPE_CHECKING:
     from coarsen.models.best_factors import PUBLISHED

@@ -19,8 +19,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as format_tensors
 
+from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file, replace_file
 
 # The code that the features describe; a card that says nothing is older than other transforms.
 TRANSFORMS = "replication alone"

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from coarsen.errors import CoarsenError
+from coarsen.base.files import whole_output
+from coarsen.errors import CoarsenError, printable
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.sweep.pack.reading import Pack
 from coarsen.opencl_bench.sweep.pack.running import CudaTarget, OpenClTarget, RunRequest, Target, run_pack
-from coarsen.printable import printable
 from coarsen.tuning.measure.session import KEPT_BYTES
 from coarsen.tuning.records.measurement import QUICK, Method
-from coarsen.whole_output import whole_output
 
 GIBIBYTE = 1 << 30
 BAD_INPUT = 2

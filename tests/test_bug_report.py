@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.bug_report import bug_message, words_of
+from coarsen.base.bug_report import bug_message, words_of
 from coarsen.errors import InternalError, InvalidInputError
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.clone import PARTS, find_parts
+from coarsen.base.clone import PARTS, find_parts
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = """

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from coarsen.codes import ACCUMULATOR_REASONS, REFUSALS, REGION_REASONS
-from coarsen.ir.opencl import refused
+from coarsen.base.codes import ACCUMULATOR_REASONS, REFUSALS, REGION_REASONS
+from coarsen.ir.opencl import builtins
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "coarsen").rglob("*.py"))
@@ -34,7 +34,7 @@ def written_codes(makers: tuple[str, ...]) -> set[str]:
 
 
 def test_codes_of_all_refusals_are_in_the_table() -> None:
-    assert written_codes(REFUSAL_MAKERS) | {each.code for each, _ in refused._REFUSED} == set(REFUSALS)
+    assert written_codes(REFUSAL_MAKERS) | {each.code for each, _ in builtins._REFUSED} == set(REFUSALS)
 
 
 def test_codes_of_all_region_reasons_are_in_the_table() -> None:

@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 import pytest
 
-from coarsen import files
+from coarsen.base import files
+from coarsen.base.files import MEBIBYTE, read_file, replace_file, replace_file_by
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file, replace_file, replace_file_by
 
 
 def test_the_content_is_on_the_disk_before_it_has_the_name(

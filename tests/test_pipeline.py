@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from coarsen.api.coarsening import coarsen
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import Observer, carry_out
-from coarsen.source_places import place_of_branch
+from coarsen.pipeline import Observer, run_pipeline
+from coarsen.remarks.source_places import place_of_branch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant
@@ -36,7 +36,7 @@ def test_a_reused_observer_brings_nothing_from_one_kernel_to_the_next() -> None:
 def test_the_result_has_all_that_was_found_out() -> None:
     chosen = Variant(coarsenings=(Coarsening(2, 0), Coarsening(2, 1)), transforms=Transforms(wide_accesses=True))
     lowered = lower(ASSUMING)
-    found = carry_out(lowered, chosen, counts_clean_up=True)
+    found = run_pipeline(lowered, chosen, counts_clean_up=True)
     assert (found.lowered, found.variant, len(found.plans)) == (lowered, chosen, 2)
     assert (found.wide_accesses is not None, found.assumptions != ()) == (True, True)
     loop = next(b for b in found.plans[1].divergence.kernel.blocks if len(b.terminator.targets) > 1)
@@ -50,8 +50,8 @@ def test_what_the_clean_up_removes_is_counted_where_that_is_asked_for() -> None:
     )
     on = Variant(coarsenings=(Coarsening(4),))
     off = Variant(coarsenings=(Coarsening(4),), transforms=REPLICATION_ALONE)
-    without = carry_out(lowered, off, counts_clean_up=True)
-    counted = carry_out(lowered, on, counts_clean_up=True)
-    assert (without.cleaned, carry_out(lowered, on).cleaned) == (None, None)
+    without = run_pipeline(lowered, off, counts_clean_up=True)
+    counted = run_pipeline(lowered, on, counts_clean_up=True)
+    assert (without.cleaned, run_pipeline(lowered, on).cleaned) == (None, None)
     assert counted.cleaned == without.kernel.length - counted.kernel.length > 0
-    assert carry_out(lowered, Variant(), counts_clean_up=True).cleaned == 0
+    assert run_pipeline(lowered, Variant(), counts_clean_up=True).cleaned == 0

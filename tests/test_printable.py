@@ -6,8 +6,7 @@ import logging
 
 import pytest
 
-from coarsen.errors import InvalidInputError
-from coarsen.printable import printable, printable_in_line
+from coarsen.errors import InvalidInputError, printable, printable_in_line
 
 
 @pytest.mark.parametrize(

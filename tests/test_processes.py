@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from coarsen.processes import FEW, mapped
+from coarsen.base.processes import FEW, mapped
 
 SCRIPT = """
 import os
-from coarsen.processes import FEW, mapped
+from coarsen.base.processes import FEW, mapped
 
 def process(_):
     return os.getpid()

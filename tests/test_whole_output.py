@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.whole_output import WholeWrites, whole_output
+from coarsen.base.files import WholeWrites, whole_output
 
 # Larger than a pipe takes at once.
 LINES = 40_000
 EXPECTED = "".join(f"{number} of {LINES}\n" for number in range(LINES)).encode()
 WRITE = f"""
 import sys
-from coarsen.whole_output import whole_output
+from coarsen.base.files import whole_output
 with whole_output():
     sys.stdout.write("".join(f"{{number}} of {LINES}\\n" for number in range({LINES})))
 """
@@ -75,7 +75,7 @@ def test_unbuffered_output_stays_so() -> None:
     """A program's dots are seen at once, and none is lost where it crashes."""
     code = (
         "import os, sys\n"
-        "from coarsen.whole_output import whole_output\n"
+        "from coarsen.base.files import whole_output\n"
         "with whole_output():\n"
         "    print(sys.stdout.name, end='.')\n"
         "    sys.stdout.buffer.write(b'.')\n"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from coarsen.analysis.control_flow import flow_graph
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots, Roots
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument, Named
 from coarsen.ir.opencl.builtins import Reach, Role
 from coarsen.ir.types import AddressSpace, PointerType

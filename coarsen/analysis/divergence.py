@@ -24,9 +24,9 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
+from coarsen.analysis.liveness import names_in, uses_of_values
+from coarsen.analysis.memory_accesses import PrivateMemory, local_memory
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.analysis.private_memory import PrivateMemory, local_memory
-from coarsen.analysis.uses import names_in, uses_of_values
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.builtins import Role, is_barrier, is_group_copy
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, may_concern, query_of

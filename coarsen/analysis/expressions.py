@@ -13,19 +13,73 @@ They predict. Nothing here proves anything, so nothing that decides what is lega
 
 from __future__ import annotations
 
+import enum
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from coarsen.analysis.expression_nodes import ONE as ONE
-from coarsen.analysis.expression_nodes import ZERO as ZERO
-from coarsen.analysis.expression_nodes import Combined as Combined
-from coarsen.analysis.expression_nodes import Expression as Expression
-from coarsen.analysis.expression_nodes import Name as Name
-from coarsen.analysis.expression_nodes import Number as Number
-from coarsen.analysis.expression_nodes import Operator as Operator
-from coarsen.analysis.expression_nodes import Quantity as Quantity
-from coarsen.analysis.expression_values import applied
-from coarsen.analysis.expression_values import evaluate as evaluate
+from coarsen.errors import InvalidInputError
+
+Quantity = int | float
+
+
+class Operator(enum.StrEnum):
+    """What a node of a tree does with its operands."""
+
+    SUM = "sum"
+    PRODUCT = "product"
+    QUOTIENT = "quotient"
+    CEILING = "ceiling"
+    FLOOR = "floor"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+    LOGARITHM = "logarithm"
+    POWER = "power"
+    OTHERWISE = "otherwise"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number."""
+
+    value: Quantity
+
+    @property
+    def names(self) -> frozenset[str]:
+        """No names."""
+        return frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A size by its name."""
+
+    text: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Its own."""
+        return frozenset({self.text})
+
+
+@dataclass(frozen=True)
+class Combined:
+    """An operator and what it combines."""
+
+    operator: Operator
+    operands: tuple[Expression, ...]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names of sizes in it."""
+        return frozenset().union(*(operand.names for operand in self.operands))
+
+
+Expression = Number | Name | Combined
+
+ZERO = Number(0)
+ONE = Number(1)
 
 
 def number(value: Quantity) -> Number:
@@ -262,3 +316,68 @@ def _folded(operator: Operator, operands: tuple[Expression, ...]) -> Expression:
         return number(applied(operator, values))
     except (ZeroDivisionError, OverflowError):
         return Combined(operator, operands)
+
+
+# The values of expressions over sizes (`expressions.py`).
+
+# No size is larger than 2 to this.
+_LARGEST_EXPONENT = 64
+
+
+def evaluate(expression: Expression, sizes: Mapping[str, Quantity]) -> Quantity:
+    """Return the value of an expression.
+
+    Args:
+        expression: to evaluate.
+        sizes: the values by name; what isn't needed may be there.
+
+    Raises:
+        InvalidInputError: a name has no value, or something is divided by 0; the message names it.
+    """
+    if isinstance(expression, Number):
+        return expression.value
+    if isinstance(expression, Name):
+        if expression.text not in sizes:
+            raise InvalidInputError(f"the size '{expression.text}' needs a value")
+        return sizes[expression.text]
+    if expression.operator is Operator.OTHERWISE:
+        value, assumed = expression.operands
+        return evaluate(value if value.names <= sizes.keys() else assumed, sizes)
+    values = [evaluate(operand, sizes) for operand in expression.operands]
+    try:
+        return _RULES[expression.operator](values)
+    except (ZeroDivisionError, OverflowError):
+        names = ", ".join(sorted(expression.names))
+        raise InvalidInputError(f"these sizes give no finite number of work: {names}") from None
+
+
+def applied(operator: Operator, values: Sequence[Quantity]) -> Quantity:
+    """Return what an operator gives. Raises ZeroDivisionError or OverflowError for no finite number."""
+    return _RULES[operator](values)
+
+
+def _logarithm(values: Sequence[Quantity]) -> Quantity:
+    value, base = math.floor(values[0]), int(values[1])
+    found = -1
+    while value >= 1:
+        value, found = value // base, found + 1
+    return found
+
+
+def _power(values: Sequence[Quantity]) -> Quantity:
+    if values[1] > _LARGEST_EXPONENT:
+        raise OverflowError
+    return values[0] ** values[1]
+
+
+_RULES: Mapping[Operator, Callable[[Sequence[Quantity]], Quantity]] = {
+    Operator.SUM: sum,
+    Operator.PRODUCT: math.prod,
+    Operator.QUOTIENT: lambda values: values[0] / values[1],
+    Operator.CEILING: lambda values: -math.floor(-values[0] // values[1]),
+    Operator.FLOOR: lambda values: math.floor(values[0] // values[1]),
+    Operator.MINIMUM: min,
+    Operator.MAXIMUM: max,
+    Operator.LOGARITHM: _logarithm,
+    Operator.POWER: _power,
+}

@@ -13,7 +13,7 @@ from coarsen.ir.details import is_inline_assembly
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.builtins import builtin_of
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace
 
 _UNSUPPORTED_OPCODES = frozenset(

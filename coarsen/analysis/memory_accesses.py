@@ -7,13 +7,16 @@ Copies of whole blocks (`memcpy`, asynchronous copies) and images are no accesse
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.ir.kernel import Instruction, Value
-from coarsen.ir.layout import content_bytes
+from coarsen.analysis.liveness import Use, names_in, uses_of_values
+from coarsen.analysis.memory_effects import DERIVING, EffectsOfKernel
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Argument, Instruction, Kernel, Value
 from coarsen.ir.opencl.builtins import Reach, builtin_of
-from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.types import PointerType, Type, VectorType
+from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.types import AddressSpace, PointerType, Type, VectorType, content_bytes
 
 _VECTOR_BUILTIN = re.compile(r"v(?P<way>load|store)(?P<aligned>a?)(?P<half>_half)?(?P<count>\d*)(?:_r\w\w)?$")
 _HALF_BYTES = 2
@@ -81,3 +84,161 @@ def _parts(type_: Type) -> tuple[int, int]:
     if isinstance(type_, VectorType):
         return content_bytes(type_.element), type_.count
     return content_bytes(type_), 1
+
+
+# Which memory of its own a replica may reach through a pointer, and which is out of sight.
+#
+# Such memory is a private variable or array (an alloca) and, where whole work-groups are merged, local memory. A
+# pointer derives from it through address arithmetic, casts, phis and selects. It escapes when its address goes
+# where that can't be followed: into memory, into an integer, or into a function that is not known to use it only
+# during the call.
+
+
+class PrivateMemory:
+    """The allocas of a kernel, further memory like them, and what may point into them.
+
+    Args:
+        kernel: in normal form.
+        further: the names of local memory that belongs to a replica: arguments, and variables with their `@`.
+        effects: the judge of the kernel's instructions, if there is one already.
+        uses: of the kernel's values, if they are known already.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        further: Iterable[str] = (),
+        effects: EffectsOfKernel | None = None,
+        uses: Mapping[str, Sequence[Use]] | None = None,
+    ) -> None:
+        uses = uses_of_values(kernel) if uses is None else uses
+        self._effects = effects or EffectsOfKernel.of_kernel(kernel)
+        self.allocas = tuple(i.name for i in kernel.instructions() if i.opcode == "alloca")
+        bases: dict[str, set[str]] = {}
+        escaping: set[str] = set()
+        for memory in (*self.allocas, *further):
+            for pointer in _derived(memory, uses):
+                bases.setdefault(pointer, set()).add(memory)
+                if any(self._effects.may_keep(pointer, use.instruction) for use in uses.get(pointer, [])):
+                    escaping.add(memory)
+        self._bases: Mapping[str, set[str]] = bases
+        self.escaping = frozenset(escaping)
+
+    def bases(self, pointer: Value) -> frozenset[str]:
+        """Return the memory that a pointer may point into; none for one that leads elsewhere."""
+        return frozenset().union(*(self._bases.get(name, ()) for name in names_in(pointer)))
+
+    def written_by(self, instruction: Instruction) -> frozenset[str]:
+        """Return the memory that an instruction may store to."""
+        effects = self._effects.of(instruction)
+        if not effects.writes and not effects.writes_anything:
+            return frozenset()
+        reached = instruction.arguments if effects.writes_anything else effects.writes
+        names = frozenset().union(*(self.bases(pointer) for pointer in reached))
+        return names | self.escaping if effects.writes_anything else names
+
+
+def local_memory(kernel: Kernel) -> tuple[str, ...]:
+    """Return a work-group's local memory: arguments that point to it, program-scope variables with their `@`."""
+    dynamic = (a.name for a in kernel.arguments if a.type == PointerType(AddressSpace.LOCAL))
+    static = (v.name for v in kernel.globals.values() if v.address_space == AddressSpace.LOCAL)
+    return (*dynamic, *(f"@{name}" for name in static))
+
+
+def _derived(memory: str, uses: Mapping[str, Sequence[Use]]) -> Iterator[str]:
+    """All pointers that may point into some memory, itself first."""
+    found = {memory}
+    pending = [memory]
+    while pending:
+        pointer = pending.pop()
+        yield pointer
+        for use in uses.get(pointer, []):
+            name = use.instruction.name
+            if use.instruction.opcode in DERIVING and name not in found:
+                found.add(name)
+                pending.append(name)
+
+
+# Which memory an instruction may read or write, and which of it may be the same.
+#
+# Two places are never the same memory when
+#
+# - their address spaces are different ones, neither of them the generic one;
+# - they lie in two variables, or in a variable and in what an argument points to;
+# - they are reached through two arguments that the launch gives local memory, each its own;
+# - they are reached through two arguments of which one is `restrict` (`noalias`). The compiler may then take it
+#   that
+#   what one of them writes is not accessed through the other; what both only read is no conflict anyway.
+#
+# Constant memory is not written while a kernel runs. Anything else may be the same.
+
+# The spaces whose variables no argument points into.
+_OF_THE_KERNEL = frozenset({AddressSpace.PRIVATE, AddressSpace.LOCAL, AddressSpace.CONSTANT})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Memory that a pointer leads to. `root` is the variable or argument it is in, None if that isn't known."""
+
+    space: int
+    root: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWriteSets:
+    """The memory that an instruction may touch: places, or all there is."""
+
+    reads: tuple[Place, ...] = ()
+    writes: tuple[Place, ...] = ()
+    everything: bool = False
+
+
+_EVERYTHING = ReadWriteSets(everything=True)
+_ALL_PLACES = tuple(Place(space, None) for space in range(AddressSpace.GENERIC + 1))
+
+
+class Aliasing:
+    """Answers for one kernel in normal form."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._arguments: Mapping[str, Argument] = {argument.name: argument for argument in kernel.arguments}
+        self._effects = EffectsOfKernel.of_kernel(kernel)
+
+    def place(self, pointer: Value) -> Place:
+        """Return where a pointer leads."""
+        space = pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.GENERIC
+        return Place(space, self._root(pointer))
+
+    def may_be_same(self, first: Place, second: Place) -> bool:
+        """Return True if two places may share a byte that one of them writes."""
+        if first.space != second.space:
+            spaces = {first.space, second.space}
+            return AddressSpace.GENERIC in spaces and AddressSpace.CONSTANT not in spaces
+        if first.root is None or second.root is None or first.root == second.root:
+            return True
+        if first.root.kind is ValueKind.ARGUMENT and second.root.kind is ValueKind.ARGUMENT:
+            is_own = first.space == AddressSpace.LOCAL
+            return not (is_own or self._is_restrict(first.root) or self._is_restrict(second.root))
+        return first.space not in _OF_THE_KERNEL
+
+    def read_write_sets(self, instruction: Instruction) -> ReadWriteSets:
+        """Return what an instruction may touch: everything if it orders memory, or may write anywhere."""
+        effects = self._effects.of(instruction)
+        if effects.orders or effects.writes_anything:
+            return _EVERYTHING
+        reads = _ALL_PLACES if effects.reads_anything else tuple(map(self.place, effects.reads))
+        return ReadWriteSets(reads, tuple(map(self.place, effects.writes)))
+
+    def _is_restrict(self, argument: Value) -> bool:
+        return "noalias" in self._arguments[argument.text].attributes.split()
+
+    def _root(self, pointer: Value) -> Value | None:
+        while pointer.kind is ValueKind.INSTRUCTION:
+            definition = self._kernel.definition[pointer.text]
+            if definition.opcode == "alloca":
+                return pointer
+            if definition.opcode != "getelementptr":
+                return None
+            pointer = definition.operands[0]
+        return pointer if pointer.kind in (ValueKind.ARGUMENT, ValueKind.GLOBAL) else None

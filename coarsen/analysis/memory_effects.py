@@ -15,10 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Self
 
-from coarsen.analysis.uses import names_in
-from coarsen.ir.graph.declarations import attributes_of_callees
+from coarsen.analysis.liveness import names_in
 from coarsen.ir.graph.details import is_shown
-from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.module import Module, attributes_of_callees
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.ir.opencl.builtins import Builtin, Reach, Role, builtin_named
 from coarsen.ir.reading import InstructionLike, OperandLike, P

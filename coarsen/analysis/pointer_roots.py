@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from coarsen.analysis.memory_effects import DERIVING
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument, Constant, Named, Operand, Variable
 from coarsen.ir.types import PointerType
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from coarsen.analysis.aliasing import Aliasing, Place
+from coarsen.analysis.memory_accesses import Aliasing, Place
 from coarsen.analysis.memory_effects import FUNCTIONS, EffectsOfKernel
 from coarsen.ir.details import atomic_operation
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value
 from coarsen.ir.opencl.builtins import Role
-from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.opencl.queries import query_of
+from coarsen.ir.opencl.queries import builtin_name, query_of
 from coarsen.ir.types import AddressSpace, PointerType
 
 CASTS = frozenset({"addrspacecast", "bitcast", "freeze"})

@@ -12,15 +12,14 @@ the scope of a work-group.
 
 from __future__ import annotations
 
-from coarsen.analysis.idle_barriers import idle_barriers
+from coarsen.analysis.barriers import idle_barriers
+from coarsen.analysis.liveness import names_in
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.analysis.uses import names_in
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Argument, Instruction, Kernel
 from coarsen.ir.opencl.builtins import Builtin, Role, is_barrier
-from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.opencl.queries import ABOUT_GROUPS, DIMENSIONS, may_concern, query_of
+from coarsen.ir.opencl.queries import ABOUT_GROUPS, DIMENSIONS, builtin_name, may_concern, query_of
 from coarsen.ir.types import AddressSpace, PointerType
 
 # The scopes, as clang numbers them, that hold for all work-items of a launch: of the device, of all devices.

@@ -12,13 +12,13 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE
 from coarsen.cost.pads import costed_pads, with_pads
 from coarsen.errors import InvalidInputError
-from coarsen.explanation import Explanation, explain_kernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer, carry_out, laid_out, lower_observed
+from coarsen.pipeline import Observer, laid_out, lower_observed, run_pipeline
+from coarsen.remarks.explanation import Explanation, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan
@@ -113,7 +113,7 @@ def _coarsened(
     pads = costed_pads(lowered, arrays, device, variant.coarsenings)
     plans = with_pads(arrays, pads)
     laid = laid_out(lowered, plans, observer)
-    coarsened = carry_out(laid, replace(variant, arrays=plans), observer)
+    coarsened = run_pipeline(laid, replace(variant, arrays=plans), observer)
     return replace(CoarsenedKernel.of(coarsened), pads=pads)
 
 

@@ -10,18 +10,22 @@ stay generic on chips that have none.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-from coarsen.backend.amdgpu_builtins import amdgpu_library
-from coarsen.backend.amdgpu_retarget import retargeted
-from coarsen.backend.builtin_library import with_definitions
-from coarsen.backend.llvm_module import own_module
+from coarsen.backend.approximations import Hardware, approximation_body, atomic_body, intrinsic
+from coarsen.backend.builtin_library import FLOAT, Body, Declaration, Item, with_definitions
+from coarsen.backend.llvm_module import own_module, with_argument
 from coarsen.backend.processes import output_of_script
+from coarsen.backend.ptx_floats import float_body, parts_body
+from coarsen.backend.ptx_integers import conversion_body, integer_body
+from coarsen.backend.ptx_vectors import copy_body, vector_body
+from coarsen.backend.work_items import Registers, work_item_body
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.graph.printer import module_text
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.graph.printer import module_text, signature_text
+from coarsen.ir.kernel import Argument, Instruction, Kernel
 from coarsen.ir.modules import run_passes, target_machine
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import TargetType
 
 # Southern, Sea and Volcanic Islands: wavefronts of 64, as many registers and places for wavefronts.
@@ -81,3 +85,146 @@ def _refuse_undefined(kernel: Kernel, text: str) -> None:
 def _refuse(what: str, instruction: Instruction | None = None) -> None:
     position = instruction.position if instruction else None
     raise RefusalError("registers-unsupported", f"{what} has no form on AMD's GCN here", position)
+
+
+# OpenCL's builtins for AMD's GCN, to count a kernel's registers: what is close does for what is exact.
+#
+# Ids come in registers; sizes are read from the place that Mesa's launches put them, scalar loads as elsewhere,
+# and there is no global offset. Elementary functions on floats are the hardware's own instructions, also where
+# OpenCL demands more precision: AMD's library takes a few registers more, and scratch memory for large arguments
+# of sine.
+#
+# By hand since nothing runs: registers alone are counted, for which libclc's 8 MB need not be read
+# (`docs/explanation/own-builtins.md`).
+
+_REGISTERS = Registers(
+    local_id="amdgcn.workitem.id",
+    group_id="amdgcn.workgroup.id",
+    local_size="r600.read.local.size",
+    group_count="r600.read.ngroups",
+    barrier=(
+        'fence syncscope("workgroup") release',
+        "call void @llvm.amdgcn.s.barrier()",
+        'fence syncscope("workgroup") acquire',
+    ),
+    fence='fence syncscope("workgroup") acq_rel',
+)
+
+
+def _quotient(body: Body, x: Item, y: Item) -> Item:
+    return body.binary("fmul", x, body.call(FLOAT, "llvm.amdgcn.rcp.f32", y))
+
+
+_HARDWARE = Hardware(
+    sine=intrinsic("sin.f32"),  # a multiplication, and the instruction, which takes turns
+    cosine=intrinsic("cos.f32"),
+    power_of_two=intrinsic("amdgcn.exp2.f32"),
+    logarithm=intrinsic("amdgcn.log.f32"),
+    quotient=_quotient,
+    root=intrinsic("amdgcn.sqrt.f32"),
+    reciprocal_root=intrinsic("amdgcn.rsq.f32"),
+)
+_BODIES = (integer_body, float_body, parts_body, conversion_body, vector_body, copy_body)
+
+
+def amdgpu_library(declaration: Declaration) -> Iterable[str] | None:
+    """Return the body of a builtin; None for one that has no form here."""
+    approximated = approximation_body(Body(declaration), _HARDWARE, relaxed=True)
+    if approximated is not None:
+        return approximated
+    work_item = work_item_body(Body(declaration), _REGISTERS)
+    if work_item is not None:
+        return work_item
+    for write in _BODIES:
+        body = write(Body(declaration))
+        if body is not None:
+            return body
+    return atomic_body(declaration)
+
+
+# From SPIR's conventions in LLVM IR to those of AMD's GCN, in a module's text.
+#
+#     spir_kernel, spir_func                     amdgpu_kernel, the C convention
+#     address space 0 (private)                  5
+#     address space 2 (constant)                 4
+#     address space 4 (generic)                  0
+#     1 (global), 3 (local)                      the same
+#     alloca T                                   alloca T, addrspace(5)
+#     ptr byval(%S) %s   (an argument)           ptr addrspace(4) byref(%S) %s.passed, copied to a variable %s
+#     syncscope("device")                        syncscope("agent")
+#     frame pointers, kept for debuggers         none
+#
+# A work-group has at most as many work-items as the kernel demands, else 256, AMD's limit on GCN.
+
+_LARGEST_WORK_GROUP = 256
+_SPACES = {"0": "5", "2": "4", "4": "0"}
+# Not in strings, names and labels.
+_POINTER = re.compile(
+    r'(?P<string>"[^"\n]*")|(?<![%@.\w-])ptr(?! addrspace|[-\w$.:])|\baddrspace\((?P<space>\d)\)'
+)
+_OVERLOADED = re.compile(r"(?<=@llvm\.)[\w.]+(?=\()")
+_POINTER_SUFFIX = re.compile(r"(?<=\.p)[024](?=\.|$)")
+_ALLOCA = re.compile(r"^(  %\S+ = alloca [^\n]*)$", re.MULTILINE)
+_CONVENTION = re.compile(r"\bspir_(kernel|func) ")
+_FRAME_POINTER = re.compile(r' "frame-pointer"="\w+"')
+_FLAGS = re.compile(r"^!llvm\.module\.flags = [^\n]*\n", re.MULTILINE)
+_BY_VALUE = re.compile(r"byval\((?P<type>[^()]+)\)")
+_AFTER_PARAMETERS = re.compile(r"\)((?: local_unnamed_addr| unnamed_addr)?)(?=[^()]*$)")
+_SCOPES = {'syncscope("device")': 'syncscope("agent")', 'syncscope("all_svm_devices") ': ""}
+
+
+def retargeted(text: str, kernel: Kernel) -> str:
+    """Return the module's text in GCN's conventions; the triple and the data layout are left to the caller."""
+    text = _with_own_signature(text, kernel)
+    text = _CONVENTION.sub(lambda match: "amdgpu_kernel " if match[1] == "kernel" else "", text)
+    text = _FLAGS.sub("", _FRAME_POINTER.sub("", text))
+    text = _ALLOCA.sub(r"\1, addrspace(0)", text)
+    text = _POINTER.sub(_renumbered, text)
+    text = _OVERLOADED.sub(_renamed, text)
+    for scope, counterpart in _SCOPES.items():
+        text = text.replace(scope, counterpart)
+    return text.replace(_EVENT, "i64")
+
+
+def _renumbered(match: re.Match[str]) -> str:
+    if match["string"]:
+        return match["string"]
+    space = match["space"]
+    return f"addrspace({_SPACES.get(space, space)})" if space else "ptr addrspace(5)"
+
+
+def _renamed(match: re.Match[str]) -> str:
+    """An intrinsic's name, which ends with the address spaces that it works on."""
+    return _POINTER_SUFFIX.sub(lambda space: _SPACES[space.group()], match.group())
+
+
+def _with_own_signature(text: str, kernel: Kernel) -> str:
+    """The kernel with the size of its work-groups, and its own copies of structures passed by value."""
+    own = f"{signature_text(kernel.graph.function(kernel.name))} {{"
+    signature, copies = own, ""
+    for argument in kernel.arguments:
+        passed = _BY_VALUE.search(argument.attributes)
+        if passed is not None:
+            signature = with_argument(signature, argument, _by_reference(argument))
+            copies += _copied(argument.name, passed["type"])
+    entry = f"{kernel.blocks[0].name}:\n"
+    return text.replace(f"{own}\n{entry}", f"{_with_limit(signature, kernel)}\n{entry}{copies}", 1)
+
+
+def _with_limit(signature: str, kernel: Kernel) -> str:
+    required = kernel.required_work_group_size
+    most = required[0] * required[1] * required[2] if required else _LARGEST_WORK_GROUP
+    limit = f'"amdgpu-flat-work-group-size"="{most if required else 1},{most}"'
+    return _AFTER_PARAMETERS.sub(rf")\1 {limit}", signature, count=1)
+
+
+def _by_reference(argument: Argument) -> str:
+    """A structure that arrives in constant memory."""
+    arriving = argument.attributes.replace("ptr ", "ptr addrspace(2) ", 1).replace("byval(", "byref(")
+    return f"{arriving}.passed"
+
+
+def _copied(name: str, type_: str) -> str:
+    copy = f"  %{name} = alloca {type_}, align 16\n"
+    copy += f"  %{name}.passed.whole = load {type_}, ptr addrspace(2) %{name}.passed, align 4\n"
+    return copy + f"  store {type_} %{name}.passed.whole, ptr %{name}, align 4\n"

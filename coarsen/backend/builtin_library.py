@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.types import StructType, Type, VectorType, parse_type
+from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.types import FloatType, IntegerType, StructType, Type, VectorType, parse_type
 
 _DECLARATION = re.compile(
     r"^declare (?P<head>[^\n@]*)@(?P<name>[\w.$]+)\((?P<parameters>[^\n]*)\)[^\n)]*$", re.MULTILINE
@@ -113,3 +114,169 @@ def _declarations_for(definitions: Iterable[str], text: str) -> Iterator[str]:
                 known.add(match["name"])
                 types = ", ".join(str(parse_type(argument)) for argument in split(match["arguments"]))
                 yield f"declare {match['head']} @{match['name']}({types})\n"
+
+
+# Writing the body of a builtin's definition, one LLVM instruction after the other.
+#
+#     body = Body(declaration)                     define float @_Z4fdimff(float %0, float %1) {
+#     x, y = body.operands                           %v0 = fsub float %0, %1
+#     body.binary("fsub", x, y)                      …
+#
+# Operations work on scalars and vectors alike; a scalar operand beside vectors is spread over a vector first.
+
+I1 = IntegerType(1)
+I32 = IntegerType(32)
+I64 = IntegerType(64)
+FLOAT = FloatType("float")
+_FLOAT_WIDTHS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value in a body: its type and how it is spelled."""
+
+    type: Type
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.text}"
+
+
+@dataclass
+class Body:
+    """The instructions of one definition, in the order in which they were asked for."""
+
+    declaration: Declaration
+    lines: list[str] = field(default_factory=list)
+    _count: int = 0
+
+    @cached_property
+    def parameters(self) -> tuple[Item, ...]:
+        """The parameters as they are declared."""
+        return tuple(Item(type_, f"%{index}") for index, type_ in enumerate(self.declaration.parameters))
+
+    @cached_property
+    def operands(self) -> tuple[Item, ...]:
+        """The parameters, scalars among vectors spread over vectors of their own element type."""
+        count = max(element_count(item.type) for item in self.parameters)
+        return tuple(self.spread(item, count) for item in self.parameters)
+
+    def assign(self, type_: Type, text: str) -> Item:
+        """`%vN = text`, whose result has the type."""
+        item = Item(type_, f"%v{self._count}")
+        self._count += 1
+        self.lines.append(f"{item.text} = {text}")
+        return item
+
+    def do(self, text: str) -> None:
+        """Add an instruction without a result."""
+        self.lines.append(text)
+
+    def returned(self, item: Item | None = None) -> list[str]:
+        """Return the whole body, which ends here."""
+        return [*self.lines, f"ret {item}" if item else "ret void"]
+
+    def binary(self, opcode: str, left: Item, right: Item) -> Item:
+        """Add an instruction of two operands of one type and a result of that type."""
+        return self.assign(left.type, f"{opcode} {left}, {right.text}")
+
+    def compare(self, predicate: str, left: Item, right: Item) -> Item:
+        """`icmp` or `fcmp`, by the operands' type."""
+        opcode = "fcmp" if isinstance(scalar(left.type), FloatType) else "icmp"
+        return self.assign(same_shape(left.type, I1), f"{opcode} {predicate} {left}, {right.text}")
+
+    def select(self, condition: Item, chosen: Item, other: Item) -> Item:
+        """Element by element: `condition ? chosen : other`."""
+        return self.assign(chosen.type, f"select {condition}, {chosen}, {other}")
+
+    def cast(self, opcode: str, item: Item, to: Type) -> Item:
+        """Add a conversion instruction; none where the type is the same."""
+        return item if item.type == to else self.assign(to, f"{opcode} {item} to {to}")
+
+    def call(self, result: Type, callee: str, *arguments: Item) -> Item:
+        """Add a call of a function with a result."""
+        return self.assign(result, f"call {result} @{callee}({', '.join(map(str, arguments))})")
+
+    def intrinsic(self, name: str, *arguments: Item) -> Item:
+        """Add a call of LLVM's `llvm.NAME`, overloaded on its first argument's type, which is its result's too."""
+        type_ = arguments[0].type
+        return self.call(type_, f"llvm.{name}.{suffix(type_)}", *arguments)
+
+    def constant(self, type_: Type, value: str) -> Item:
+        """Return a constant, the same in all elements."""
+        if isinstance(type_, VectorType):
+            return Item(type_, f"splat ({type_.element} {value})")
+        return Item(type_, value)
+
+    def number(self, type_: Type, value: float) -> Item:
+        """Return a floating-point constant that the type can hold exactly."""
+        return self.constant(type_, f"{value:.6e}")
+
+    def spread(self, item: Item, count: int) -> Item:
+        """Return a scalar as a vector of equal elements; anything else as it is."""
+        if count == 1 or not isinstance(item.type, IntegerType | FloatType):
+            return item
+        type_ = VectorType(count, item.type)
+        first = self.assign(type_, f"insertelement {type_} poison, {item}, i32 0")
+        mask = f"<{count} x i32> zeroinitializer"
+        return self.assign(type_, f"shufflevector {first}, {type_} poison, {mask}")
+
+    def element(self, item: Item, index: int) -> Item:
+        """Return one element of a vector; a scalar is its own only one."""
+        if not isinstance(item.type, VectorType):
+            return item
+        return self.assign(item.type.element, f"extractelement {item}, i32 {index}")
+
+    def vector(self, items: Iterable[Item], type_: Type) -> Item:
+        """Return a vector of such elements; of a scalar type the only item."""
+        elements = list(items)
+        if not isinstance(type_, VectorType):
+            return elements[0]
+        result = Item(type_, "poison")
+        for index, item in enumerate(elements):
+            result = self.assign(type_, f"insertelement {result}, {item}, i32 {index}")
+        return result
+
+    def by_element(self, compute: Callable[..., Item], result: Type, *items: Item) -> Item:
+        """Apply a function of scalars to each element."""
+        computed = [
+            compute(*(self.element(item, index) for item in items)) for index in range(element_count(result))
+        ]
+        return self.vector(computed, result)
+
+    def at(self, pointer: Item, element: Type, index: Item) -> Item:
+        """Return the address of `pointer[index]`."""
+        return self.assign(pointer.type, f"getelementptr {element}, {pointer}, {index}")
+
+    def load(self, type_: Type, pointer: Item, alignment: int) -> Item:
+        """Add a load; the alignment in bytes."""
+        return self.assign(type_, f"load {type_}, {pointer}, align {alignment}")
+
+    def store(self, item: Item, pointer: Item, alignment: int) -> None:
+        """Add a store; the alignment in bytes."""
+        self.do(f"store {item}, {pointer}, align {alignment}")
+
+
+def element_count(type_: Type) -> int:
+    """Return the number of elements of a vector; 1 for anything else."""
+    return type_.count if isinstance(type_, VectorType) else 1
+
+
+def same_shape(type_: Type, element: Type) -> Type:
+    """Return a vector of as many elements of another type; the element type itself for a scalar."""
+    return VectorType(type_.count, element) if isinstance(type_, VectorType) else element
+
+
+def width(type_: Type) -> int:
+    """Return the bits of a scalar, or of a vector's element."""
+    element = scalar(type_)
+    if isinstance(element, IntegerType):
+        return element.width
+    return _FLOAT_WIDTHS[element.kind] if isinstance(element, FloatType) else 0
+
+
+def suffix(type_: Type) -> str:
+    """Return how an overloaded intrinsic's name ends: `v4f32` for `<4 x float>`."""
+    vector = f"v{type_.count}" if isinstance(type_, VectorType) else ""
+    letter = "f" if isinstance(scalar(type_), FloatType) else "i"
+    return f"{vector}{letter}{width(type_)}"

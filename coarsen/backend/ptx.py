@@ -12,26 +12,150 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from coarsen.backend.atomic_builtins import atomic_body
-from coarsen.backend.body import FLOAT, Body
-from coarsen.backend.builtin_library import Declaration, Library, scalar, with_definitions
-from coarsen.backend.llvm_module import own_module
+from coarsen.backend import work_items
+from coarsen.backend.approximations import atomic_body
+from coarsen.backend.builtin_library import FLOAT, Body, Declaration, Library, scalar, with_definitions
+from coarsen.backend.llvm_module import own_module, with_argument
 from coarsen.backend.ptx_approximations import NAMES as APPROXIMATED
 from coarsen.backend.ptx_approximations import approximation_body
-from coarsen.backend.ptx_conversions import conversion_body
-from coarsen.backend.ptx_copies import copy_body
-from coarsen.backend.ptx_floats import float_body
-from coarsen.backend.ptx_integers import integer_body
-from coarsen.backend.ptx_limits import check_limits, relaxed_functions
-from coarsen.backend.ptx_parts import parts_body
-from coarsen.backend.ptx_retarget import DYNAMIC_MEMORY, local_arguments, retargeted
-from coarsen.backend.ptx_vectors import vector_body
-from coarsen.backend.ptx_work_items import work_item_body
+from coarsen.backend.ptx_floats import float_body, parts_body
+from coarsen.backend.ptx_integers import conversion_body, integer_body
+from coarsen.backend.ptx_vectors import copy_body, vector_body
 from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.details import is_inline_assembly
 from coarsen.ir.graph.printer import module_text
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Argument, Instruction, Kernel
 from coarsen.ir.modules import run_passes, target_machine
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.types import AddressSpace, PointerType, TargetType
+
+# Found by experiment with LLVM 22.1: these need a library that NVPTX hasn't got.
+_INTRINSICS_WITHOUT_FORM = re.compile(
+    r"llvm\.(?:a?(?:sin|cos|tan)h?|atan2|sincos|sincospi|exp|exp2|exp10|log|log2|log10|pow|powi|modf|l?lrint|l?lround)\."
+)
+_FORBIDDEN_OPCODES = frozenset({"indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg"})
+_EVENT = 'target("spirv.Event")'
+_APPROXIMATE_FLAGS = frozenset({"afn", "fast"})
+
+
+def check_limits(kernel: Kernel) -> None:
+    """Raise RefusalError, with the source position, for the first thing that has no counterpart in PTX."""
+    for argument in kernel.arguments:
+        if isinstance(argument.type, TargetType):
+            _refuse(f"the argument '{argument.name}' of type {argument.type_name or argument.type}", None)
+    for instruction in kernel.instructions():
+        _check_instruction(instruction)
+
+
+def relaxed_functions(kernel: Kernel) -> frozenset[str]:
+    """Return the functions, by their mangled names, of which every call allows an approximation."""
+    calls = [instruction for instruction in kernel.instructions() if instruction.callee]
+    precise = {call.callee for call in calls if _APPROXIMATE_FLAGS.isdisjoint(call.flags)}
+    return frozenset(call.callee for call in calls) - precise
+
+
+def _check_instruction(instruction: Instruction) -> None:
+    if instruction.opcode in _FORBIDDEN_OPCODES:
+        _refuse(f"the instruction {instruction.opcode}", instruction)
+    if isinstance(instruction.type, TargetType) and str(instruction.type) != _EVENT:
+        _refuse(f"the type {instruction.type}", instruction)
+    if instruction.opcode != "call":
+        return
+    if not instruction.callee:
+        what = "inline assembly" if is_inline_assembly(instruction) else "a call through a pointer"
+        _refuse(what, instruction)
+    if _INTRINSICS_WITHOUT_FORM.match(instruction.callee):
+        _refuse(f"the intrinsic {instruction.callee}", instruction)
+
+
+def _refuse(what: str, instruction: Instruction | None) -> None:
+    position = instruction.position if instruction else None
+    raise RefusalError("ptx-unsupported", f"{what} has no counterpart in PTX", position)
+
+
+# From SPIR's conventions in LLVM IR to NVPTX's, in a module's text.
+#
+#     spir_kernel, spir_func                     ptx_kernel, the C convention
+#     address space 1 (global)                   1
+#     address space 2 (constant)                 1, its loads marked as never changing
+#     address space 3 (local)                    3 (shared)
+#     address space 4 (generic), 0 (private)     0
+#     local float* tile   (an argument)          i64 tile.offset: bytes from the start of dynamic shared memory
+#
+# Constant memory becomes global memory since a launch passes a plain buffer for a `constant` argument: PTX has no
+# way to say that a buffer lies in a constant bank. Local arguments become offsets since a launch reserves the
+# dynamic shared memory of all of them as one piece.
+
+DYNAMIC_MEMORY = "dynamic_shared_memory"
+_DYNAMIC_MEMORY_ALIGNMENT = 128  # the largest that an OpenCL type asks for
+_CONVENTION = re.compile(r"\bspir_(kernel|func) ")
+_CONSTANT_LOAD = re.compile(r"^(  %\S+ = load (?!volatile|atomic)[^\n]*ptr addrspace\(2\)[^\n]*)$", re.MULTILINE)
+_SPACES = re.compile(r"ptr addrspace\(([24])\)|\baddrspace\(2\)")
+_VOID_CAST = re.compile(r"addrspacecast (ptr(?: addrspace\(1\))?) (\S+) to \1(?=[\s,)]|$)", re.MULTILINE)
+_VOID_CONSTANT_CAST = re.compile(r"addrspacecast \((ptr(?: addrspace\(1\))?) (@[\w.$]+) to \1\)")
+
+
+def local_arguments(kernel: Kernel) -> tuple[Argument, ...]:
+    """Return the arguments that point to local memory whose size the launch decides."""
+    return tuple(a for a in kernel.arguments if a.type == PointerType(AddressSpace.LOCAL))
+
+
+def retargeted(text: str, kernel: Kernel) -> str:
+    """Return the module's text in NVPTX's conventions; the triple and the data layout are left to the caller."""
+    text = _with_local_offsets(text, kernel)
+    text = _CONSTANT_LOAD.sub(r"\1, !invariant.load !{}", text)
+    text = _CONVENTION.sub(lambda match: "ptx_kernel " if match[1] == "kernel" else "", text)
+    text = _SPACES.sub(_space, text)
+    text = _VOID_CONSTANT_CAST.sub(r"\2", text)
+    return _VOID_CAST.sub(r"bitcast \1 \2 to \1", text).replace(_EVENT, "i64")
+
+
+def _space(match: re.Match[str]) -> str:
+    if match[1] == "4":
+        return "ptr"
+    return match.group().replace("addrspace(2)", "addrspace(1)")
+
+
+def _with_local_offsets(text: str, kernel: Kernel) -> str:
+    arguments = local_arguments(kernel)
+    if not arguments:
+        return text
+    signature = next(
+        line for line in text.splitlines() if line.startswith("define ") and f"@{kernel.name}(" in line
+    )
+    changed = signature
+    addresses = ""
+    for argument in arguments:
+        changed = with_argument(changed, argument, f"i64 %{argument.name}.offset")
+        memory = f"ptr addrspace(3) @{DYNAMIC_MEMORY}, i64 %{argument.name}.offset"
+        addresses += f"  %{argument.name} = getelementptr i8, {memory}\n"
+    entry = f"{kernel.blocks[0].name}:\n"
+    text = text.replace(f"{signature}\n{entry}", f"{changed}\n{entry}{addresses}", 1)
+    return _insert_variable(text)
+
+
+def _insert_variable(text: str) -> str:
+    """Declare the dynamic shared memory, before the first function."""
+    variable = f"@{DYNAMIC_MEMORY} = external addrspace(3) global [0 x i8], align {_DYNAMIC_MEMORY_ALIGNMENT}\n\n"
+    position = re.search(r"^(?:define|declare) ", text, re.MULTILINE)
+    assert position is not None
+    return text[: position.start()] + variable + text[position.start() :]
+
+
+_REGISTERS = work_items.Registers(
+    local_id="nvvm.read.ptx.sreg.tid",
+    group_id="nvvm.read.ptx.sreg.ctaid",
+    local_size="nvvm.read.ptx.sreg.ntid",
+    group_count="nvvm.read.ptx.sreg.nctaid",
+    barrier=("call void @llvm.nvvm.barrier0()",),
+    fence="call void @llvm.nvvm.membar.gl()",
+)
+
+
+def work_item_body(body: Body) -> list[str] | None:
+    """Return the body of a work-item function, a barrier, a fence or a copy by the work-group; None for others."""
+    return work_items.work_item_body(body, _REGISTERS)
+
 
 DEFAULT_ARCHITECTURE = "sm_75"
 _ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?$")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from coarsen.backend import approximations
 from coarsen.backend.approximations import NAMES, intrinsic
-from coarsen.backend.body import Body
+from coarsen.backend.builtin_library import Body
 
 __all__ = ["NAMES", "approximation_body"]
 

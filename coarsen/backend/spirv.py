@@ -9,6 +9,7 @@ that neither it nor `spirv_library.py` knows it writes as a function to be linke
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,16 +17,20 @@ from pathlib import Path
 from coarsen.backend.builtin_library import with_definitions
 from coarsen.backend.llvm_module import kernel_module
 from coarsen.backend.processes import output_of_script
-from coarsen.backend.spirv_array_starts import with_computed_starts
 from coarsen.backend.spirv_library import spirv_library
 from coarsen.backend.spirv_limits import check_limits
-from coarsen.backend.spirv_printf import without_variadic_calls
-from coarsen.backend.spirv_widening import keep_widenings_apart
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.details import Opcode
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.operands import Callee, Variable
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import run_passes
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.types import FloatType, IntegerType, PointerType, Type, VectorType
 
 DEFAULT_VERSION = "1.2"
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6")
@@ -135,3 +140,129 @@ def _instructions(words: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]
         opcode, count = words[position] & 0xFFFF, words[position] >> 16
         yield opcode, words[position + 1 : position + count]
         position += count
+
+
+# Keeps LLVM's SPIR-V back end from joining a truncation and the widening after it.
+#
+# It makes one `and` of the two, with the mask in the wide type and the value in the type before the truncation,
+# which no device takes: `OpBitwiseAnd %uint %ulong_value %uint_255`. A `freeze` between them, which is no
+# operation in SPIR-V, keeps them apart.
+#
+#     before                               after
+#     %b = trunc i64 %a to i8              %b = trunc i64 %a to i8
+#     %c = zext i8 %b to i32               %b.frozen = freeze i8 %b
+#                                          %c = zext i8 %b.frozen to i32
+
+_TRUNCATION = re.compile(r"^  (%[-a-zA-Z$._0-9]+) = trunc ", re.MULTILINE)
+_WIDENING = re.compile(
+    r"^  (?P<start>%(?P<name>[-a-zA-Z$._0-9]+) = zext (?:nneg )?)(?P<type>[^%]+?) "
+    r"(?P<value>%[-a-zA-Z$._0-9]+)(?P<end> to .*)$"
+)
+
+
+def keep_widenings_apart(assembly: str) -> str:
+    """Return a module's text with a `freeze` before each widening of a truncated value."""
+    truncated = set(_TRUNCATION.findall(assembly))
+    return "\n".join(line for old in assembly.split("\n") for line in _rewritten(old, truncated))
+
+
+def _rewritten(line: str, truncated: set[str]) -> Iterator[str]:
+    match = _WIDENING.match(line)
+    if match is None or match["value"] not in truncated:
+        yield line
+        return
+    frozen = f"%{match['name']}.frozen"
+    yield f"  {frozen} = freeze {match['type']} {match['value']}"
+    yield f"  {match['start']}{match['type']} {frozen}{match['end']}"
+
+
+# Addresses of variables in a form in which LLVM's SPIR-V back end gives them their type.
+#
+#     before   call <4 x i32> @_Z6vload4mPU3AS3Kj(i64 %i, ptr addrspace(3) @k.tile)
+#     after    %start = getelementptr i8, ptr addrspace(3) @k.tile, i64 0
+#              call <4 x i32> @_Z6vload4mPU3AS3Kj(i64 %i, ptr addrspace(3) %start)
+#
+# A variable's name, passed to a builtin, it writes as a pointer to the whole array: devices find no such `vload4`.
+
+_BYTE = IntegerType(8)
+
+
+def with_computed_starts(module: Module, kernel: Kernel) -> Module:
+    """Return a module in which a kernel passes no variables to functions, but addresses of their starts.
+
+    Args:
+        module: that has the kernel, its own or one that the caller owns; to be read afterwards.
+        kernel: whose it is.
+    """
+    if not any(map(_slots, module.function(kernel.name).instructions())):
+        return module
+    own = kernel.editable_graph() if module is kernel.graph else module
+    function = own.function(kernel.name)
+    for call in [each for each in function.instructions() if _slots(each)]:
+        build = Builder.replacing(call)
+        for slot in _slots(call):
+            start = build.element(_BYTE, call.operands[slot], [number(own.size_type, 0)], "start")
+            call.set_operand(slot, start)
+    make_names_unique(function, own.structures)
+    return own
+
+
+def _slots(instruction: Instruction) -> list[int]:
+    """The operands of a call that are variables."""
+    if instruction.opcode is not Opcode.CALL or not isinstance(instruction.operands[-1], Callee):
+        return []
+    return [slot for slot, operand in enumerate(instruction.operands) if isinstance(operand, Variable)]
+
+
+# Calls of `printf` in a form that LLVM's SPIR-V back end takes.
+#
+#     before   call i32 (ptr addrspace(2), ...) @printf(ptr addrspace(2) @format, i32 %i, double %x)
+#     after    call i32 @_Z6printfPU3AS2Kcid(ptr addrspace(2) @format, i32 %i, double %x)
+#
+# Of a variadic function the back end asks for parameters that the declaration hasn't got, and stops the process.
+# So there is one function for each list of argument types.
+
+_INTEGER_CODES = {8: "c", 16: "s", 32: "i", 64: "l"}
+_FLOAT_CODES = {"half": "Dh", "float": "f", "double": "d"}
+
+
+def without_variadic_calls(kernel: Kernel) -> Module:
+    """Return the module of a kernel, to be read, with its calls of `printf` in the form above."""
+    if not any(map(_prints, kernel.graph.function(kernel.name).instructions())):
+        return kernel.graph
+    module = kernel.editable_graph()
+    calls = [i for i in module.function(kernel.name).instructions() if _prints(i)]
+    new = {callee.name: callee for callee in map(_callee, calls)}
+    module.declare(new[name] for name in sorted(new))
+    for call in calls:
+        _replace(call, module.callees[_callee(call).name])
+    return module
+
+
+def _prints(instruction: Instruction) -> bool:
+    return builtin_name(instruction.callee) == "printf"
+
+
+def _callee(call: Instruction) -> Callee:
+    """The function for the types of a call's arguments."""
+    types = [argument.type for argument in call.arguments]
+    name = "_Z6printfPU3AS2Kc" + "".join(map(_code, types[1:]))
+    return Callee(name, f"declare spir_func {call.type} @{name}({', '.join(map(str, types))})")
+
+
+def _replace(call: Instruction, callee: Callee) -> None:
+    new = Builder.replacing(call).call(callee, call.type, call.arguments, call.name)
+    new.has_unique_name = True
+    call.replace_all_uses(new)
+    call.erase()
+
+
+def _code(type_: Type) -> str:
+    """Return how the Itanium ABI writes a type in a function's name."""
+    if isinstance(type_, IntegerType):
+        return _INTEGER_CODES.get(type_.width, "i")
+    if isinstance(type_, FloatType):
+        return _FLOAT_CODES.get(type_.kind, "f")
+    if isinstance(type_, VectorType):
+        return f"Dv{type_.count}_{_code(type_.element)}"
+    return f"PU3AS{type_.address_space}v" if isinstance(type_, PointerType) else "v"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coarsen.backend.body import I32, Body, Item
+from coarsen.backend.builtin_library import I32, Body, Item
 from coarsen.ir.opencl.builtins import Reach, Role, builtin_named
 from coarsen.ir.opencl.queries import Query, linear_id, query_named
 from coarsen.ir.types import Type

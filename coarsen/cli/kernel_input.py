@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
-from coarsen.near_names import did_you_mean
 
 _STARTS_WITH_POSITION = re.compile(r"\d+:\d+: ")
 _IR_SUFFIXES = frozenset({".ll", ".bc"})

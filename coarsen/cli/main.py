@@ -22,12 +22,12 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from coarsen.bug_report import bug_message
+from coarsen.base.bug_report import bug_message
+from coarsen.base.files import whole_output
+from coarsen.base.names import did_you_mean
 from coarsen.cli.messages import INTERRUPTED, Settings, logging_to_stderr, say
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
-from coarsen.near_names import did_you_mean
-from coarsen.whole_output import whole_output
 
 _EVERYDAY = MappingProxyType(
     {

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from coarsen.bug_report import TRACEBACKS
-from coarsen.printable import NOTE, printable
+from coarsen.base.bug_report import TRACEBACKS
+from coarsen.errors import NOTE, printable
 
 _log = logging.getLogger("coarsen")
 

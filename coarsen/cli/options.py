@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from coarsen.bug_report import TRACEBACKS
+from coarsen.base.bug_report import TRACEBACKS
 from coarsen.cli.messages import Settings, set_level
 from coarsen.cli.output import Format
 from coarsen.errors import InvalidInputError

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from coarsen.errors import InvalidInputError
-from coarsen.files import replace_file
-from coarsen.printable import GAP, printable, printable_in_line
+from coarsen.base.files import replace_file
+from coarsen.errors import GAP, InvalidInputError, printable, printable_in_line
 
 if TYPE_CHECKING:
     from rich.console import Console

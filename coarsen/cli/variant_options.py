@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coarsen.base.names import did_you_mean
 from coarsen.cli.options import local_size_of, whole_number
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.variant.coarsening import DIMENSIONS
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS, VariantOption
 

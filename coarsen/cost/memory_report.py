@@ -13,9 +13,9 @@ from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
 from coarsen.cost.lane_addresses import Place, coarsened_size
 from coarsen.cost.mending import Mending, Offer
 from coarsen.cost.pads import LocalArray, PadCost, local_arrays
+from coarsen.errors import aligned
 from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import Kernel
-from coarsen.printable import aligned
 from coarsen.variant.coarsening import Coarsening
 
 _INDENT = "  "

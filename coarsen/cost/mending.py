@@ -20,16 +20,15 @@ from dataclasses import dataclass, replace
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
-from coarsen.analysis.algebra.predict.queries import queried
+from coarsen.analysis.algebra.predict.operations import queried
 from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.access_costs import AccessCost, AccessCosts, pieces_of
 from coarsen.cost.lane_addresses import LaneAddresses, Place, lane_places
 from coarsen.ir.details import source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value
-from coarsen.ir.layout import size_of
 from coarsen.ir.opencl.queries import Query
-from coarsen.ir.types import AddressSpace, PointerType, StructType
+from coarsen.ir.types import AddressSpace, PointerType, StructType, size_of
 from coarsen.variant.coarsening import Coarsening, Level
 
 _LOCAL_BYTES = 32 << 10

@@ -24,8 +24,7 @@ from coarsen.cost.lane_addresses import Place, coarsened_size
 from coarsen.ir.graph.details import Access
 from coarsen.ir.graph.variables import GlobalVariable
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.layout import size_of
-from coarsen.ir.types import AddressSpace, ArrayType
+from coarsen.ir.types import AddressSpace, ArrayType, size_of
 from coarsen.transform.layouts.rows import Rows, rows_of
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan

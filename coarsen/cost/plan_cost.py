@@ -20,7 +20,7 @@ from coarsen.cost.instruction_kinds import Kind, kinds_of
 from coarsen.cost.plan_walk import PlannedBlock, PlannedBlocks, block_weights
 from coarsen.cost.register_pressure import RegisterPressure
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 
 
 @dataclass(frozen=True, slots=True)

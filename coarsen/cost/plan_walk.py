@@ -17,12 +17,12 @@ from functools import cached_property
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.divergence import Divergence
+from coarsen.analysis.loop_counts import trip_counts
 from coarsen.analysis.regions import Region
-from coarsen.analysis.trip_counts import trip_counts
 from coarsen.ir.kernel import Block, Instruction, Kernel
 from coarsen.transform.coarsen import Analysed
-from coarsen.transform.plan_regions import plan_regions
-from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 
 _TERMINATORS = frozenset({"br", "ret", "unreachable"})

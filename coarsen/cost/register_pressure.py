@@ -36,7 +36,6 @@ from coarsen.cost.rewritten_ids import id_rewriter
 from coarsen.ir.details import source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel
-from coarsen.ir.layout import content_bytes, size_of
 from coarsen.ir.types import (
     AddressSpace,
     ArrayType,
@@ -47,6 +46,8 @@ from coarsen.ir.types import (
     TargetType,
     Type,
     VectorType,
+    content_bytes,
+    size_of,
 )
 from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Coarsening

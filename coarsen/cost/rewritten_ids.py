@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.instruction import Instruction as Built
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument
 from coarsen.ir.graph.origin import UNKNOWN
 from coarsen.ir.graph.view import instruction_view

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import HOW_TO_GET_A_DEVICE, DeviceDescription, discover_devices
 from coarsen.devices.health import check_health
 from coarsen.errors import DeviceError
-from coarsen.near_names import did_you_mean
 
 # Oclgrind interprets kernels to find their faults, a thousand times slower than a device.
 SIMULATOR = "oclgrind"

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, parse_formula
 from coarsen.dispatch.steps import Kind, Steps, steps_of
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 # Before a buffer's name: its size in bytes.

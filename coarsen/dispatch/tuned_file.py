@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from coarsen.codec import WHOLE_NUMBERS, decoded, encoded
+from coarsen.base.codec import WHOLE_NUMBERS, decoded, encoded
+from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument, check_name, feature_steps, input_kinds
 from coarsen.dispatch.tree import Tree, check_tree, features_of, tree_from_json, tree_to_json
 from coarsen.dispatch.tuned_version import (
@@ -30,7 +31,6 @@ from coarsen.dispatch.tuned_version import (
     version_to_json,
 )
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file, replace_file
 from coarsen.variant.data_plan import ArrayPlan, chosen_plans
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from coarsen.codec import Coders, decoded
+from coarsen.base.codec import Coders, decoded
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, check_name, input_kinds
 from coarsen.dispatch.steps import Kind

@@ -21,12 +21,12 @@ from dataclasses import dataclass, replace
 import pyopencl
 
 from coarsen.backend.opencl_c.writer import write_opencl_c
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import list_kernels, lower
 from coarsen.ir.kernel import Kernel
-from coarsen.near_names import did_you_mean
 from coarsen.pipeline import laid_out
 from coarsen.runtime.code import BuildOptions
 from coarsen.runtime.laid_out_kernel import LaidOutSignature

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from coarsen.printable import NOTE, printable_in_line
+from coarsen.errors import NOTE, printable_in_line
 from coarsen.tuning.settings import Tune, TuningProgress
 
 _log = logging.getLogger("coarsen")

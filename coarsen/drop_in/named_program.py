@@ -15,7 +15,7 @@ from typing import Any, Self
 import pyopencl
 from pyopencl.tools import is_spirv
 
-from coarsen.bug_report import words_of
+from coarsen.base.bug_report import words_of
 from coarsen.devices.building import PlainProgram
 from coarsen.drop_in.program import Program as DropIn
 from coarsen.drop_in.program import kernel_of

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyopencl
 
+from coarsen.base.files import replace_file
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.files import replace_file
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.runtime.advice import PassedLaunch
 from coarsen.runtime.tuned_checks import without_own_folder

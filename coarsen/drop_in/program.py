@@ -19,10 +19,10 @@ from pyopencl._cl import Kernel as PlainKernel
 from pyopencl._cl import _Program as RawProgram
 from pyopencl.tools import is_spirv
 
+from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import common_macros_of
 from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of, settings_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.near_names import did_you_mean
 from coarsen.runtime.advice import LaunchObserver, Policy
 from coarsen.runtime.code import BuildOptions, Form, device_options, options_of_coarsened
 from coarsen.runtime.kernel import Kernel

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pyopencl
 
-from coarsen.bug_report import bug_message
+from coarsen.base.bug_report import bug_message
 from coarsen.devices.drivers import prepare_loader
 from coarsen.drop_in.launch_table import LaunchRow, LaunchTable
 from coarsen.drop_in.mode import Otherwise

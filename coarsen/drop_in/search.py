@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyopencl
 
-from coarsen.bug_report import bug_message
+from coarsen.base.bug_report import bug_message
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.policy.remembered import Known, Remembered, without_result

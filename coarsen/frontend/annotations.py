@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotated_source import (
     Define,
@@ -29,7 +30,6 @@ from coarsen.frontend.annotated_source import (
     prepared_source,
 )
 from coarsen.frontend.parameters import Kind, Parameter, check_name, parse_parameter
-from coarsen.near_names import did_you_mean
 
 _PRAGMA = re.compile(r"[ \t]*#[ \t]*pragma[ \t]+(coarsen\b|erange\b)[ \t]*([^\n]*)")
 _LOOP = re.compile(r"[ \t]*(?:for|while|do)\b")

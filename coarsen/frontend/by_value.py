@@ -22,13 +22,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from coarsen.frontend.parsing import parsed
+from coarsen.frontend.input_checks import parsed
 from coarsen.frontend.source_names import set_name
-from coarsen.ir.graph.details import Access, Allocation
+from coarsen.ir.graph.details import Access, Allocation, Opcode
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import open_module, parse_signature
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument
 from coarsen.ir.graph.printer import instruction_text, module_text, signature_text
 from coarsen.ir.graph.scanner import Scanner

@@ -13,14 +13,15 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 
+from coarsen.base.limits import MOST_INPUT_BYTES
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations, source_without_pragmas
 from coarsen.frontend.compile import Source, compilations
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.disassemble import disassemble
+from coarsen.frontend.input_checks import check_target, parsed
 from coarsen.frontend.normal_form import normal_form
 from coarsen.frontend.options import BuildOptions, parse_options
-from coarsen.frontend.parsing import check_target, parsed
 from coarsen.frontend.source_names import name_origins
 from coarsen.frontend.source_text import (
     BYTE_ORDER_MARK,
@@ -34,7 +35,6 @@ from coarsen.frontend.translation_unit import TranslationUnit, translation_unit
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.reader import read_module
-from coarsen.limits import MOST_INPUT_BYTES
 
 _DEBUG_VERSION = '!"Debug Info Version"'
 # A string, which stays, or what refers to debug information.

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 
 MOST_VALUES = 1024
 LARGEST_VALUE = 2**31 - 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from coarsen.base.files import opened
+from coarsen.base.limits import MEBIBYTE, MOST_INPUT_BYTES
 from coarsen.errors import InvalidInputError
-from coarsen.files import opened
-from coarsen.limits import MEBIBYTE, MOST_INPUT_BYTES
 
 TOO_LARGE = f"larger than {MOST_INPUT_BYTES // MEBIBYTE} MiB, the most that is read of a kernel's source"
 # The first line of LLVM assembly that is not a comment; none of these can start OpenCL C.

@@ -14,13 +14,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.input_checks import readable_name
 from coarsen.frontend.kernel_stubs import without_stubs
-from coarsen.ir.graph.excerpt import excerpt
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import open_module
-from coarsen.near_names import did_you_mean
+from coarsen.ir.graph.stored import excerpt
 
 # LLVM can't rename types, and every line may name them: this is done on the text, before anything is read.
 _QUOTED_STRUCTURE = re.compile(r'^(%"[^"\n]*") = type ', re.MULTILINE)

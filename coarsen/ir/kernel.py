@@ -14,12 +14,12 @@ from typing import Any
 
 from coarsen.errors import SourcePosition
 from coarsen.ir.added_arguments import AddedArgument as AddedArgument
-from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import ValueKind as ValueKind
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.graph.printer import instruction_text
+from coarsen.ir.graph.rewriting import copy_module
 from coarsen.ir.graph.stored import stored
 from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
 from coarsen.ir.types import StructType, Type, quoted

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Self
 
 from coarsen.errors import SourcePosition
-from coarsen.ir.strings import unescaped
+from coarsen.ir.types import unescaped
 
 _DEFINITION = re.compile(r"^!(?P<id>\d+|[\w.]+) = (?P<body>.*)$", re.MULTILINE)
 _FIELD = re.compile(r"(\w+): (!?\w+|\"[^\"]*\")")

@@ -19,12 +19,12 @@ from itertools import pairwise
 
 import pyopencl
 
+from coarsen.base.bug_report import __version__
 from coarsen.devices.discovery import device_types_of
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
-from coarsen.distribution import __version__
 from coarsen.errors import RefusalError
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.policy.remembered import Remembered

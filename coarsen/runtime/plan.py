@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
 
-from coarsen.bug_report import words_of
+from coarsen.base.bug_report import words_of
+from coarsen.base.names import did_you_mean
 from coarsen.devices.building import build_for_launches
 from coarsen.devices.discovery import device_types_of
 from coarsen.devices.slow_compilers import most_ways_by_barriers
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
-from coarsen.frontend.file_directives import file_directives
-from coarsen.near_names import did_you_mean
+from coarsen.frontend.included import file_directives
 from coarsen.runtime.advice import PATIENCE, AdviceRequest, AtHand, Decision, LaunchObserver, Policy
 from coarsen.runtime.code import Code, Codes, Form, allows_uneven_groups, forget_frames
 from coarsen.runtime.launch import OriginalLaunch

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import pyopencl
 
+from coarsen.base.bug_report import __version__
 from coarsen.dispatch.expressions import Condition, parse_condition
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument
 from coarsen.dispatch.launch_sizes import size_inputs
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotated_source import code_lines, defined_words
 from coarsen.frontend.annotations import Declaration, read_annotations

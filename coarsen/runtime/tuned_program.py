@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import pyopencl
 
+from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import common_macros_of
 from coarsen.dispatch.tuned_file import TunedFile, check_launchable
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.runtime.code import BuildOptions
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launches import KernelLaunches

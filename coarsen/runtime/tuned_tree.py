@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.choosing import Chooser, Number, chooser
 from coarsen.dispatch.features import SIZE_NAMES
 from coarsen.dispatch.launch_sizes import (
@@ -22,7 +23,6 @@ from coarsen.dispatch.tree import Split, Tree, features_of, walk
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.runtime.launch import PassedSizes
 
 

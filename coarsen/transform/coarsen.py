@@ -7,27 +7,32 @@ Refuses when `analysis/legality.py`, `analysis/waits` or `analysis/regions.py` d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.legality import check_legality
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.regions import Region, divergent_regions
 from coarsen.analysis.waits.refusal import check_waits
+from coarsen.base.limits import MOST_COPIED_INSTRUCTIONS
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.ir.graph.copying import copy_around
+from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.graph.rewriting import copy_around
+from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.local_copies import LocalCopies, add_local_copies, local_memory_arguments
 from coarsen.transform.names import NameSupply
-from coarsen.transform.region_plan import RegionPlan
+from coarsen.transform.regions.plan import RegionPlan
+from coarsen.transform.replicas import Template
 from coarsen.transform.replicate import Replicator
-from coarsen.transform.template import Template
-from coarsen.transform.work_group_size import divide_required_size
-from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.transform.value_numbering.shared_values import share_values
+from coarsen.variant.coarsening import Coarsening, Configuration, Level
 
 
 @dataclass(frozen=True)
@@ -88,3 +93,114 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
     Replicator(template, plan, ids, supply, own_memory).replicate()
     make_names_unique(function, module.structures)
     return module
+
+
+# The work-group size that a kernel demands, divided along the coarsened dimension.
+#
+#     before: attributes((reqd_work_group_size(64, 1, 1)))     after (factor 4): reqd_work_group_size(16, 1, 1)
+#
+# A `work_group_size_hint` is dropped: it is a hint for the uncoarsened kernel.
+
+REQUIRED = "reqd_work_group_size"
+"""The kind of metadata that has the size which a kernel demands."""
+_HINT = "work_group_size_hint"
+
+
+def divide_required_size(module: Module, function: Function, coarsening: Coarsening) -> None:
+    """Let a kernel demand the size of a coarsened work-group, and hint at none.
+
+    Args:
+        module: in which the kernel is.
+        function: the kernel; owned by the caller.
+        coarsening: of work-items.
+
+    Raises:
+        InvalidInputError: the demanded size does not divide by the factor, or the stride not into what remains.
+    """
+    function.detach(_HINT)
+    demanded = function.attachment(REQUIRED)
+    if demanded is not None:
+        sizes = [int(operand.split()[-1]) for operand in module.node_operands(demanded)]
+        divided = _divided(sizes, coarsening)
+        function.attach(REQUIRED, module.add_node(f"i32 {size}" for size in divided))
+
+
+def _divided(sizes: Sequence[int], coarsening: Coarsening) -> list[int]:
+    size = sizes[coarsening.dimension]
+    if size % coarsening.factor:
+        raise InvalidInputError(
+            f"the kernel demands a local size of {size} in dimension {coarsening.dimension}, "
+            f"which factor {coarsening.factor} does not divide; "
+            f"{_way_out(sizes, coarsening)}"
+        )
+    coarsened = size // coarsening.factor
+    if coarsened % coarsening.stride:
+        raise InvalidInputError(f"stride {coarsening.stride} does not divide the coarsened local size {coarsened}")
+    return [coarsened if along == coarsening.dimension else size for along, size in enumerate(sizes)]
+
+
+def _way_out(sizes: Sequence[int], coarsening: Coarsening) -> str:
+    """Say what can be done instead: another dimension, or merging work-groups, which keeps the local size."""
+    fitting = [dimension for dimension, size in enumerate(sizes) if size % coarsening.factor == 0]
+    dimensions = [f"it divides the {sizes[dimension]} of --dim {dimension}" for dimension in fitting]
+    return "; ".join([*dimensions, "--level group merges whole work-groups, of any size"])
+
+
+# Cleaning up after the rewriting of ids and replication: results that are computed twice, and dead code.
+#
+# Dead code and branches on constants are left to LLVM's passes: the normal form, which follows, runs them. The
+# value numbering that llvmlite offers is NewGVN, which LLVM does not use by default and of which wrong code is
+# known, and InstCombine turns the source's address arithmetic into byte offsets: hence
+# `value_numbering/shared_values.py`.
+
+
+def clean_up(module: Module, kernel: str, *, is_distinct: bool = False) -> None:
+    """Clean up a coarsened kernel in place; LLVM has to bring it into normal form again.
+
+    Args:
+        module: owned by the caller, with names that are unique.
+        kernel: the kernel's name.
+        is_distinct: whether its arguments point to distinct memory (`distinct.py`).
+    """
+    share_values(module.function(kernel), EffectsOfKernel.of_module(module), is_distinct=is_distinct)
+
+
+# How long a coarsened kernel becomes, found before anything is copied.
+
+
+def check_copied_length(kernel: Kernel, chosen: Configuration) -> None:
+    """Raise RefusalError, `too-many-copies`, for a kernel that would be too long when it is coarsened.
+
+    Args:
+        kernel: uncoarsened, in normal form.
+        chosen: how it is coarsened.
+    """
+    most = kernel.length * math.prod(coarsening.factor for coarsening in chosen)
+    if most <= MOST_COPIED_INSTRUCTIONS:
+        return  # even if nothing is the same for all: the usual case, which costs no analysis
+    length = copied_length(kernel, chosen)
+    if length > MOST_COPIED_INSTRUCTIONS:
+        reason = f"the coarsened kernel would have {length:,} instructions, more than {MOST_COPIED_INSTRUCTIONS:,}"
+        raise RefusalError("too-many-copies", reason)
+
+
+def copied_length(kernel: Kernel, chosen: Configuration) -> int:
+    """Return the instructions of a coarsened kernel: each as often as replicas differ in it, along all dimensions.
+
+    Tests for agreement and the slow paths after them are not counted.
+    """
+    copies = {id(instruction): 1 for instruction in kernel.instructions()}
+    for coarsening in chosen:
+        analysed = analyse(kernel, coarsening.dimension, coarsening.level)
+        for instruction in _copied(analysed):
+            copies[id(instruction)] *= coarsening.factor
+    return sum(copies.values())
+
+
+def _copied(analysed: Analysed) -> Iterator[Instruction]:
+    """The instructions that each replica has for itself."""
+    in_regions = frozenset[str]().union(*(region.blocks for region in analysed.regions))
+    for block in analysed.kernel.blocks:
+        for instruction in block.instructions:
+            if block.name in in_regions or analysed.divergence.is_divergent(instruction):
+                yield instruction

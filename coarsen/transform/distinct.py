@@ -23,10 +23,10 @@ from coarsen.analysis.distinct_arguments import (
 )
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction, users
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument, Named
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.accumulators.accumulators import Accumulator

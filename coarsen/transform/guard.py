@@ -23,25 +23,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from coarsen.analysis.idle_barriers import idle_barriers
+from coarsen.analysis.barriers import idle_barriers
 from coarsen.analysis.whole_groups import check_any_groups
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import Derivation
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique, named_in
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.kernel import Instruction as KernelInstruction
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
+from coarsen.transform.coarsen import REQUIRED
 from coarsen.transform.names import NameSupply, derived, like, own
-from coarsen.transform.queries import Queries
-from coarsen.transform.work_group_size import REQUIRED
+from coarsen.transform.prologue import Queries
 from coarsen.variant.coarsening import Configuration, Level
 
 

@@ -10,26 +10,33 @@ A query whose dimension is only known at run time becomes a selection, in its pl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.uses import Use, uses_of_values
+from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.display_name import Derivation
+from coarsen.ir.graph.details import Opcode
+from coarsen.ir.graph.display_name import Derivation, NewName
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Instruction as Known
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.opencl.queries import LINEAR_PARTS, Query, linear_id, may_concern, queried_dimension, query_of
+from coarsen.ir.opencl.queries import (
+    IDS_OF_GROUPS,
+    LINEAR_PARTS,
+    SIZES_IN_ITEMS,
+    Query,
+    builtin_name,
+    linear_id,
+    may_concern,
+    queried_dimension,
+    query_of,
+)
 from coarsen.ir.types import IntegerType
-from coarsen.transform.group_ids import GroupIds
-from coarsen.transform.item_ids import ItemIds
-from coarsen.transform.names import NameSupply, like, own
-from coarsen.transform.progression import Progression, Replicas
+from coarsen.transform.names import TEMPORARY, NameSupply, like, own
 from coarsen.transform.prologue import Prologue
 from coarsen.variant.coarsening import Coarsening, Level
 
@@ -221,3 +228,187 @@ def _is_constant(query: Known) -> bool:
 
 def _origin(instruction: Known) -> Origin:
     return Origin(instruction.position, instruction.call_position)
+
+
+# The ids of merged work-items.
+#
+# With L' the coarsened local size (F·L' before), replica k of the coarsened local id t is the original local id
+#
+#     t + (t / S)·(F - 1)·S + k·S          0 ≤ k < F, S divides L'
+#
+# which is (t / S)·F·S + t % S + k·S without the remainder, and the same formula on `global id - global offset`
+# gives the original global id. Sizes along the dimension are F times what the coarsened launch says.
+#
+#     before                                   after (factor 2, stride 1)
+#     %x = get_global_id(0)                    %offset = get_global_offset(0)
+#     …                                        %x.coarsened = get_global_id(0) - %offset
+#                                              %x = %x.coarsened * 2 + %offset
+#                                              %x.1 = %x + 1
+#
+# Intel's CPU runtime (2026.2) computes wrong local-memory addresses from several truncations of one 64-bit id. It
+# does so as well from `%l = trunc %id` where `%id = mul %call, 2` has other uses: a local id that the kernel uses
+# both ways is narrowed before it is multiplied. With a stride along two dimensions, it also computes wrong results
+# from ids made with a remainder.
+
+
+class ItemIds:
+    """Builds the ids of merged work-items.
+
+    Args:
+        start: where they are built.
+        uses_whole_local_id: whether the kernel's local id has a use that does not narrow it.
+    """
+
+    ids = frozenset({Query.GLOBAL_ID, Query.LOCAL_ID})
+    changed = SIZES_IN_ITEMS | {Query.GLOBAL_ID, Query.LOCAL_ID, *LINEAR_PARTS}
+
+    def __init__(self, start: Prologue, uses_whole_local_id: Callable[[], bool]) -> None:
+        self._start = start
+        self._uses_whole_local_id = uses_whole_local_id
+
+    def first(self, query: Query) -> Operand:
+        """Return replica 0 of an id."""
+        return self._start.once(("replica 0", query), lambda: self._rescaled(query))
+
+    def replicas(self, query: Query) -> Replicas:
+        """Return the replicas of an id."""
+        start, first = self._start, self.first(query)
+        name, stride = own(query.short_name(start.coarsening.dimension)), start.coarsening.stride
+        others = (
+            start.compute(Opcode.ADD, first, start.number(k * stride), name.numbered(k))
+            for k in range(1, start.coarsening.factor)
+        )
+        return Replicas((first, *others), start.number(stride))
+
+    def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Replicas:
+        """Return the replicas of an id that the kernel narrows: replica 0 is, the others add their distance."""
+        start, stride = self._start, self._start.coarsening.stride
+        first = self._narrowed_first(name, type_, query)
+        others = (
+            start.shift(first, number(type_, k * stride), start.names.replica(name, k))
+            for k in range(1, start.coarsening.factor)
+        )
+        return Replicas((first, *others), number(type_, stride))
+
+    def _rescaled(self, query: Query) -> Operand:
+        start = self._start
+        factor, stride = start.coarsening.factor, start.coarsening.stride
+        name = own(query.short_name(start.coarsening.dimension))
+        position, offset = start.ask(query), None
+        if query is Query.GLOBAL_ID:
+            offset = start.ask(Query.GLOBAL_OFFSET)
+            wanted = TEMPORARY if stride == 1 else name.derived(Derivation.COARSENED)
+            position = start.compute(Opcode.SUB, position, offset, wanted)
+        scaled = name if offset is None else TEMPORARY
+        if stride == 1:
+            first = start.compute(Opcode.MUL, position, start.number(factor), scaled)
+        else:
+            block = start.compute(Opcode.UDIV, position, start.number(stride), TEMPORARY)
+            passed = start.compute(Opcode.MUL, block, start.number((factor - 1) * stride), TEMPORARY)
+            first = start.compute(Opcode.ADD, position, passed, scaled)
+        return first if offset is None else start.compute(Opcode.ADD, first, offset, name)
+
+    def _narrowed_first(self, name: NewName, type_: IntegerType, query: Query) -> Instruction:
+        start = self._start
+        if query is Query.LOCAL_ID and start.coarsening.stride == 1 and self._uses_whole_local_id():
+            free = start.names.free(TEMPORARY)
+            narrow = start.narrow(start.ask(query), type_, free)
+            return start.scale(narrow, start.coarsening.factor, name)
+        return start.narrow(self.first(query), type_, name)
+
+
+# The ids of merged work-groups.
+#
+# Replica k of the coarsened group g is the original group g·F + k, of the same local size L. With the local id t
+#
+#     group id      g·F + k
+#     global id     global offset + (g·F + k)·L + t                  0 ≤ k < F
+#
+# Local ids and sizes stay; the numbers of groups and of work-items along the dimension are F times what the
+# coarsened launch says:
+#
+#     before                                   after (factor 2)
+#     %x = get_global_id(0)                    %group.id.x = get_group_id(0) * 2
+#     …                                        %x = global offset + %group.id.x * local size + local id
+#                                              %x.1 = %x + local size
+
+
+class GroupIds:
+    """Builds the ids of merged work-groups; `start` is where they are built."""
+
+    ids = frozenset({Query.GLOBAL_ID, Query.GROUP_ID})
+    changed = IDS_OF_GROUPS | {Query.GLOBAL_SIZE, Query.GROUP_COUNT}
+
+    def __init__(self, start: Prologue) -> None:
+        self._start = start
+
+    def first(self, query: Query) -> Operand:
+        """Return replica 0 of an id."""
+        return self._start.once(("replica 0", query), lambda: self._rescaled(query))
+
+    def replicas(self, query: Query) -> Replicas:
+        """Return the replicas of an id."""
+        name, free = own(query.short_name(self._start.coarsening.dimension)), self._start.names.free
+        return self._spaced(self.first(query), self._distance(query), lambda k: free(name.numbered(k)))
+
+    def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Replicas:
+        """Return the replicas of an id that the kernel narrows: replica 0 is, the others add their distance."""
+        first = self._start.narrow(self.first(query), type_, name)
+        distance = self._narrowed_distance(query, type_)
+        return self._spaced(first, distance, lambda k: self._start.names.replica(name, k))
+
+    def _spaced(self, first: Operand, distance: Operand, name: Callable[[int], NewName]) -> Replicas:
+        replicas = [first]
+        for k in range(1, self._start.coarsening.factor):
+            replicas.append(self._start.shift(replicas[-1], distance, name(k)))
+        return Replicas(tuple(replicas), distance)
+
+    def _rescaled(self, query: Query) -> Operand:
+        start = self._start
+        name = own(query.short_name(start.coarsening.dimension))
+        if query is Query.GROUP_ID:
+            return start.compute(Opcode.MUL, start.ask(query), start.number(start.coarsening.factor), name)
+        size = start.ask(Query.LOCAL_SIZE)
+        group = start.compute(Opcode.MUL, self.first(Query.GROUP_ID), size, TEMPORARY)
+        position = start.compute(Opcode.ADD, group, start.ask(Query.LOCAL_ID), TEMPORARY)
+        return start.compute(Opcode.ADD, position, start.ask(Query.GLOBAL_OFFSET), name)
+
+    def _distance(self, query: Query) -> Operand:
+        """Return how far apart an id's neighbouring replicas stand."""
+        return self._start.number(1) if query is Query.GROUP_ID else self._start.ask(Query.LOCAL_SIZE)
+
+    def _narrowed_distance(self, query: Query, type_: IntegerType) -> Operand:
+        """The distance in a narrower type, narrowed once."""
+        start = self._start
+        if query is Query.GROUP_ID:
+            return number(type_, 1)
+
+        def narrowed() -> Operand:
+            name = start.names.free(own(Query.LOCAL_SIZE.short_name(start.coarsening.dimension)))
+            return start.narrow(self._distance(query), type_, name)
+
+        return start.once(("distance", type_), narrowed)
+
+
+# The replicas of an id: values that stand the same distance apart.
+
+
+@dataclass(frozen=True, slots=True)
+class Progression:
+    """Values that stand the same distance apart: the first and the distance, of one type."""
+
+    first: Operand
+    distance: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """What stands for an id in each replica, and the distance from one to the next."""
+
+    values: tuple[Operand, ...]
+    distance: Operand
+
+    @property
+    def progression(self) -> Progression:
+        """The first and the distance."""
+        return Progression(self.values[0], self.distance)

@@ -14,8 +14,7 @@ from __future__ import annotations
 from coarsen.ir import kernel as view
 from coarsen.ir.graph import instruction as graph
 from coarsen.ir.graph.display_name import Derivation, DisplayName, NewName
-from coarsen.ir.graph.names import FreeNames
-from coarsen.ir.graph.names_from_llvm import without_numbers
+from coarsen.ir.graph.names import FreeNames, without_numbers
 from coarsen.ir.graph.operands import Argument, Named
 from coarsen.ir.kernel import Kernel
 

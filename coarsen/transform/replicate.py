@@ -31,22 +31,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica, same_origin
-from coarsen.transform.agreed_branches import is_behind_barrier
-from coarsen.transform.agreement import AgreementTest
 from coarsen.transform.ids import IdRewriter
-from coarsen.transform.meetings import Meet, Meetings
 from coarsen.transform.names import NameSupply
-from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
-from coarsen.transform.replica_copies import ReplicaCopies
-from coarsen.transform.replica_values import ReplicaValues
-from coarsen.transform.sequence import CopiesInSequence
-from coarsen.transform.slow_path import SlowPath, slow_path
-from coarsen.transform.surroundings import Surroundings
-from coarsen.transform.template import Template
+from coarsen.transform.regions.agreement import AgreementTest
+from coarsen.transform.regions.one_replica import RegionContext
+from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.transform.regions.plan_regions import is_behind_barrier
+from coarsen.transform.regions.sequence import CopiesInSequence, Meet, RejoinBarriers
+from coarsen.transform.regions.slow_path import SlowPath, slow_path
+from coarsen.transform.replicas import ReplicaCopies, ReplicaValues, Template
 from coarsen.variant.transforms import DeviceKind
 
 
@@ -74,14 +71,14 @@ class Replicator:
         self._ids = ids
         self._supply = supply
         self._planned = tuple(plan.all())
-        self._meetings = Meetings(plan.divergence, template.module)
+        self._meetings = RejoinBarriers(plan.divergence, template.module)
         copied = (planned.region.blocks for planned in self._planned if planned.treatment is Treatment.COPIES)
         self._copied = frozenset[str]().union(*copied)
         made = ReplicaCopies(template, plan.divergence, self._copied, ids, supply, own_memory)
         self._copies, self._shared, self._values = made.copies, made.shared, made.values
         own = frozenset[Named]().union(*own_memory)
         self._is_for_any_device = plan.transforms.device_kind is DeviceKind.ANY
-        around = Surroundings(
+        around = RegionContext(
             divergence=plan.divergence,
             template=template,
             copies=made.copies,
@@ -116,7 +113,7 @@ class Replicator:
 
     # What is done to the divergent regions.
 
-    def _alone(self, planned: PlannedRegion, around: Surroundings) -> SlowPath:
+    def _alone(self, planned: PlannedRegion, around: RegionContext) -> SlowPath:
         """The copies of a region, or its slow path, which has copies of its own."""
         region, meet = planned.region, self._meet[planned.region.head]
         if planned.treatment is not Treatment.COPIES:

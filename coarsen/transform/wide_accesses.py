@@ -37,12 +37,10 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Callee, Operand, ValueKind
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel, Value
-from coarsen.ir.layout import content_bytes
-from coarsen.ir.types import VectorType, VoidType
-from coarsen.transform.adjacent_accesses import AdjacentAccesses, Member, Run
-from coarsen.transform.index_type import INDEX
+from coarsen.ir.types import VectorType, VoidType, content_bytes
+from coarsen.transform.adjacent_accesses import LOADING, STORING, AdjacentAccesses, Member, Run, VectorBuiltins
 from coarsen.transform.names import NameSupply, like, own
-from coarsen.transform.vector_builtins import LOADING, STORING, VectorBuiltins
+from coarsen.transform.prologue import INDEX
 
 
 @dataclass(frozen=True, slots=True)

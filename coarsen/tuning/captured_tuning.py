@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import (
     CoarsenError,

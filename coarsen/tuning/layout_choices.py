@@ -12,19 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from coarsen.base.bug_report import __version__
+from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
-from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, PointerType
-from coarsen.near_names import did_you_mean
 from coarsen.pipeline import laid_out
 from coarsen.tuning.engine.conversion import conversion_of
 from coarsen.tuning.engine.finalists import decide

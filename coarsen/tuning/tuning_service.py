@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InternalError, RefusalError
 from coarsen.runtime.code import Codes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 
 _NO_IMAGE = (
     "image is not offered: an image is another object, which the host must make and the kernel must declare, and a"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from coarsen import errors
-from coarsen.codes import REFUSALS, REGION_REASONS
+from coarsen.base.codes import REFUSALS, REGION_REASONS
 
 
 def refusals_in_markdown() -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, cast, get_args
 
+from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file, replace_file
 from coarsen.models.analytic.machine import (
     Curve,
     DeviceProfile,

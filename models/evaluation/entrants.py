@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
 from coarsen.models.evaluation.method import Choice, Method
 from coarsen.models.evaluation.scores import log_speedup_of
 from coarsen.models.examples import Example
-from coarsen.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from coarsen.models.cascade.step_classifier import Progress

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesRegressor
 
+from coarsen.base.processes import processors
 from coarsen.errors import InvalidInputError
 from coarsen.models.calibration_set import is_calibration, refuse_calibration
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
@@ -41,7 +42,6 @@ from coarsen.models.launch.settling import (
 )
 from coarsen.models.trees.arrays import Array, Rows
 from coarsen.models.trees.flat_forest import LEAF, FlatForest
-from coarsen.processes import processors
 
 Progress = Callable[[str], None]
 

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coarsen.devices.selection import find_device, find_working_device
-from coarsen.errors import CoarsenError
+from coarsen.errors import CoarsenError, printable
 from coarsen.models.analytic.profiles import busy_remark, write_profile
 from coarsen.opencl_bench.calibration.calibrate import calibrate
-from coarsen.printable import printable
 from coarsen.tuning.processes.device_lock import device_lock
 
 INTERRUPTED = 130

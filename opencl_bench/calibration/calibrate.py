@@ -11,8 +11,8 @@ from typing import cast
 import numpy as np
 import pyopencl as cl
 
+from coarsen.base.bug_report import __version__
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.distribution import __version__
 from coarsen.errors import DeviceError
 from coarsen.models.analytic.machine import DeviceProfile, Source
 from coarsen.opencl_bench.calibration.device import ProbedDevice, Settings, source_of

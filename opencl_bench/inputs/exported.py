@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from coarsen.base.files import read_file
+from coarsen.base.limits import MOST_INPUT_BYTES
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.dispatch.header import c_header, comment_text
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file
 from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.limits import MOST_INPUT_BYTES
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.runtime.text_cache.signature import signature_of
 from coarsen.runtime.tuned_checks import check_arguments, check_definitions, uses_arguments
 from coarsen.variant.variant import Variant
@@ -63,5 +63,5 @@ def _first_lines(file: TunedFile, variant: Variant) -> str:
 
 def _coarsened(file: TunedFile, prepared: str, variant: Variant) -> str:
     options = [*file.build_options, *(f"-D{name}={value}" for name, value in variant.definitions)]
-    kernel = carry_out(lower(prepared, file.kernel, options), variant).kernel
+    kernel = run_pipeline(lower(prepared, file.kernel, options), variant).kernel
     return CoarsenedKernel(kernel, variant.coarsenings, ()).opencl_c

@@ -25,10 +25,10 @@ from pathlib import Path
 
 import numpy as np
 
+from coarsen.base.files import read_file, replace_file
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file, replace_file
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from coarsen.base.bug_report import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import TunedFile
-from coarsen.distribution import __version__
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.inputs.portfolio import MOST_VERSIONS, margin_of
 from coarsen.models.inputs.regret_tree import Shipped, regret_tree, shipped

@@ -28,8 +28,8 @@ from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from PIL import Image
 
+from coarsen.base.files import replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import replace_file
 
 TITLE_SIZES, TITLE_LINES = (9.5, 8.5, 7.6), 2
 LEGEND_SIZE, NOTE_SIZE = 7.2, 6.8

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coarsen.base.files import read_file
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
-from coarsen.files import read_file
 from coarsen.models.examples import best_factor_of
 from coarsen.tuning.workload.benchmark import LocalSize
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from coarsen.base.processes import mapped
 from coarsen.errors import RefusalError
 from coarsen.features import FeatureTable, feature_table
 from coarsen.frontend.lower import lower
@@ -17,7 +18,6 @@ from coarsen.ir.kernel import Kernel
 from coarsen.models.examples import Example, family_of
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
-from coarsen.processes import mapped
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from coarsen.base.processes import mapped
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
@@ -37,7 +38,6 @@ from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.opencl_bench.workloads.kernel_source import find_measured, known_kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE, judge
-from coarsen.processes import mapped
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS
 from coarsen.tuning.records.measurement import Measurement, Role

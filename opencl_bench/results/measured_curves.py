@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import best_factor_of
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.curves import Curve, CurveData, read_table
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files

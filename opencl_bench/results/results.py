@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.results.exchange.files import read_results as read_file
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 from coarsen.opencl_bench.results.versions import newest_versions

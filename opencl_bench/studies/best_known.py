@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file, replace_file
 from coarsen.opencl_bench.studies.tuned_rows import KNOWN, LOCAL_SIZE
 from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, further_benchmark
 from coarsen.tuning.measure.speedup import median

@@ -32,7 +32,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Block, Kernel
 from coarsen.opencl_bench.studies.executed_counts import WITHOUT, Executed, executed_counts
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
@@ -95,7 +95,7 @@ def rows(names: Sequence[str], factor: int, strides: Sequence[int], executed: bo
 
 
 def _coarsened(kernel: Kernel, coarsening: Coarsening, transforms: Transforms) -> Counts:
-    coarsened = carry_out(kernel, Variant(coarsenings=(coarsening,), transforms=transforms))
+    coarsened = run_pipeline(kernel, Variant(coarsenings=(coarsening,), transforms=transforms))
     return code_counts(coarsened.kernel, coarsening.factor, coarsened.parted)
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file, replace_file
 
 Row = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from coarsen.files import replace_file
+from coarsen.base.files import replace_file
 from coarsen.opencl_bench.studies.tuned_rows import (
     AS_IT_IS,
     KNOWN,

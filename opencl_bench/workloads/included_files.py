@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from coarsen.base.files import MEBIBYTE, read_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file
-from coarsen.frontend.file_directives import file_directives
+from coarsen.frontend.included import file_directives
 
 TRUST_VARIABLE = "COARSEN_TRUST_INCLUDES"
 LARGEST_SOURCE = 64 * MEBIBYTE

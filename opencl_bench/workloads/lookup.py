@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.judge import JUDGE_PREFIX
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import suite
 from coarsen.tuning.workload.benchmark import KERNEL_FOLDER, Benchmark
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from coarsen.ir.details import source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import FloatType, IntegerType
 
 _ELEMENT_BYTES = {"float": 4, "i32": 4, "i64": 8, "i8": 1}

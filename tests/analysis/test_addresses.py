@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.analysis.algebra.addresses import address_steps
 from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.walk import address_steps
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 

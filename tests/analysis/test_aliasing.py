@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from coarsen.analysis.aliasing import Aliasing
+from coarsen.analysis.memory_accesses import Aliasing
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Instruction, Kernel
 

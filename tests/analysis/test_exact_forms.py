@@ -14,8 +14,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.details import source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel, Value
-from coarsen.ir.layout import size_of
-from coarsen.ir.types import IntegerType, Type
+from coarsen.ir.types import IntegerType, Type, size_of
 
 REPLICAS = 4
 LEAVES = {"a": 8, "b": 16, "x": 32, "y": 32, "z": 64}

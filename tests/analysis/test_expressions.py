@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from coarsen.analysis.expression_data import expression_as_data, expression_from_data
-from coarsen.analysis.expression_text import expression_text
+from coarsen.analysis.expression_text import expression_as_data, expression_from_data, expression_text
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,

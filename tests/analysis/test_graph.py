@@ -7,8 +7,7 @@ import random
 import networkx as nx
 import pytest
 
-from coarsen.analysis.control_flow import EXIT
-from coarsen.analysis.graph import Graph
+from coarsen.analysis.control_flow import EXIT, Graph
 
 
 def drawn_edges(seed: int) -> tuple[list[str], list[tuple[str, str]]]:

@@ -9,7 +9,7 @@ from coarsen.analysis.regions import divergent_regions
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import builtin_name
 
 ARGUMENTS = "global int *out, global const int *in, int n, local int *tile"
 

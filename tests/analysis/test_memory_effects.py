@@ -7,13 +7,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from coarsen.analysis.aliasing import Aliasing
 from coarsen.analysis.divergence import Divergence
-from coarsen.analysis.memory_accesses import memory_access
+from coarsen.analysis.memory_accesses import Aliasing, PrivateMemory, memory_access
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.analysis.private_memory import PrivateMemory
 from coarsen.frontend.lower import lower
-from coarsen.ir.graph.declarations import attributes_of_callees
+from coarsen.ir.graph.module import attributes_of_callees
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.kernel import Kernel, Value
 

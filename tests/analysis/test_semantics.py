@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coarsen.analysis.algebra.bit_exact import combined, is_exact
-from coarsen.analysis.algebra.exact_forms import ExactForms
+from coarsen.analysis.algebra.exact_forms import ExactForms, combined, is_exact
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial

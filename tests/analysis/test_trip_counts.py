@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.trip_counts import trip_counts
+from coarsen.analysis.loop_counts import trip_counts
 from coarsen.frontend.lower import lower
 
 X = "int x = get_global_id(0);"

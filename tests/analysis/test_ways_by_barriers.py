@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.analysis.ways_by_barriers import ways_by_barriers
+from coarsen.analysis.barriers import ways_by_barriers
 from coarsen.frontend.lower import lower
 
 BARRIER = "barrier(CLK_LOCAL_MEM_FENCE);"

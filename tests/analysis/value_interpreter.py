@@ -9,7 +9,7 @@ from coarsen.analysis.algebra.numbers import width_of
 from coarsen.ir.details import predicate, source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value
-from coarsen.ir.layout import size_of
+from coarsen.ir.types import size_of
 
 _CASTS = {"sext", "zext", "trunc", "freeze"}
 _SIGNED: Mapping[str, Callable[[int, int], int]] = {

@@ -13,14 +13,11 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.backend.atomic_builtins import atomic_body
-from coarsen.backend.body import Body
-from coarsen.backend.builtin_library import Declaration, with_definitions
+from coarsen.backend.approximations import atomic_body
+from coarsen.backend.builtin_library import Body, Declaration, with_definitions
 from coarsen.backend.llvm_module import kernel_module
-from coarsen.backend.ptx_conversions import conversion_body
-from coarsen.backend.ptx_floats import float_body
-from coarsen.backend.ptx_integers import integer_body
-from coarsen.backend.ptx_parts import parts_body
+from coarsen.backend.ptx_floats import float_body, parts_body
+from coarsen.backend.ptx_integers import conversion_body, integer_body
 from coarsen.backend.ptx_vectors import vector_body
 from coarsen.backend.spirv import emit_in_process
 from coarsen.frontend.lower import lower

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from coarsen.backend.llvm_ir import write_llvm_ir
+from coarsen.backend.llvm_module import write_llvm_ir
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening

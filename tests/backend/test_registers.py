@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import spearmanr
 
-from coarsen.backend import ptxas
+from coarsen.backend import registers
 from coarsen.backend.amdgpu import amdgpu_assembly
 from coarsen.backend.registers import (
     RegisterUse,
@@ -79,7 +79,7 @@ def assembler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Assembler:
 @pytest.fixture
 def no_assembler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(ptxas, "_IN_WHEELS", ())
+    monkeypatch.setattr(registers, "_IN_WHEELS", ())
 
 
 # AMD.
@@ -240,9 +240,9 @@ def test_an_assembler_of_a_wheel_is_found(
     program = tmp_path / "nvidia" / "cuda_nvcc" / "bin" / "ptxas"
     program.parent.mkdir(parents=True)
     program.write_text("")
-    monkeypatch.setattr(ptxas, "_IN_WHEELS", ("cuda_nvcc/bin/ptxas",))
+    monkeypatch.setattr(registers, "_IN_WHEELS", ("cuda_nvcc/bin/ptxas",))
     monkeypatch.syspath_prepend(tmp_path)
-    assert ptxas.find_ptxas() == program
+    assert registers.find_ptxas() == program
 
 
 def test_what_the_assembler_does_not_take(assembler: Assembler) -> None:

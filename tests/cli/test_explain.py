@@ -12,9 +12,9 @@ import pytest
 from coarsen.api import explain
 from coarsen.api.coarsening import coarsen
 from coarsen.errors import InvalidInputError
-from coarsen.explanation import Explanation, explain_ir, explain_source
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.remarks.explanation import Explanation, explain_ir, explain_source
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Level
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.backend import ptxas
+from coarsen.backend import registers
 from coarsen.backend.registers import amd_registers
 from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.features import FACTORS
@@ -55,7 +55,7 @@ def test_the_table_follows_that_of_the_features(scale: Path, run: Run) -> None:
 def test_without_figures_it_says_why(
     scale: Path, run: Run, monkeypatch: pytest.MonkeyPatch, chip: str, code: int, message: str
 ) -> None:
-    monkeypatch.setattr(ptxas, "find_ptxas", lambda: None)
+    monkeypatch.setattr(registers, "find_ptxas", lambda: None)
     outcome = run("apply", scale, "--features", f"registers:{chip}")
     assert outcome.code == code
     assert message in outcome.error

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.analysis.expression_data import expression_from_data
+from coarsen.analysis.expression_text import expression_from_data
 from coarsen.analysis.expressions import evaluate
 
 Run = Callable[..., Any]

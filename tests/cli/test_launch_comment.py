@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.distribution import __version__
+from coarsen.base.bug_report import __version__
 
 Run = Callable[..., Any]
 

@@ -12,7 +12,7 @@ import pytest
 
 from coarsen.cli.messages import logging_to_stderr, note, say
 from coarsen.cli.output import print_json, print_line, print_table, write_result
-from coarsen.printable import aligned
+from coarsen.errors import aligned
 from tests.cli.test_tables import Terminal
 
 HOSTILE = "\x1b]0;owned\x07sgemm\x1b[2J"

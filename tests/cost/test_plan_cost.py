@@ -7,9 +7,9 @@ from coarsen.cost.plan_cost import PlanCost, plan_cost
 from coarsen.cost.plan_walk import planned_blocks
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.studies.instruction_counts import code_counts
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.region_plan import Treatment
+from coarsen.transform.regions.plan import Treatment
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms, Use
 from coarsen.variant.variant import Variant
@@ -67,9 +67,11 @@ def test_registers_follow_the_plan() -> None:
 def test_code_that_runs_where_replicas_part_is_counted_apart() -> None:
     kernel = lower(GUARD)
     chosen = Variant(coarsenings=(Coarsening(4),), transforms=Transforms(Use.ALWAYS, Use.ALWAYS))
-    found = carry_out(kernel, chosen)
+    found = run_pipeline(kernel, chosen)
     assert found.parted
     counts, plain = code_counts(found.kernel, 4, found.parted), code_counts(found.kernel, 4)
     assert counts.code == plain.code == plain.together == found.kernel.length / 4
     assert counts.together < plain.together
-    assert carry_out(kernel, Variant(coarsenings=(Coarsening(4),), transforms=REPLICATION_ALONE)).parted == set()
+    assert (
+        run_pipeline(kernel, Variant(coarsenings=(Coarsening(4),), transforms=REPLICATION_ALONE)).parted == set()
+    )

@@ -11,7 +11,7 @@ from coarsen.cost.work_counts import LaunchSizes, WorkCounts
 from coarsen.cost.work_functions import launched_sizes, work_functions
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, Use
 from coarsen.variant.variant import Variant
@@ -117,7 +117,7 @@ def planned_kernel(source: str) -> PlannedKernel:
 def planned_and_real(source: str, variant: Variant, launch: LaunchSizes) -> tuple[WorkCounts, WorkCounts]:
     """The work of a configuration from the plan, and of the kernel that is really coarsened."""
     planned = planned_kernel(source)
-    real = work_functions(carry_out(planned.kernel, variant).kernel)
+    real = work_functions(run_pipeline(planned.kernel, variant).kernel)
     sizes = SIZES | {"global_size_x": launch.global_size[0]}
     known = {name: sizes[name] for name in real.scalars}
     return planned.work(variant, launch, SIZES), real.at(launched_sizes(variant, launch), known)

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from coarsen.base.codes import REFUSALS, REGION_REASONS
 from coarsen.cli.main import COMMANDS, load_command
-from coarsen.codes import REFUSALS, REGION_REASONS
 from coarsen.opencl_bench import plots, shipped_results
 from coarsen.opencl_bench.results import frames
 from coarsen.opencl_bench.results.exchange import tables

@@ -11,11 +11,11 @@ import pyopencl as cl
 import pytest
 
 import coarsen
+from coarsen.base.bug_report import __version__
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
-from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.runtime.code import device_options

@@ -9,11 +9,11 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
+from coarsen.base.limits import MOST_INPUT_BYTES
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.modules import assembly_module
-from coarsen.limits import MOST_INPUT_BYTES
 
 KERNEL = "kernel void store(global int *out) { out[get_global_id(0)] = 1; }"
 

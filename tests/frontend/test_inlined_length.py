@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import RefusalError
-from coarsen.frontend.inlined_length import inlined_length
 from coarsen.frontend.lower import lower
+from coarsen.frontend.normal_form import inlined_length
 from coarsen.ir.graph.module_parser import open_module
 
 SHARED = """

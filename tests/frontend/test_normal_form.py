@@ -9,8 +9,8 @@ from pathlib import Path
 import networkx
 import pytest
 
+from coarsen.frontend.input_checks import check_target, parsed
 from coarsen.frontend.lower import list_kernels, lower
-from coarsen.frontend.parsing import check_target, parsed
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from tests.frontend.corpus import FOLDER, launches

@@ -17,7 +17,7 @@ from coarsen.devices.building import build_uncached
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.array_json import array_from_json
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
@@ -191,7 +191,7 @@ def coarsened(source: str, variant: Variant) -> CoarsenedKernel:
     """A kernel, coarsened; kept for the next device."""
     kernel = _lowered(source)
     variant = replace(variant, arrays=tuple(plan for plan in variant.arrays if _is_there(kernel, plan)))
-    return CoarsenedKernel(carry_out(kernel, variant).kernel, variant.coarsenings, ())
+    return CoarsenedKernel(run_pipeline(kernel, variant).kernel, variant.coarsenings, ())
 
 
 def _is_there(kernel: Kernel, plan: ArrayPlan) -> bool:

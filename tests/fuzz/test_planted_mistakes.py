@@ -15,10 +15,9 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Instruction
-from coarsen.transform.placement import local_copy
-from coarsen.transform.placement.boxes import tile
-from coarsen.transform.placement.boxes.footprint import Span
-from coarsen.transform.queries import Queries
+from coarsen.transform.placement import local_copy, tile
+from coarsen.transform.placement.footprint import Span
+from coarsen.transform.prologue import Queries
 from tests.fuzz import attempt
 from tests.fuzz.attempt import Attempt, Verdict
 from tests.fuzz.shrink import Judge, shrink

@@ -18,7 +18,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.graph.builder import number
 from coarsen.ir.types import IntegerType
 from coarsen.pipeline import laid_out
-from coarsen.transform.placement.boxes import tile
+from coarsen.transform.placement import tile
 from coarsen.variant.coarsening import Level
 from tests.fuzz import attempt
 from tests.fuzz.attempt import Attempt

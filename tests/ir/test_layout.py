@@ -5,9 +5,8 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import pytest
 
-from coarsen.ir.layout import alignment_of, content_bytes, field_offset, size_of
 from coarsen.ir.modules import assembly_module
-from coarsen.ir.types import StructType, parse_type
+from coarsen.ir.types import StructType, alignment_of, content_bytes, field_offset, parse_type, size_of
 
 LAYOUT = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"
 TYPES = [

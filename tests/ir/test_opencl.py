@@ -9,8 +9,16 @@ import pytest
 
 from coarsen.frontend.lower import lower
 from coarsen.ir.opencl.builtins import Reach, Role, builtin_named
-from coarsen.ir.opencl.names import builtin_name, mangled_name
-from coarsen.ir.opencl.queries import Query, linear_id, may_concern, queried_dimension, query_named, query_of
+from coarsen.ir.opencl.queries import (
+    Query,
+    builtin_name,
+    linear_id,
+    mangled_name,
+    may_concern,
+    queried_dimension,
+    query_named,
+    query_of,
+)
 
 
 @pytest.mark.parametrize("query", Query)

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from coarsen.errors import SourcePosition
+from coarsen.frontend.input_checks import parsed
 from coarsen.frontend.lower import lower
-from coarsen.frontend.parsing import parsed
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view

@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.frontend.lower import lower
 from coarsen.ir.metadata import Metadata
-from coarsen.ir.strings import unescaped
+from coarsen.ir.types import unescaped
 
 BODIES = {
     r"plain": b"plain",

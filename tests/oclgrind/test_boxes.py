@@ -11,7 +11,7 @@ from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.graph.builder import number
 from coarsen.ir.types import IntegerType
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import array_plan
 from coarsen.variant.variant import Variant
@@ -32,7 +32,9 @@ def runs_on(parameters: dict[str, object]) -> bool:
 def findings(kernel: BoxKernel, chosen: Configuration, device: DeviceDescription) -> Findings:
     """What Oclgrind finds in a launch on buffers that end with the last element that the kernel reads."""
     plans = tuple(array_plan(name, place="local") for name in kernel.arrays)
-    made = CoarsenedKernel(carry_out(lowered(kernel.case), Variant((), chosen, arrays=plans)).kernel, chosen, ())
+    made = CoarsenedKernel(
+        run_pipeline(lowered(kernel.case), Variant((), chosen, arrays=plans)).kernel, chosen, ()
+    )
     arguments = kernel.case.arguments(np.random.default_rng(1), W * H)
     local_size = (8 // 2, 4) if chosen else (8, 4)
     global_size = (W // 2, H) if chosen else (W, H)
@@ -62,5 +64,5 @@ def test_a_copy_of_what_no_work_item_reads_would_be_found(
     device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     always = number(IntegerType(1), 1)
-    monkeypatch.setattr("coarsen.transform.placement.boxes.tile._BoxCode.is_taken", lambda *_: always)
+    monkeypatch.setattr("coarsen.transform.placement.tile._BoxCode.is_taken", lambda *_: always)
     assert any("Invalid read" in message for message in findings(KERNELS[0], (), device))

@@ -13,8 +13,8 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
+from coarsen.base.names import did_you_mean
 from coarsen.devices.selection import find_device
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.lookup import records
 from tests.record_layouts.combinations import combinations
 from tests.record_layouts.runs import Bench, Ending, arrays_of, bench_on, run, run_as_written

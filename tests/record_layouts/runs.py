@@ -26,7 +26,7 @@ from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.runtime.layout import packed
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.laid_out import LaidOutExecutor, arrangements_of
@@ -155,7 +155,7 @@ def run_as_written(bench: Bench, name: str) -> Mapping[str, Array]:
 
 def _code(benchmark: Benchmark, variant: Variant) -> Code:
     options = build_options(benchmark, variant.definitions)
-    made = CoarsenedKernel.of(carry_out(lowered(benchmark.name), replace(variant, local_size=())))
+    made = CoarsenedKernel.of(run_pipeline(lowered(benchmark.name), replace(variant, local_size=())))
     code = code_of(made, "opencl_c", options)
     if not benchmark.other_kernels:
         return code

@@ -9,11 +9,11 @@ import numpy as np
 import pyopencl as cl
 
 import coarsen
+from coarsen.base.bug_report import __version__
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
-from coarsen.distribution import __version__
 from coarsen.frontend.source_hash import source_hash_of
 from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.variant.variant import Variant

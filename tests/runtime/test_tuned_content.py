@@ -13,11 +13,11 @@ import pyopencl as cl
 import pytest
 
 import coarsen
+from coarsen.base.bug_report import __version__
 from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
-from coarsen.distribution import __version__
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import source_hash_of
 from coarsen.runtime.launch import LaunchLimits

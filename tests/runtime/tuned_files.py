@@ -10,11 +10,11 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 import coarsen
+from coarsen.base.bug_report import __version__
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
-from coarsen.distribution import __version__
 from coarsen.drop_in.program import Program
 from coarsen.frontend.source_hash import source_hash_of
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch

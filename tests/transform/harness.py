@@ -19,7 +19,7 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, Transforms
@@ -63,7 +63,7 @@ def lowered(case: Case) -> Kernel:
 @functools.lru_cache(maxsize=64)
 def coarsened(case: Case, chosen: Configuration, transforms: Transforms = DEFAULT) -> CoarsenedKernel:
     """A case's kernel, coarsened."""
-    result = carry_out(lowered(case), Variant(coarsenings=tuple(chosen), transforms=transforms))
+    result = run_pipeline(lowered(case), Variant(coarsenings=tuple(chosen), transforms=transforms))
     return CoarsenedKernel(result.kernel, chosen, result.assumptions)
 
 

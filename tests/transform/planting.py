@@ -10,7 +10,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import module_text
 from coarsen.transform.coarsen import Analysed, coarsened_module
-from coarsen.transform.region_plan import RegionPlan
+from coarsen.transform.regions.plan import RegionPlan
 from coarsen.variant.coarsening import Coarsening
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.frontend.input_checks import parsed
 from coarsen.frontend.lower import lower
-from coarsen.frontend.parsing import parsed
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import coarsen_kernel
-from coarsen.transform.clean_up import clean_up
+from coarsen.transform.coarsen import clean_up
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
 from tests.ir.graph.check import check_function

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.analysis.one_position import side_of_one
+from coarsen.analysis.agreement_tests import side_of_one
 from coarsen.frontend.lower import lower
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.likely_agreement import is_agreement_likely
+from coarsen.transform.regions.plan_regions import is_agreement_likely
 
 
 def guarded(*lines: str, condition: str) -> bool:

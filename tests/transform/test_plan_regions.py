@@ -6,8 +6,8 @@ import pytest
 
 from coarsen.frontend.lower import lower
 from coarsen.transform.coarsen import analyse
-from coarsen.transform.plan_regions import plan_regions
-from coarsen.transform.region_plan import PlannedRegion, Treatment
+from coarsen.transform.regions.plan import PlannedRegion, Treatment
+from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 

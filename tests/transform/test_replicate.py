@@ -9,7 +9,7 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.origin import Role
 from coarsen.transform.coarsen import analyse, coarsened_module
-from coarsen.transform.plan_regions import plan_regions
+from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import REPLICATION_ALONE, DeviceKind, Transforms, Use
 from tests.ir.graph.check import check_function

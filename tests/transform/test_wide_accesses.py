@@ -19,7 +19,7 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import run_workload
@@ -51,7 +51,7 @@ def widened(
     kernel: Kernel, chosen: Configuration, transforms: Transforms = DEFAULT
 ) -> tuple[CoarsenedKernel, WideAccesses]:
     """A coarsened kernel with wide accesses, and what was merged."""
-    result = carry_out(
+    result = run_pipeline(
         kernel, Variant(coarsenings=tuple(chosen), transforms=replace(transforms, wide_accesses=True))
     )
     assert result.wide_accesses is not None

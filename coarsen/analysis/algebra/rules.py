@@ -14,19 +14,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.algebra import ring
-from coarsen.analysis.algebra.addresses import address
-from coarsen.analysis.algebra.numbers import width_of
+from coarsen.analysis.algebra import numbers
+from coarsen.analysis.algebra.numbers import F, RingRule, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict import choices, operations
-from coarsen.analysis.algebra.predict import phis as predicted_phis
+from coarsen.analysis.algebra.predict import operations, prediction
+from coarsen.analysis.algebra.predict import prediction as predicted_phis
 from coarsen.analysis.algebra.predict.prediction import Prediction, PredictRule
-from coarsen.analysis.algebra.prove import operations as proofs
-from coarsen.analysis.algebra.prove import phis as proven_phis
-from coarsen.analysis.algebra.prove.form import ModularForm
-from coarsen.analysis.algebra.prove.proof import Proof, ProveRule
-from coarsen.analysis.algebra.ring import F, RingRule
-from coarsen.analysis.algebra.walk import Walk
+from coarsen.analysis.algebra.prove import proof as proofs
+from coarsen.analysis.algebra.prove import proof as proven_phis
+from coarsen.analysis.algebra.prove.proof import ModularForm, Proof, ProveRule
+from coarsen.analysis.algebra.walk import Walk, address
 from coarsen.ir.kernel import Instruction
 
 
@@ -72,14 +69,14 @@ _SHIFT_RIGHT = Rule(operations.shift_right)
 
 TABLE: Mapping[str, Rule] = {
     # Ring operations, in all three semantics.
-    "add": Rule(_predicted(ring.add), _proven(ring.add), ring.add),
-    "sub": Rule(_predicted(ring.subtract), _proven(ring.subtract), ring.subtract),
-    "mul": Rule(operations.multiply, _proven(ring.multiply), ring.multiply),
+    "add": Rule(_predicted(numbers.add), _proven(numbers.add), numbers.add),
+    "sub": Rule(_predicted(numbers.subtract), _proven(numbers.subtract), numbers.subtract),
+    "mul": Rule(operations.multiply, _proven(numbers.multiply), numbers.multiply),
     "getelementptr": Rule(address, address),
     # Ring operations for some operands: a number of bits, no common bit, a mask of ones.
-    "shl": Rule(operations.shift_left, _proven(ring.shift_left), ring.shift_left),
+    "shl": Rule(operations.shift_left, _proven(numbers.shift_left), numbers.shift_left),
     "or": Rule(operations.bitwise_or, proofs.disjoint_or),
-    "xor": Rule(operations.exclusive_or, _proven(ring.complement)),
+    "xor": Rule(operations.exclusive_or, _proven(numbers.complement)),
     # The same number in other bits, or not.
     "sext": _EXTENSION,
     "zext": _EXTENSION,
@@ -98,7 +95,7 @@ TABLE: Mapping[str, Rule] = {
     "ashr": _SHIFT_RIGHT,
     "and": Rule(operations.bitwise_and),
     # One of several values.
-    "select": Rule(choices.select),
+    "select": Rule(prediction.select),
     "phi": Rule(predicted_phis.phi, proven_phis.phi),
     "extractelement": Rule(operations.component),
     "call": Rule(operations.call),

@@ -22,9 +22,8 @@ from functools import cached_property
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.memory_effects import FUNCTIONS
 from coarsen.analysis.shared_memory import CASTS, DEPTH, SharedMemory
-from coarsen.analysis.waits.known import Fact, facts_before, facts_of, parts, truth
 from coarsen.analysis.waits.locks import is_given_back
-from coarsen.analysis.waits.states import LoopStates
+from coarsen.analysis.waits.states import Fact, LoopStates, facts_before, facts_of, parts, truth
 from coarsen.ir.details import predicate
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from coarsen.analysis.agreement_tests import asked_id, is_wide_id
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.memory_effects import FUNCTIONS
-from coarsen.analysis.one_position import asked_id, is_wide_id
 from coarsen.analysis.shared_memory import SharedMemory
-from coarsen.analysis.waits.known import parts
 from coarsen.analysis.waits.progress import WaitingLoop, waiting_loops
+from coarsen.analysis.waits.states import parts
 from coarsen.errors import RefusalError
 from coarsen.ir.details import predicate
 from coarsen.ir.graph.operands import ValueKind

@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.control_flow import ControlFlow, Loop
-from coarsen.analysis.waits.known import Fact, facts_on, number_of
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.analysis.control_flow import ControlFlow, FlowGraph, Loop
+from coarsen.ir.details import predicate
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.types import IntegerType
 
 # Beyond so many states all numbers are taken to be unknown.
 _MOST_STATES = 1000
@@ -179,3 +181,161 @@ def _reached(start: Iterable[_State], following: Mapping[_State, Iterable[_State
                 found.add(each)
                 pending.append(each)
     return found
+
+
+# Facts about integers on a path through a loop: values that follow from those of phis, and from branches taken.
+#
+# if (seen == 2) break;           where the loop goes on, `seen` isn't 2, and so
+# at = seen == 2 ? at : seen;     `at` becomes `seen`
+
+_BOOLEANS = {"false": 0, "true": 1}
+
+# A value's name, a number or another value's name, and whether the two are the same.
+Fact = tuple[str, int | str, bool]
+
+
+def number_of(kernel: Kernel, value: Value, numbers: Mapping[str, int], depth: int = 0) -> int | None:
+    """Return the number, without a sign, that an integer has for some numbers of phis; None if it isn't known."""
+    if not isinstance(value.type, IntegerType) or depth > 20:
+        return None
+    if value.kind is ValueKind.CONSTANT:
+        constant = _BOOLEANS.get(value.text, value.number)
+        return None if constant is None else constant % (1 << value.type.width)
+    if value.kind is not ValueKind.INSTRUCTION:
+        return None
+    instruction = kernel.definition[value.text]
+    if instruction.opcode == "phi":
+        return numbers.get(instruction.name)
+    operands = [number_of(kernel, each, numbers, depth + 1) for each in instruction.operands]
+    found = _computed(instruction, operands)
+    return None if found is None else found % (1 << value.type.width)
+
+
+def _computed(instruction: Instruction, operands: list[int | None]) -> int | None:
+    """Return what an instruction makes of numbers, None of those that aren't known."""
+    match instruction.opcode, operands:
+        case "select", [condition, first, second]:
+            return None if condition is None else first if condition else second
+        case "and", [first, second] if 0 in (first, second):
+            return 0
+        case "trunc" | "zext" | "freeze", [int(number)]:
+            return number
+        case "and", [int(first), int(second)]:
+            return first & second
+        case "or", [int(first), int(second)]:
+            return first | second
+        case "xor", [int(first), int(second)]:
+            return first ^ second
+        case "icmp", [int(first), int(second)] if predicate(instruction) in ("eq", "ne"):
+            return int((first == second) is (predicate(instruction) == "eq"))
+    return None
+
+
+def facts_on(kernel: Kernel, flow: FlowGraph, source: str, target: str) -> frozenset[Fact]:
+    """Return what the branches say of values where a block is entered from another one."""
+    found: set[Fact] = set()
+    while True:
+        terminator = kernel.block[source].terminator
+        if len(set(terminator.targets)) == 2:
+            found |= facts_of(kernel, terminator.operands[0], terminator.targets[0] == target)
+        before = flow.predecessors(source)
+        if len(before) != 1 or before[0] == source:
+            return frozenset(found)
+        source, target = before[0], source
+
+
+def facts_before(
+    kernel: Kernel, facts: Collection[Fact], phis: Iterable[Instruction], source: str
+) -> frozenset[Fact] | None:
+    """Return what facts about phis say where their block is entered from one before; None if wrong."""
+    values = {phi.name: phi.operands[phi.incoming.index(source)] for phi in phis}
+    found: set[Fact] = set()
+    for name, asked, holds in facts:
+        other = values.get(asked) if isinstance(asked, str) else None
+        if other is not None:
+            number = number_of(kernel, other, {})
+            asked = other.text if number is None else number
+        if name not in values:
+            found.add((name, asked, holds))
+            continue
+        if _is_same(kernel, values[name], asked) is (not holds):
+            return None
+        found.update(_derived(kernel, values[name], asked, holds))
+    return frozenset(found)
+
+
+def facts_of(kernel: Kernel, condition: Value, holds: bool) -> frozenset[Fact]:
+    """Return what it says of values that a condition holds, or doesn't."""
+    return frozenset(_derived(kernel, condition, 1, holds))
+
+
+def truth(facts: Collection[Fact], condition: Value) -> bool | None:
+    """Return what facts say of a condition; None if they say nothing."""
+    said = (
+        holds is (number == 1) for name, number, holds in facts if (name, type(number)) == (condition.text, int)
+    )
+    return next(said, None)
+
+
+def parts(condition: Instruction, holds: bool) -> list[tuple[Value, bool]] | None:
+    """Return what must be true of other conditions for one to hold, or not to; None if it isn't made of others.
+
+    `a && b`, also as a `select` between one of them and a constant, holds if both do. None of them must be false
+    for it not to hold: one is enough.
+    """
+    if not isinstance(condition.type, IntegerType) or condition.type.width != 1:
+        return None
+    operands = condition.operands
+    if condition.opcode == "xor" and operands[1].text == "true":
+        return [(operands[0], not holds)]
+    if condition.opcode == ("and" if holds else "or"):
+        return [(each, holds) for each in operands]
+    if condition.opcode == "select":
+        for chosen, other in ((1, 2), (2, 1)):
+            if operands[other].text == str(not holds).lower():
+                return [(operands[0], chosen == 1), (operands[chosen], holds)]
+    return None
+
+
+def _is_same(kernel: Kernel, value: Value, other: int | str) -> bool | None:
+    """Return True if a value is a number, or the value of a name; None if that isn't known."""
+    if isinstance(other, str):
+        return True if value.kind is not ValueKind.CONSTANT and value.text == other else None
+    number = number_of(kernel, value, {})
+    return None if number is None else number == other
+
+
+def _derived(kernel: Kernel, value: Value, number: int | str, holds: bool) -> Iterator[Fact]:
+    """Yield a fact, and what it says of the values that its own is computed from."""
+    pending = [(value, number, holds)]
+    while pending:
+        value, number, holds = pending.pop()
+        if value.kind is not ValueKind.INSTRUCTION or not isinstance(value.type, IntegerType):
+            continue
+        instruction = kernel.definition[value.text]
+        yield instruction.name, number, holds
+        if value.type.width == 1:
+            is_true = holds is (number == 1)
+            pending += [(each, 1, each_holds) for each, each_holds in parts(instruction, is_true) or ()]
+            pending += _compared(kernel, instruction, is_true)
+        elif instruction.opcode in ("zext", "freeze"):
+            pending.append((instruction.operands[0], number, holds))
+        if instruction.opcode == "trunc" and "nuw" in instruction.flags:
+            pending.append((instruction.operands[0], number, holds))
+        if instruction.opcode == "select":
+            condition, *values = instruction.operands
+            for side, own in enumerate(values):
+                if _is_same(kernel, own, number) is (not holds):
+                    pending += [(condition, 1, side == 1), (values[1 - side], number, holds)]
+
+
+def _compared(kernel: Kernel, condition: Instruction, holds: bool) -> Iterator[tuple[Value, int | str, bool]]:
+    """Yield what a comparison says of what is compared."""
+    if condition.opcode == "icmp" and predicate(condition) in ("eq", "ne"):
+        is_same = (predicate(condition) == "eq") is holds
+        first, second = condition.operands
+        number = number_of(kernel, second, {})
+        if number is not None:
+            yield first, number, is_same
+        elif second.kind is ValueKind.INSTRUCTION:
+            yield from ((first, second.text, is_same), (second, first.text, is_same))

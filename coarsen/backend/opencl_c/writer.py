@@ -5,23 +5,22 @@ folding ▸ liveness, sharing ▸ signs, pointees ▸ names ▸ expressions and 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.build import coerce
 from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
-from coarsen.backend.opencl_c.c.tree import Expression, Name
-from coarsen.backend.opencl_c.c.types import CType
-from coarsen.backend.opencl_c.c.walk import names_in
+from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
+from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow, constant_number
 from coarsen.backend.opencl_c.decide.folding import plan_folding
-from coarsen.backend.opencl_c.decide.liveness import Liveness
-from coarsen.backend.opencl_c.decide.pointees import Pointees
+from coarsen.backend.opencl_c.decide.liveness import Liveness, share_variables
+from coarsen.backend.opencl_c.decide.pointees import Pointees, declared_type
 from coarsen.backend.opencl_c.decide.reads import Reads
 from coarsen.backend.opencl_c.decide.records import field_names
-from coarsen.backend.opencl_c.decide.sharing import share_variables
 from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.backend.opencl_c.decide.source_names import label_name
 from coarsen.backend.opencl_c.decide.unroll_hints import unroll_hints
@@ -35,20 +34,18 @@ from coarsen.backend.opencl_c.express.translator import Translator
 from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.backend.opencl_c.printing.preamble import kernel_text
 from coarsen.backend.opencl_c.printing.statements import Printer
-from coarsen.backend.opencl_c.standard import standard_of
 from coarsen.backend.opencl_c.structure.blocks import structured
 from coarsen.backend.opencl_c.structure.cases import Test
-from coarsen.backend.opencl_c.structure.copies import Copy, in_order
-from coarsen.backend.opencl_c.structure.jumps import without_forward_jumps
 from coarsen.backend.opencl_c.structure.loops import shaped, without_unused_labels
-from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top
-from coarsen.backend.opencl_c.structure.terminators import BlockWriter, branch_graph
+from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top, without_forward_jumps
+from coarsen.backend.opencl_c.structure.terminators import BlockWriter, Copy, branch_graph, in_order
+from coarsen.base.limits import refusing_deep_nesting
 from coarsen.errors import InternalError
-from coarsen.ir.details import predicate
+from coarsen.ir.details import predicate, source_element_type
+from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel, Value
-from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.types import IntegerType
-from coarsen.limits import refusing_deep_nesting
+from coarsen.ir.opencl.queries import NEWER_QUERIES, builtin_name
+from coarsen.ir.types import IntegerType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +229,60 @@ class _Writer:
         if block not in self.labels:
             self.labels[block] = self.names.new(label_name(block))
         return self.labels[block]
+
+
+DEFAULT_STANDARD = "-cl-std=CL1.2"
+_NEWER_STANDARD = "-cl-std=CL2.0"
+_ONLY_2_0 = re.compile(
+    r"atomic_(?:init|load|store|exchange|compare_exchange\w+|fetch_\w+|flag_\w+)(?:_explicit)?|atomic_work_item_fence"
+    rf"|work_group_\w+|sub_group_\w+|ctz|get_sub_group\w+|{'|'.join(query.value for query in NEWER_QUERIES)}"
+)
+_WITH_SOURCE_TYPE = frozenset({"alloca", "getelementptr"})
+_GENERIC = "addrspace(4)"
+# Clang makes a null pointer of any address space from the generic one.
+_GENERIC_NULL = "addrspacecast (ptr addrspace(4) null to "
+
+
+def standard_of(kernel: Kernel, *, is_newer: bool = False) -> str:
+    """Return `-cl-std=CL2.0` for a kernel that needs it, else `-cl-std=CL1.2`.
+
+    Generic pointers, C11 atomics and the functions that came with OpenCL 2.0 need it.
+
+    Args:
+        kernel: a kernel in normal form.
+        is_newer: whether something else that it does is known to need OpenCL C 2.0.
+    """
+    newer = is_newer or _calls_newer(kernel) or _has_generic_pointers(kernel) or _has_atomic_types(kernel)
+    return _NEWER_STANDARD if newer else DEFAULT_STANDARD
+
+
+def _calls_newer(kernel: Kernel) -> bool:
+    return any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in kernel.callees)
+
+
+def _has_generic_pointers(kernel: Kernel) -> bool:
+    # By identity: most values have one of few types, and to hash one takes longer than to look at it.
+    instructions = list(kernel.instructions())
+    operands = {id(operand): operand for each in instructions for operand in each.operands}.values()
+    if any(operand.kind is ValueKind.CONSTANT and _is_generic(operand.text) for operand in operands):
+        return True
+    types: dict[int, Type] = {id(each.type): each.type for each in instructions}
+    types |= {id(each.type): each.type for each in operands}
+    named = [each for each in instructions if each.opcode in _WITH_SOURCE_TYPE]
+    types |= {id(type_): type_ for type_ in map(source_element_type, named)}
+    return any(_GENERIC in str(type_) for type_ in types.values())
+
+
+def _is_generic(constant: str) -> bool:
+    """Return True for a constant that is computed from a generic pointer other than null."""
+    return _GENERIC in constant and _GENERIC in constant.replace(_GENERIC_NULL, "")
+
+
+def _has_atomic_types(kernel: Kernel) -> bool:
+    return any(_is_atomic(declared_type(argument, kernel.structures)) for argument in kernel.arguments)
+
+
+def _is_atomic(type_: CType) -> bool:
+    while isinstance(type_, Pointer):
+        type_ = type_.pointee
+    return isinstance(type_, Opaque) and type_.name.startswith("atomic_")

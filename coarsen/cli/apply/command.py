@@ -30,10 +30,9 @@ from coarsen.cli.options import (
 from coarsen.cli.output import Format, counted, print_line, write_result
 from coarsen.cli.variant_options import ARRAYS, EVERY, variant_options
 from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
-from coarsen.printable import printable
 from coarsen.variant.coarsening import Level, configuration_of
 from coarsen.variant.data_plan import array_plans
 from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS

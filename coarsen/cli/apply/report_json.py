@@ -2,7 +2,7 @@
 
     kernel              the kernel's name
     refusal             null, or why the kernel can't be coarsened:
-        code                one of `coarsen.codes.REFUSALS`
+        code                one of `coarsen.base.codes.REFUSALS`
         reason              a sentence
         file, line, column  where in the source, from 1; null where that isn't known
 
@@ -21,7 +21,7 @@ The rest is there unless the kernel is refused:
             first_line, last_line   of its code in the kernel itself, an inlined call's where it stands, or null
             block               the name of the block, in LLVM IR, whose branch begins it
             treatment           "copies", "fast path" or "lock-step"
-            reason              null, or why not more: code (of `coarsen.codes.REGION_REASONS`), sentence
+            reason              null, or why not more: code (of `coarsen.base.codes.REGION_REASONS`), sentence
             instructions, uniform, shared, work     without those of nested regions
             regions             the nested ones, alike
     roles               what the instructions of the coarsened kernel are for, a list of
@@ -40,7 +40,7 @@ The rest is there unless the kernel is refused:
             file, line, column  of its first access in the loop; null where that isn't known
             loop_line           where the loop begins, or null
             reason              null where it is kept in a register, else why not: code (of
-                                `coarsen.codes.ACCUMULATOR_REASONS`), sentence
+                                `coarsen.base.codes.ACCUMULATOR_REASONS`), sentence
     added_arguments     what a launch passes after the kernel's own arguments, a list of
         name, meaning, sentence     what to pass, in words
         dimension           for "global-size": the original launch's size along it; for "extent": the array's;
@@ -74,7 +74,7 @@ from coarsen.cost.pads import LocalArray, PadCost
 from coarsen.cost.plan_cost import Part
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument
-from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount
+from coarsen.remarks.report import CoarseningReport, KernelReport, RegionReport, RoleCount
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.wide_accesses import WideAccesses

@@ -19,16 +19,15 @@ from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
 from coarsen.cost.memory_report import memory_lines
 from coarsen.cost.plan_cost import Part
-from coarsen.errors import RefusalError
-from coarsen.explanation import Explanation, Marks, explain_kernel
+from coarsen.errors import RefusalError, aligned, printable
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
-from coarsen.printable import aligned, printable
-from coarsen.report import CoarseningReport, KernelReport, RegionReport, RoleCount, report_of
-from coarsen.source_places import Lines
+from coarsen.remarks.explanation import Explanation, Marks, explain_kernel
+from coarsen.remarks.report import CoarseningReport, KernelReport, RegionReport, RoleCount, report_of
+from coarsen.remarks.source_places import Lines
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.wide_accesses import WideAccesses

@@ -7,19 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from coarsen.base.bug_report import __version__
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
 from coarsen.cost.pads import PadCost, costed_pads, with_pads
-from coarsen.distribution import __version__
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InvalidInputError, printable_in_line
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Coarsened, LaidOutKernel, Observer, carry_out, laid_out, lower_observed
-from coarsen.printable import printable_in_line
+from coarsen.pipeline import Coarsened, LaidOutKernel, Observer, laid_out, lower_observed, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.transforms import DeviceKind, Transforms
@@ -147,7 +146,7 @@ class Request:
         variant = self._variant(self.factors or [self._predicted(lowered.kernel)])
         variant = replace(variant, arrays=with_pads(self.arrays, self.pads(lowered.lowered)))
         with naming_file(self.file):
-            return carry_out(lowered, variant, observer, counts_clean_up=counts_clean_up)
+            return run_pipeline(lowered, variant, observer, counts_clean_up=counts_clean_up)
 
     def _variant(self, factors: Sequence[int]) -> Variant:
         chosen = configuration_of(factors, self.dimensions, self.strides, self.levels)

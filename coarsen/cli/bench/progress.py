@@ -17,9 +17,9 @@ from rich.text import Text
 
 from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.output import counted
+from coarsen.errors import NOTE, printable, printable_in_line
 from coarsen.opencl_bench.results.best import BestRow, best_row
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
-from coarsen.printable import NOTE, printable, printable_in_line
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.measurement import Invalidity, Role

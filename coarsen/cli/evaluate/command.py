@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from matplotlib.figure import Figure
 
+from coarsen.base.files import replace_file
+from coarsen.cli.evaluate.report import Report
 from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.options import Dimension, OutputFormat, checked_dimension, existing_folder, prepared_folder
 from coarsen.cli.output import Format, print_json
 from coarsen.errors import InvalidInputError
+from coarsen.models.evaluation.calibration import calibrations
+from coarsen.models.evaluation.evaluation import Evaluation
+from coarsen.models.evaluation.scores import Outcome, oracle_log_speedup
+from coarsen.opencl_bench import plots
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate.data import DataRequest
-    from coarsen.cli.evaluate.report import Report
     from coarsen.models.evaluation.evaluation import Plan
 
 
@@ -169,8 +176,6 @@ def _report(plan: Plan, wanted: DataRequest) -> Report:
 
 def _print(report: Report, output_format: Format, details: bool) -> None:
     if output_format is Format.JSON:
-        from coarsen.cli.evaluate.json import as_data
-
         print_json(as_data(report))
     else:
         from coarsen.cli.evaluate.text import print_report
@@ -179,8 +184,6 @@ def _print(report: Report, output_format: Format, details: bool) -> None:
 
 
 def _draw(report: Report, folder: Path) -> None:
-    from coarsen.cli.evaluate.figures import write_figures
-
     written = write_figures(report, folder)
     note(f"written: {', '.join(map(str, written)) or 'no figure'}")
 
@@ -225,3 +228,91 @@ class _Progress:
     def __call__(self, method: str, done: int, total: int) -> None:
         if self._pace.is_due():
             note(f"{method}: {done} of {total} fits")
+
+
+NAMES = ("calibration", "predictions")
+
+
+def write_figures(report: Report, folder: Path) -> list[Path]:
+    """Write the figures that the evaluation has numbers for, and `factors.md`; says which it has none for.
+
+    Returns:
+        the files written.
+
+    Raises:
+        InvalidInputError: one can't be written.
+    """
+    paths = []
+    for name, figure in _figures(report):
+        paths.append(folder / f"{name}.svg")
+        plots.save(figure, paths[-1])
+    paths.append(folder / "factors.md")
+    replace_file(plots.markdown(plots.factor_table(plots.choice_table(report.evaluation))).encode(), paths[-1])
+    return paths
+
+
+def _figures(report: Report) -> Iterator[tuple[str, Figure]]:
+    for name in NAMES:
+        try:
+            yield name, _drawn(name, report)
+        except InvalidInputError as error:
+            note(f"no {name}: {error}")
+
+
+def _drawn(name: str, report: Report) -> Figure:
+    """A figure. Raises InvalidInputError where there is nothing to draw."""
+    if name == "calibration":
+        return plots.draw_calibration(calibrations(report.evaluation))
+    return plots.draw_predictions(plots.choice_table(report.evaluation))
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """Return the plan, the scores on each device and on all measured ones, what was chosen, calibration."""
+    found, measured = report.evaluation, report.measured_devices
+    return {
+        "methods": list(found.outcomes),
+        "dimension": report.plan.dimension,
+        "unseen": report.plan.unseen,
+        "seeds": report.plan.seeds,
+        "further_training": {"curves": report.further[0], "kernels": report.further[1]},
+        "devices": {device: _device(found, device, device in measured) for device in found.devices},
+        "all_measured": {name: asdict(score) for name, score in found.speedup_scores(*measured).items()},
+        "calibration": {name: asdict(each) for name, each in calibrations(report.evaluation).items()},
+    }
+
+
+def _device(found: Evaluation, device: str, measured: bool) -> dict[str, Any]:
+    outcomes = found.on(device)
+    examples = {outcome.example.kernel: outcome.example for each in outcomes.values() for outcome in each}
+    speedups = {name: asdict(score) for name, score in found.speedup_scores(device).items()} if measured else {}
+    return {
+        "measured": measured,
+        "speedups": speedups,
+        "hits": {name: asdict(score) for name, score in found.hit_scores(device).items()},
+        "kernels": [
+            {
+                "kernel": kernel,
+                "family": example.family,
+                "best_factor": example.best_factor,
+                "best_speedup": math.exp(oracle_log_speedup(example)) if example.speedup else None,
+                "speedup": {str(factor): value for factor, value in example.speedup.items()},
+                "choices": {
+                    name: [_choice(outcome) for outcome in each if outcome.example.kernel == kernel]
+                    for name, each in outcomes.items()
+                },
+            }
+            for kernel, example in examples.items()
+        ],
+    }
+
+
+def _choice(outcome: Outcome) -> dict[str, Any]:
+    """Return the choice at one seed; without a speed-up where the best factor alone is known."""
+    return {
+        "seed": outcome.seed,
+        "factor": outcome.choice.factor,
+        "ran": outcome.ran if outcome.is_measured else None,
+        "speedup": math.exp(outcome.log_speedup) if outcome.is_measured else None,
+        "abstained": outcome.choice.abstained,
+        "step_probability": {str(factor): p for factor, p in outcome.choice.step_probability.items()},
+    }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from coarsen.base.processes import processors
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted
 from coarsen.errors import InvalidInputError
@@ -17,7 +18,6 @@ from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.results.launch_cases import check_learnable
 from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.results.measured_rows import shipped_files
-from coarsen.processes import processors
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from coarsen.cli.evaluate.report import Report
 from coarsen.cli.output import counted, print_line, print_table
 from coarsen.models.evaluation.calibration import Calibration, calibrations
-from coarsen.models.evaluation.entrants import NEVER, UNIQUE
-from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP, HitScore, Interval, SeedSpread, SpeedupScore
+from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
+from coarsen.models.evaluation.evaluation import Evaluation
+from coarsen.models.evaluation.scores import (
+    GIVEN_UP_SPEEDUP,
+    HitScore,
+    Interval,
+    Outcome,
+    SeedSpread,
+    SpeedupScore,
+    oracle_log_speedup,
+)
 
 _SPEEDUP_HEADINGS = (
     "method",
@@ -115,8 +126,6 @@ def _print_heading(device: str, cases: int) -> None:
 
 
 def _print_details(report: Report, device: str) -> None:
-    from coarsen.cli.evaluate.details import details
-
     table = details(report.evaluation, device)
     print_line()
     print_table(table.headings, table.rows)
@@ -158,3 +167,50 @@ def _per_cent(share: float | None) -> str:
 def _number(count: float) -> str:
     """A mean over seeds: whole where it is."""
     return f"{count:.0f}" if math.isclose(count, round(count), abs_tol=1e-9) else f"{count:.1f}"
+
+
+# The choices of each method for each kernel, and the best possible ones.
+
+
+@dataclass(frozen=True)
+class Details:
+    """A table: a row for each kernel, a column for each method."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def details(evaluation: Evaluation, device: str) -> Details:
+    """Return the factors chosen on a device, with their speed-ups where these are known.
+
+    Of several seeds: the factor chosen most often, with a mark where others were chosen too, and the geometric
+    mean of the speed-ups.
+    """
+    outcomes = {name: found for name, found in evaluation.on(device).items() if name != ORACLE}
+    known = {outcome.example.kernel: outcome for found in evaluation.on(device).values() for outcome in found}
+    rows = [
+        (
+            kernel,
+            _best(outcome),
+            *(_chosen([each for each in found if each.example.kernel == kernel]) for found in outcomes.values()),
+        )
+        for kernel, outcome in known.items()
+    ]
+    return Details(("kernel", "best", *outcomes), tuple(rows))
+
+
+def _best(outcome: Outcome) -> str:
+    factor = f"{outcome.example.best_factor}"
+    return f"{factor}: {math.exp(oracle_log_speedup(outcome.example)):.2f}" if outcome.is_measured else factor
+
+
+def _chosen(outcomes: Sequence[Outcome]) -> str:
+    if not outcomes:
+        return ""
+    counts = Counter(outcome.choice.factor for outcome in outcomes)
+    factor = min(counts, key=lambda each: (-counts[each], each))
+    text = f"{factor}{'~' if len(counts) > 1 else ''}"
+    if not outcomes[0].is_measured:
+        return text
+    mean = sum(outcome.log_speedup for outcome in outcomes) / len(outcomes)
+    return f"{text}: {math.exp(mean):.2f}"

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coarsen.base.names import did_you_mean
 from coarsen.cli.options import OutputFormat, StoreUrl
 from coarsen.cli.output import Format, counted, print_json, print_line
 from coarsen.cli.results.plot import TUNED_SUFFIX, CurveOf, Figure, Taken
 from coarsen.cli.stores import STORE_PACKAGES, check_packages, choice_key, existing_store, row_or_choice
-from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
-from coarsen.printable import printable_in_line
+from coarsen.errors import InvalidInputError, printable_in_line
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.results.results import Results
@@ -422,7 +421,7 @@ def _is_store(word: str) -> bool:
 
 def _has_choices(file: Path) -> bool:
     """Return True for a file of remembered choices, as opposed to rows in the format T4."""
-    from coarsen.files import read_file
+    from coarsen.base.files import read_file
     from coarsen.tuning.remembered.choice_json import LARGEST_FILE
 
     if file.suffix != ".json":

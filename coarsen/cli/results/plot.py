@@ -189,9 +189,9 @@ def write_page(results: Results | None, wanted: Figure, tuned: Sequence[Path]) -
         InvalidInputError: the file can't be written, or a tuned file can't be read.
     """
     # Imported late: it loads the template engine and the models.
+    from coarsen.base.processes import processors
     from coarsen.opencl_bench.reporting.page.page import write_report
     from coarsen.opencl_bench.workloads.kernel_source import known_kernel
-    from coarsen.processes import processors
 
     assert wanted.output is not None
     names = () if results is None else results.benchmarks

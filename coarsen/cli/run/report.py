@@ -10,13 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from coarsen.base.files import replace_file
 from coarsen.cli.output import counted, json_text
 from coarsen.drop_in.launch_table import LaunchRow
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
 from coarsen.drop_in.script import Script
-from coarsen.files import replace_file
-from coarsen.printable import NOTE, aligned, printable
+from coarsen.errors import NOTE, aligned, printable
 from coarsen.tuning.remembered.choice_json import choice_to_json
 from coarsen.variant.variant import shape
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coarsen.base.names import did_you_mean
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.predict.output import held_out_text
-from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.errors import NOTE, DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
 from coarsen.models.model_files import model_name
-from coarsen.near_names import did_you_mean
-from coarsen.printable import NOTE
 from coarsen.targets import target_of
 
 if TYPE_CHECKING:
@@ -99,8 +98,8 @@ def train_cascade(wanted: CascadeTraining, output_format: Format) -> TrainedMode
 
 def _learned(wanted: CascadeTraining) -> _Learned:
     # Imported late: only training needs the suite.
+    from coarsen.base.processes import processors
     from coarsen.opencl_bench.results.examples import examples_of
-    from coarsen.processes import processors
 
     name, data, sources = curves_of(wanted)
     curves = [curve for curve in data.curves if curve.device == name and curve.dimension == wanted.dimension]

@@ -12,20 +12,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from coarsen.analysis.agreement_tests import side_of_one
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.legality import check_legality
-from coarsen.analysis.one_position import side_of_one
 from coarsen.analysis.regions import Region
 from coarsen.analysis.whole_groups import check_any_groups
 from coarsen.cost.plan_walk import PlannedBlocks
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.agreed_branches import blocks_before, has_barrier, is_repeatable_before
 from coarsen.transform.coarsen import Analysed, analysed_along
 from coarsen.transform.guard import guards_of
-from coarsen.transform.likely_agreement import is_agreement_likely
-from coarsen.transform.plan_regions import plan_regions
-from coarsen.transform.region_plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
+from coarsen.transform.regions.plan_regions import (
+    blocks_before,
+    has_barrier,
+    is_agreement_likely,
+    is_repeatable_before,
+    plan_regions,
+)
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Configuration, Level
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 

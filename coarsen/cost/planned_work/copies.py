@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.uses import Use, uses_of_values
+from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.cost.planned_work.axes import PlannedAxis
 from coarsen.cost.planned_work.families import Offset, Place, ShiftedValues
 from coarsen.ir.kernel import Instruction
-from coarsen.transform.value_numbering.dominance import Dominance
+from coarsen.transform.value_numbering.surely_defined import Dominance
 
 Mask = tuple[bool, ...]
 """Along which axes something stands once for each replica."""

@@ -14,7 +14,7 @@ from coarsen.cost.planned_work.wide import WideGroups, Widening
 from coarsen.cost.work_counts import AccessCount, InstructionClass, WorkCounts
 from coarsen.cost.work_functions import AccessFunction, OriginalLaunch
 from coarsen.ir.types import AddressSpace
-from coarsen.transform.region_plan import PlannedRegion, Treatment
+from coarsen.transform.regions.plan import PlannedRegion, Treatment
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 

@@ -16,15 +16,22 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
-from coarsen.analysis.algebra.predict.queries import answer
+from coarsen.analysis.algebra.predict.operations import answer
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.cost.planned_work.axes import Axis
 from coarsen.ir.graph.details import CallSite
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value
-from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, Query, may_concern, queried_dimension, query_of
+from coarsen.ir.opencl.queries import (
+    IDS_OF_GROUPS,
+    IDS_OF_ITEMS,
+    Query,
+    builtin_name,
+    may_concern,
+    queried_dimension,
+    query_of,
+)
 from coarsen.ir.types import IntegerType
 from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Level

@@ -15,8 +15,8 @@ from coarsen.cost.planned_work.copies import Copies, Mask
 from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.work_counts import InstructionClass
 from coarsen.ir.kernel import Block, Instruction
-from coarsen.transform.likely_agreement import is_agreement_likely
-from coarsen.transform.region_plan import PlannedRegion, Treatment
+from coarsen.transform.regions.plan import PlannedRegion, Treatment
+from coarsen.transform.regions.plan_regions import is_agreement_likely
 
 Classes = Counter[InstructionClass]
 

@@ -35,10 +35,10 @@ from coarsen.cost.register_pressure import RegisterPressure
 from coarsen.cost.rewritten_ids import id_rewriter, selection
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.cost.work_functions import OriginalLaunch, counted_kernel, original_sizes
+from coarsen.ir.graph.details import CASTS, Opcode
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import CASTS, Opcode
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.layout import size_of
+from coarsen.ir.types import size_of
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant

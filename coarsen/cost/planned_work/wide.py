@@ -16,8 +16,8 @@ from functools import cached_property
 
 from coarsen.analysis.algebra.affine import Access
 from coarsen.analysis.algebra.index_forms import IndexForms
-from coarsen.analysis.aliasing import Aliasing, Place
-from coarsen.analysis.uses import uses_of_values
+from coarsen.analysis.liveness import uses_of_values
+from coarsen.analysis.memory_accesses import Aliasing, Place
 from coarsen.cost.planned_work.copies import Mask, Merging
 from coarsen.cost.work_counts import AccessCount
 from coarsen.cost.work_functions import AccessFunction

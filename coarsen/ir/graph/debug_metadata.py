@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.types import OtherType
 
 _TEXT_OR_REFERENCE = re.compile(r'!"[^"]*"|!(\d+)\b')

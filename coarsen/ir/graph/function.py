@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from coarsen.errors import InternalError
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction, users
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument
 
 

@@ -11,8 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from coarsen.errors import InternalError, SourcePosition
-from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
-from coarsen.ir.graph.opcode import TERMINATORS, Opcode
+from coarsen.ir.graph.details import TERMINATORS, CallSite, Detail, Opcode, is_atomic, is_volatile
 from coarsen.ir.graph.operands import Callee, Named, Operand, Use, ValueKind
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.types import LabelType, Type

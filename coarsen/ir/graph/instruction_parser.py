@@ -4,21 +4,140 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
-from coarsen.ir.graph import memory_parser
+from coarsen.ir.graph.builder import compared, element_of, pointer_like, shuffled, within
 from coarsen.ir.graph.details import (
+    BINARY,
+    CASTS,
+    COMPARISONS,
+    Access,
+    Allocation,
+    AtomicUpdate,
     CallSite,
     Comparison,
+    Detail,
+    ElementAddress,
     Indices,
+    Opcode,
 )
-from coarsen.ir.graph.instruction import Attachment, Instruction
-from coarsen.ir.graph.opcode import BINARY, CASTS, COMPARISONS, Opcode
+from coarsen.ir.graph.instruction import Attachment, Block, Instruction
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.graph.parsed_parts import FAST_MATH, FLAGS, Parts, typed_operands
-from coarsen.ir.graph.result_types import compared, element_of, shuffled, within
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.value_parser import WORDS_OF_CONSTANTS, ValueParser
-from coarsen.ir.types import PointerType, StructType
+from coarsen.ir.types import IntegerType, PointerType, StructType, Type, VoidType
+
+_ORDERINGS = frozenset({"unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"})
+_SCOPE = re.compile(r'syncscope\("[^"]*"\)')
+
+
+def element_address(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    """Read a `getelementptr`."""
+    parts.flags = line.words_of(FLAGS)
+    parts.detail = ElementAddress(line.type())
+    line.expect(",")
+    parts.operands = typed_operands(line, values)
+    parts.type = pointer_like(operand.type for operand in parts.operands)
+
+
+def allocation(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    """Read an `alloca`."""
+    type_, alignment, space = line.type(), 0, 0
+    while line.take(","):
+        if line.take("align "):
+            alignment = line.number()
+        elif line.take("addrspace("):
+            space = line.number()
+            line.expect(")")
+        else:
+            parts.operands.append(values.typed(line))
+    parts.detail = Allocation(type_, alignment)
+    parts.type = PointerType(space)
+
+
+def load(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    """Read a `load`."""
+    is_volatile = _is_volatile(line)
+    parts.type = line.type()
+    line.expect(",")
+    parts.operands = [values.typed(line)]
+    parts.detail = _access(line, is_volatile)
+
+
+def store(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    """Read a `store`."""
+    is_volatile = _is_volatile(line)
+    stored = values.typed(line)
+    line.expect(",")
+    parts.operands = [stored, values.typed(line)]
+    parts.detail = _access(line, is_volatile)
+
+
+def _is_volatile(line: Scanner) -> bool:
+    line.take("atomic ")
+    return line.take("volatile ")
+
+
+def _access(line: Scanner, is_volatile: bool) -> Access:
+    scope = line.matched(_SCOPE)[len('syncscope("') : -2] if line.peek_word() == "syncscope" else ""
+    ordering = line.word() if line.peek_word() in _ORDERINGS else ""
+    return Access(_alignment(line), is_volatile, ordering, scope)
+
+
+def _alignment(line: Scanner) -> int:
+    return line.number() if line.take(", align ") else 0
+
+
+def update(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    """Read an `atomicrmw`."""
+    is_volatile = line.take("volatile ")
+    operation = line.word()
+    parts.operands = typed_operands(line, values)
+    parts.type = parts.operands[1].type
+    parts.detail = AtomicUpdate(_access(line, is_volatile), operation)
+
+
+def exchange(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    """Read a `cmpxchg`."""
+    is_weak, is_volatile = line.take("weak "), line.take("volatile ")
+    parts.operands = typed_operands(line, values)
+    parts.type = StructType("", (parts.operands[1].type, IntegerType(1)))
+    scope = line.matched(_SCOPE)[len('syncscope("') : -2] if line.peek_word() == "syncscope" else ""
+    success, failure = line.word(), line.word()
+    access = Access(_alignment(line), is_volatile, success, scope)
+    parts.detail = AtomicUpdate(access, failure=failure, is_weak=is_weak)
+
+
+def fence(line: Scanner, _values: ValueParser, parts: Parts) -> None:
+    """Read a `fence`."""
+    parts.detail = _access(line, is_volatile=False)
+
+
+# What a line says of an instruction, collected from left to right.
+
+FAST_MATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
+FLAGS = FAST_MATH | {"nsw", "nuw", "exact", "inbounds", "disjoint", "nneg", "samesign", "nusw"}
+_VOID = VoidType()
+
+
+@dataclass
+class Parts:
+    """The parts of an instruction, its name and attachments apart."""
+
+    type: Type = _VOID
+    operands: list[Operand] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    flags: tuple[str, ...] = ()
+    detail: Detail = None
+
+
+def typed_operands(line: Scanner, values: ValueParser) -> list[Operand]:
+    """Read operands, each after its type."""
+    operands = [values.typed(line)]
+    while line.take(","):
+        operands.append(values.typed(line))
+    return operands
+
 
 _TAILS = frozenset({"tail", "musttail", "notail"})
 _CONVENTIONS = frozenset({"spir_func", "spir_kernel", "fastcc", "coldcc"})
@@ -236,13 +355,13 @@ _READERS: dict[Opcode, Callable[[Scanner, ValueParser, Parts], None]] = {
     **dict.fromkeys((Opcode.FREEZE, Opcode.INSERTELEMENT), _like_first),
     Opcode.EXTRACTELEMENT: _element,
     Opcode.PHI: _phi,
-    Opcode.GETELEMENTPTR: memory_parser.element_address,
-    Opcode.ALLOCA: memory_parser.allocation,
-    Opcode.LOAD: memory_parser.load,
-    Opcode.STORE: memory_parser.store,
-    Opcode.ATOMICRMW: memory_parser.update,
-    Opcode.CMPXCHG: memory_parser.exchange,
-    Opcode.FENCE: memory_parser.fence,
+    Opcode.GETELEMENTPTR: element_address,
+    Opcode.ALLOCA: allocation,
+    Opcode.LOAD: load,
+    Opcode.STORE: store,
+    Opcode.ATOMICRMW: update,
+    Opcode.CMPXCHG: exchange,
+    Opcode.FENCE: fence,
     Opcode.SHUFFLEVECTOR: _shuffle,
     Opcode.EXTRACTVALUE: _extract,
     Opcode.INSERTVALUE: _insert,

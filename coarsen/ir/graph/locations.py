@@ -18,14 +18,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from coarsen.ir.graph.debug_metadata import number_anew, without_debug_information
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import DisplayName
-from coarsen.ir.graph.former import FormerModule, Lines
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.module_parser import parse_module
-from coarsen.ir.graph.names_from_llvm import name_after
-from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.module_parser import FormerModule, Lines, parse_module
+from coarsen.ir.graph.names import name_after
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.types import VoidType

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from coarsen.errors import InternalError
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.operands import Callee, Variable
+from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.unread import UnreadFunction
 from coarsen.ir.types import IntegerType, StructType
 
@@ -115,3 +117,24 @@ class Module:
         """Raise InternalError if it is sealed."""
         if self.is_sealed:
             raise InternalError("the module is sealed: copy it before you change it")
+
+
+def attributes_of_callees(module: Module) -> Mapping[str, str]:
+    """Return the attributes of each function without a body, its own and those of its group, in LLVM's words."""
+    groups = module.attribute_groups
+    return {name: _attributes(callee, groups) for name, callee in module.callees.items() if callee.declaration}
+
+
+def _attributes(callee: Callee, groups: Mapping[str, str]) -> str:
+    own, group = _own_and_group(callee.declaration, callee.spelling)
+    return f"{own} {groups.get(group, '')}".strip()
+
+
+@lru_cache(maxsize=4096)
+def _own_and_group(declaration: str, spelling: str) -> tuple[str, str]:
+    """Return a function's own attributes and the number of its group; kernels declare the same few functions."""
+    line = Scanner(declaration, {})
+    line.position = line.text.index(f"{spelling}(") + len(spelling)
+    line.bracketed()
+    own, _, group = line.rest.partition("#")
+    return own.strip(), group.partition(" ")[0]

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
 
+from coarsen.ir.graph.details import (
+    BINARY,
+    CASTS,
+    COMPARISONS,
+    Access,
+    Allocation,
+    AtomicUpdate,
+    CallSite,
+    Comparison,
+    ElementAddress,
+    Indices,
+    Mask,
+    Opcode,
+    expected,
+)
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction
-from coarsen.ir.graph.instruction_writers import WRITERS
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument
-from coarsen.ir.graph.written import Written
+from coarsen.ir.graph.written import Written, WrittenOperand
 from coarsen.ir.types import StructType, VoidType, quoted
 
 Suffix = Callable[[Instruction, str], str]
@@ -133,3 +149,172 @@ def _body_of(structure: StructType, module: Module) -> str:
     if structure.name in module.opaque:
         return "opaque"
     return str(StructType("", structure.elements, structure.packed))
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _typed(operand: WrittenOperand) -> str:
+    return f"{operand.type} {operand.spelling}"
+
+
+def _all_typed(instruction: Written) -> str:
+    return ", ".join(map(_typed, instruction.operands))
+
+
+def _head(instruction: Written) -> str:
+    """Return the opcode and the flags."""
+    return " ".join((instruction.opcode, *instruction.flags))
+
+
+def _plain(instruction: Written) -> str:
+    """Operands of one type, which is written once."""
+    operands = ", ".join([operand.spelling for operand in instruction.operands])
+    return f"{_head(instruction)} {instruction.operands[0].type} {operands}"
+
+
+def _comparison(instruction: Written) -> str:
+    detail = _detail(instruction, Comparison)
+    first, second = instruction.operands
+    return f"{_head(instruction)} {detail.predicate} {_typed(first)}, {second.spelling}"
+
+
+def _cast(instruction: Written) -> str:
+    return f"{_head(instruction)} {_typed(instruction.operands[0])} to {instruction.type}"
+
+
+def _with_types(instruction: Written) -> str:
+    return f"{_head(instruction)} {_all_typed(instruction)}"
+
+
+def _phi(instruction: Written) -> str:
+    edges = zip(instruction.operands, instruction.incoming, strict=True)
+    pairs = ", ".join([f"[ {value.spelling}, %{block} ]" for value, block in edges])
+    return f"{_head(instruction)} {instruction.type} {pairs}"
+
+
+def _element_address(instruction: Written) -> str:
+    source_type = _detail(instruction, ElementAddress).source_type
+    return f"{_head(instruction)} {source_type}, {_all_typed(instruction)}"
+
+
+def _allocation(instruction: Written) -> str:
+    detail = _detail(instruction, Allocation)
+    count = "".join(f", {_typed(operand)}" for operand in instruction.operands)
+    space = getattr(instruction.type, "address_space", 0)
+    in_space = f", addrspace({space})" if space else ""
+    return f"alloca {detail.type}{count}{_aligned(detail.alignment)}{in_space}"
+
+
+def _load(instruction: Written) -> str:
+    access = _detail(instruction, Access)
+    return f"load{_before(access)} {instruction.type}, {_typed(instruction.operands[0])}{_after(access)}"
+
+
+def _store(instruction: Written) -> str:
+    access = _detail(instruction, Access)
+    return f"store{_before(access)} {_all_typed(instruction)}{_after(access)}"
+
+
+def _atomic_update(instruction: Written) -> str:
+    detail = _detail(instruction, AtomicUpdate)
+    words = [*(["weak"] if detail.is_weak else []), *(["volatile"] if detail.access.is_volatile else [])]
+    head = " ".join([instruction.opcode, *words, *([detail.operation] if detail.operation else [])])
+    failure = f" {detail.failure}" if detail.failure else ""
+    orderings = f"{_ordering(detail.access)}{failure}{_aligned(detail.access.alignment)}"
+    return f"{head} {_all_typed(instruction)}{orderings}"
+
+
+def _fence(instruction: Written) -> str:
+    return f"fence{_ordering(_detail(instruction, Access))}"
+
+
+def _before(access: Access) -> str:
+    return f"{' atomic' if access.ordering else ''}{' volatile' if access.is_volatile else ''}"
+
+
+def _after(access: Access) -> str:
+    return f"{_ordering(access)}{_aligned(access.alignment)}"
+
+
+def _ordering(access: Access) -> str:
+    scope = f' syncscope("{access.scope}")' if access.scope else ""
+    return f"{scope} {access.ordering}" if access.ordering else ""
+
+
+def _aligned(alignment: int) -> str:
+    return f", align {alignment}" if alignment else ""
+
+
+def _shuffle(instruction: Written) -> str:
+    mask = _detail(instruction, Mask).elements
+    body = ", ".join(f"i32 {'poison' if element is None else element}" for element in mask)
+    spelled = f"<{body}>"
+    if all(element == 0 for element in mask):
+        spelled = "zeroinitializer"
+    elif all(element is None for element in mask):
+        spelled = "poison"
+    return f"shufflevector {_all_typed(instruction)}, <{len(mask)} x i32> {spelled}"
+
+
+def _aggregate(instruction: Written) -> str:
+    indices = "".join(f", {index}" for index in _detail(instruction, Indices).indices)
+    return f"{instruction.opcode} {_all_typed(instruction)}{indices}"
+
+
+def _call(instruction: Written) -> str:
+    site = _detail(instruction, CallSite)
+    arguments, callee = instruction.arguments, instruction.operands[-1]
+    attributes = site.argument_attributes or ("",) * len(arguments)
+    spelled = [
+        f"{a.type} {attribute} {a.spelling}" if attribute else _typed(a)
+        for a, attribute in zip(arguments, attributes, strict=True)
+    ]
+    words = (site.tail, "call", *instruction.flags, site.convention, site.result_attributes)
+    head = " ".join([word for word in words if word])
+    returned = site.signature or instruction.type
+    bundles = _bundles(site, instruction.operands[len(arguments) : -1])
+    return f"{head} {returned} {callee.spelling}({', '.join(spelled)}){site.attributes}{bundles}"
+
+
+def _bundles(site: CallSite, operands: Sequence[WrittenOperand]) -> str:
+    if not site.bundles:
+        return ""
+    left = iter(operands)
+    spelled = (f"{tag}({', '.join(map(_typed, islice(left, count)))})" for tag, count in site.bundles)
+    return f" [ {', '.join(spelled)} ]"
+
+
+def _branch(instruction: Written) -> str:
+    labels = [f"label %{target}" for target in instruction.targets]
+    return f"br {', '.join([*map(_typed, instruction.operands), *labels])}"
+
+
+def _return(instruction: Written) -> str:
+    return f"ret {_all_typed(instruction)}" if instruction.operands else "ret void"
+
+
+def _detail(instruction: Written, kind: type[_Kind]) -> _Kind:
+    return expected(instruction.detail, kind, instruction.opcode)
+
+
+WRITERS: Mapping[str, Callable[[Written], str]] = {
+    **dict.fromkeys((*BINARY, Opcode.FNEG), _plain),
+    **dict.fromkeys(CASTS, _cast),
+    **dict.fromkeys(COMPARISONS, _comparison),
+    **dict.fromkeys((Opcode.SELECT, Opcode.FREEZE, Opcode.EXTRACTELEMENT, Opcode.INSERTELEMENT), _with_types),
+    **dict.fromkeys((Opcode.ATOMICRMW, Opcode.CMPXCHG), _atomic_update),
+    **dict.fromkeys((Opcode.EXTRACTVALUE, Opcode.INSERTVALUE), _aggregate),
+    Opcode.PHI: _phi,
+    Opcode.GETELEMENTPTR: _element_address,
+    Opcode.ALLOCA: _allocation,
+    Opcode.LOAD: _load,
+    Opcode.STORE: _store,
+    Opcode.FENCE: _fence,
+    Opcode.SHUFFLEVECTOR: _shuffle,
+    Opcode.CALL: _call,
+    Opcode.BR: _branch,
+    Opcode.RET: _return,
+    Opcode.UNREACHABLE: lambda _instruction: "unreachable",
+}
+"""The text of an instruction without its result and attachments, by opcode."""

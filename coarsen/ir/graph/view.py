@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from coarsen.ir.graph import instruction as graph
-from coarsen.ir.graph.declarations import attributes_of_callees
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.module import Module, attributes_of_callees
 from coarsen.ir.graph.operands import Constant, Operand
 from coarsen.ir.graph.printer import argument_text
 from coarsen.ir.graph.variables import global_variable

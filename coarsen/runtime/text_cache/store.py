@@ -23,7 +23,7 @@ from typing import Literal, TypeVar
 
 import platformdirs
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError, SourcePosition
 
 _log = logging.getLogger("coarsen")

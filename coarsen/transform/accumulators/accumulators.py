@@ -30,23 +30,21 @@ from coarsen.analysis.control_flow import FlowGraph, Loop, flow_graph
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
 from coarsen.errors import SourcePosition
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.accumulators.certainty import Certainty, Test
-from coarsen.transform.accumulators.distances import Distances
-from coarsen.transform.accumulators.invariants import Invariants
-from coarsen.transform.accumulators.locations import Location, LoopMemory
+from coarsen.transform.accumulators.certainty import Certainty, Invariants, Test
+from coarsen.transform.accumulators.locations import Distances, Location, LoopMemory
 from coarsen.transform.accumulators.register import LoopPlace, keep_in_register
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Why a location is left in memory. `code` is one of `coarsen.codes.ACCUMULATOR_REASONS`."""
+    """Why a location is left in memory. `code` is one of `coarsen.base.codes.ACCUMULATOR_REASONS`."""
 
     code: str
     sentence: str

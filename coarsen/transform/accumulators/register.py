@@ -30,10 +30,8 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Constant, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import split_block
-from coarsen.ir.layout import alignment_of
-from coarsen.ir.types import IntegerType
-from coarsen.transform.accumulators.certainty import Test
-from coarsen.transform.accumulators.invariants import Invariants
+from coarsen.ir.types import IntegerType, alignment_of
+from coarsen.transform.accumulators.certainty import Invariants, Test
 from coarsen.transform.accumulators.locations import Location
 from coarsen.transform.names import derived, like, own
 

@@ -17,8 +17,8 @@ from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.loop_counters import Counter, counters_of
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Constant, Operand
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import Query, query_named

@@ -17,9 +17,9 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.held_comparisons import Below, held_at
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value
-from coarsen.transform.index_type import INDEX
 from coarsen.transform.layouts.demands import AreIdsBelow, AreIdsWithin, Coordinate, Demands, IsNumberBelow
 from coarsen.transform.layouts.index_forms import IndexForms
+from coarsen.transform.prologue import INDEX
 
 # Followed from a value to what it is made of, to see that it is not negative.
 _MOST_STEPS = 4

@@ -26,37 +26,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.details import AtomicUpdate, access_of
+from coarsen.ir.graph.details import AtomicUpdate, Opcode, access_of
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.layout import alignment_of, content_bytes
 from coarsen.ir.opencl.builtins import is_atomic_update
-from coarsen.ir.types import AddressSpace, IntegerType, PointerType, Type
-from coarsen.near_names import did_you_mean
-from coarsen.transform.layouts.addresses import Addresses, Piece, Target, pieces_of, whole_piece
+from coarsen.ir.types import AddressSpace, IntegerType, PointerType, Type, alignment_of, content_bytes
+from coarsen.transform.added_arguments import add_arguments, extent_argument
 from coarsen.transform.layouts.bounds import Bounds
-from coarsen.transform.layouts.copied_padding import copied_padding
-from coarsen.transform.layouts.element_types import ElementType, element_type
 from coarsen.transform.layouts.elements import (
+    ElementType,
     Place,
     Places,
     by_instruction,
+    element_type,
     is_copy,
     is_fill,
     resolved_uses,
     spanned,
 )
-from coarsen.transform.layouts.extents import Extents
-from coarsen.transform.layouts.positions import with_positions
-from coarsen.transform.layouts.whole_records import split_copy, split_fill, split_load, split_store
+from coarsen.transform.layouts.positions import Addresses, Piece, Target, pieces_of, whole_piece, with_positions
+from coarsen.transform.layouts.whole_records import copied_padding, split_copy, split_fill, split_load, split_store
+from coarsen.transform.names import NameSupply
+from coarsen.transform.prologue import INDEX
 from coarsen.variant.data_layout import Arrangement
 from coarsen.variant.data_plan import ArrayPlan
 
@@ -249,3 +248,46 @@ def _redirect(instruction: Instruction, slot: int, target: Target, place: Place,
         instruction.detail = replace(detail, access=access) if isinstance(detail, AtomicUpdate) else access
     build = Builder.replacing(instruction)
     instruction.set_operand(slot, Addresses(build).address(target, place, piece))
+
+
+# The extents of arrays that lie otherwise: numbers where their shapes are known, else arguments of the kernel.
+#
+# kernel void k(global Body *bodies)   →   kernel void k(global Body *bodies, ulong bodies_count)      bodies=soa
+# kernel void k(global float *image)   →   kernel void k(global float *image, ulong image_extent_0,
+#                                                        ulong image_extent_1)                         image=1,0
+
+
+class Extents:
+    """Gives the extents of arrays, and adds those that are not known to a kernel's arguments.
+
+    Args:
+        kernel: as it was.
+        module: owned by the caller; the kernel in it gets the arguments.
+
+    Attributes:
+        added: what a launch passes for the arguments that were added, in their order.
+    """
+
+    def __init__(self, kernel: Kernel, module: Module) -> None:
+        self._kernel = kernel
+        self._module = module
+        self._names = NameSupply(kernel)
+        self.added: tuple[AddedArgument, ...] = ()
+
+    def of(self, argument: Argument, arrangement: Arrangement) -> tuple[Operand, ...]:
+        """Return an array's extents, the slowest first; none where no address depends on them.
+
+        Args:
+            argument: one of the kernel's.
+            arrangement: of the array that it points to.
+        """
+        if not arrangement.needs_shape:
+            return ()
+        if arrangement.shape is not None:
+            return tuple(number(INDEX, extent) for extent in arrangement.shape)
+        count = len(arrangement.order.permutation) if arrangement.order else 1
+        dimensions: Sequence[int | None] = range(count) if count > 1 else (None,)
+        added = [extent_argument(argument.name, dimension, self._names) for dimension in dimensions]
+        index = self._kernel.arguments.index(argument)
+        self.added += tuple(AddedArgument("extent", dimension, index) for dimension in range(count))
+        return tuple(add_arguments(self._module, self._module.function(self._kernel.name), added))

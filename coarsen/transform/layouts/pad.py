@@ -30,23 +30,22 @@ from dataclasses import dataclass, replace
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.details import AtomicUpdate, CallSite, access_of
+from coarsen.ir.graph.details import AtomicUpdate, CallSite, Opcode, access_of
 from coarsen.ir.graph.display_name import NewName
 from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction_parser import parse_instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.operands import Constant, Operand, Variable
+from coarsen.ir.graph.value_parser import ValueParser
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.layout import alignment_of, content_bytes, size_of
-from coarsen.ir.opencl.names import builtin_name
-from coarsen.ir.types import IntegerType, Type, VectorType
-from coarsen.transform.index_type import INDEX
-from coarsen.transform.layouts.constant_addresses import expand_addresses
+from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.types import IntegerType, Type, VectorType, alignment_of, content_bytes, size_of
 from coarsen.transform.layouts.elements import Place, is_copy, is_fill, is_vector_access, resolved_uses, stepped_by
-from coarsen.transform.layouts.operand_arithmetic import OperandArithmetic, is_zero
+from coarsen.transform.layouts.index_forms import OperandArithmetic, is_zero
 from coarsen.transform.layouts.rows import Rows, is_padded, rows_of
-from coarsen.transform.value_numbering.known_bits import known_bits
+from coarsen.transform.prologue import INDEX
+from coarsen.transform.value_numbering.sums import known_bits
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import PadKind, RowPermutation
 
@@ -131,7 +130,7 @@ def _rewrite(module: Module, rows: Rows) -> None:
     if rows.pad.kind is PadKind.XOR:
         permutation = rows.permutation(max((use.size for use in uses), default=0))
     for use in uses:
-        _Rewriting(rows, use, permutation).carry_out()
+        _Rewriting(rows, use, permutation).run_pipeline()
     # After all accesses: the type is what the variable's address steps over nowhere any more.
     definition = rows.variable.definition.replace(f" {rows.type} ", f" {rows.laid_type} ", 1)
     assert definition != rows.variable.definition or rows.type == rows.laid_type
@@ -192,7 +191,7 @@ class _Rewriting:
         if permutation is not None:
             self._grain = math.gcd(self._grain, permutation.unit_bytes // rows.element_bytes)
 
-    def carry_out(self) -> None:
+    def run_pipeline(self) -> None:
         """Build the address and let the access have it."""
         self._check_within()
         self._check_alignment()
@@ -291,3 +290,50 @@ def _narrow(value: Operand) -> Operand:
 
 def _mixed(instruction: Instruction, what: str) -> RefusalError:
     return RefusalError("layout-mixed-types", f"an instruction {what}", instruction.position)
+
+
+# Constant addresses in a variable, made instructions, so that all of its uses are followed alike.
+#
+# store float 1, getelementptr ([4 x [4 x float]], ptr @k.tile, i64 0, i64 1)
+#
+# %address = getelementptr [4 x [4 x float]], ptr @k.tile, i64 0, i64 1
+# store float 1, ptr %address
+
+_ADDRESS = "getelementptr "
+
+
+def expand_addresses(module: Module, variable: Variable, called: str) -> None:
+    """Replace constant expressions that name a variable by instructions before their users.
+
+    Args:
+        module: in which the variable is.
+        variable: whose addresses they are.
+        called: its name in the source.
+
+    Raises:
+        RefusalError: `layout-pointer-escapes`, an expression that is no address, or the operand of a phi.
+    """
+    waiting = list(variable.uses)
+    while waiting:
+        use = waiting.pop()
+        user = use.user
+        assert isinstance(user, Instruction)
+        operand = user.operands[use.slot]
+        if not isinstance(operand, Constant):
+            continue
+        if not operand.text.startswith(_ADDRESS) or user.opcode is Opcode.PHI:
+            reason = f"an address in {called} is in a constant: only accesses to its elements can be rewritten"
+            raise RefusalError("layout-pointer-escapes", reason, user.position)
+        address = _expanded(module, operand, user)
+        user.set_operand(use.slot, address)
+        waiting += [inner for inner in variable.uses if inner.user is address]
+
+
+def _expanded(module: Module, constant: Constant, user: Instruction) -> Instruction:
+    """The instruction that computes what a constant expression says, before its user."""
+    head, _, operands = constant.text.partition("(")
+    values = ValueParser({**module.variables, **module.callees})
+    line = f"%address = {head.rstrip()} {operands.removesuffix(')')}"
+    address = parse_instruction(line, values, dict(module.structures))
+    address.origin = user.origin
+    return Builder.replacing(user).insert(address)

@@ -12,17 +12,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction, users
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Variable
 from coarsen.ir.graph.variables import global_variable
-from coarsen.ir.layout import size_of
-from coarsen.ir.types import AddressSpace, ArrayType, Type
-from coarsen.near_names import did_you_mean
+from coarsen.ir.types import AddressSpace, ArrayType, Type, size_of
 from coarsen.transform.layouts.elements import called
-from coarsen.transform.value_numbering.constants import number_of
+from coarsen.transform.value_numbering.sums import number_of
 from coarsen.variant.padding import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
 
 _SHIFTED = 63  # the most that a number is shifted by

@@ -18,19 +18,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.details import Access
+from coarsen.ir.graph.details import Access, Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument, Operand, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import split_block
-from coarsen.ir.layout import alignment_of, content_bytes, size_of
-from coarsen.ir.opencl.names import mangled_name
-from coarsen.ir.opencl.queries import DIMENSIONS, Query
-from coarsen.ir.types import AddressSpace, ArrayType, FloatType, IntegerType, Type, VectorType, VoidType
-from coarsen.transform.queries import Queries
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name
+from coarsen.ir.types import (
+    AddressSpace,
+    ArrayType,
+    FloatType,
+    IntegerType,
+    Type,
+    VectorType,
+    VoidType,
+    alignment_of,
+    content_bytes,
+    size_of,
+)
+from coarsen.transform.prologue import Queries
 
 _BARRIER = mangled_name("barrier", "j")
 _CONVERGENT = "convergent nounwind"

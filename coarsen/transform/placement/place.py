@@ -21,23 +21,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.graph.details import Access
+from coarsen.ir.graph.details import Access, Opcode
 from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Argument as GraphArgument
+from coarsen.ir.graph.operands import Callee
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.layout import size_of
-from coarsen.ir.types import AddressSpace, PointerType, Type
-from coarsen.near_names import did_you_mean
-from coarsen.transform.layouts.element_types import element_type
-from coarsen.transform.placement.boxes.tile import box_of, copy_box_at_start
-from coarsen.transform.placement.changes import apart_from
+from coarsen.ir.types import AddressSpace, PointerType, Type, size_of
+from coarsen.transform.layouts.elements import element_type, is_copy
 from coarsen.transform.placement.local_copy import copy_at_start, tile_of
-from coarsen.transform.placement.spaces import move_uses
-from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, allow_changes, uses_of
+from coarsen.transform.placement.tile import box_of, copy_box_at_start
+from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, allow_changes, apart_from, uses_of
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import Place, PlacedArgument
@@ -258,3 +256,45 @@ def _record(module: Module, function: Function, index: int, key: str, value: str
     if index < len(known):
         known[index] = value
         function.attach(f"kernel_arg_{key}", module.add_node(known))
+
+
+# The addresses in an array, and the builtins that read it, in another address space.
+#
+# getelementptr float, ptr addrspace(1) %w, …     getelementptr float, ptr addrspace(2) %w, …
+# _Z6vload4mPU3AS1Kf(i64, ptr addrspace(1))       _Z6vload4mPU3AS2Kf(i64, ptr addrspace(2))
+# llvm.memcpy.p0.p1.i64                           llvm.memcpy.p0.p2.i64
+
+
+def move_uses(module: Module, uses: ArrayUses, space: int) -> None:
+    """Let the uses of an array in global memory be those of one in another space.
+
+    Args:
+        module: that the caller owns; the array itself has its new type, or its uses another operand.
+        uses: of the array.
+        space: the new one.
+    """
+    for address in uses.addresses:
+        address.type = PointerType(space)
+    for read, _ in uses.reads:
+        if read.opcode is Opcode.CALL:
+            _call_for_space(module, read, space)
+
+
+def _call_for_space(module: Module, call: Instruction, space: int) -> None:
+    callee = call.operands[-1]
+    assert isinstance(callee, Callee)
+    old = AddressSpace.GLOBAL
+    if is_copy(call):
+        name = _last(callee.name, f".p{old}.", f".p{space}.")
+    else:
+        name = _last(callee.name, f"PU3AS{old}", f"PU3AS{space}")
+    declaration = callee.declaration.replace(callee.name, name)
+    declaration = _last(declaration, f"ptr addrspace({old})", f"ptr addrspace({space})")
+    call.set_operand(len(call.operands) - 1, module.callee(name, declaration))
+
+
+def _last(text: str, old: str, new: str) -> str:
+    """A text with the last of its parts that say `old` changed."""
+    before, found, after = text.rpartition(old)
+    assert found, text
+    return f"{before}{new}{after}"

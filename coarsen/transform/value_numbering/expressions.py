@@ -9,13 +9,14 @@ Operands are compared by identity, constants by what they say.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.ir.graph.details import CallSite, Detail, is_shown
+from coarsen.ir.graph.details import CallSite, Detail, Opcode, is_shown
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.types import Type
+from coarsen.transform.value_numbering.surely_defined import Dominance, SurelyDefined
 
 Key = tuple[Hashable, ...]
 # Hints for an optimiser, which have nothing to do with the result.
@@ -86,3 +87,47 @@ def _site(site: CallSite) -> Hashable:
 
 def _significant(attributes: str) -> tuple[str, ...]:
     return tuple(word for word in attributes.split() if word != _NOT_UNDEFINED and not word.startswith("#"))
+
+
+# Values that may stand for later ones, found by what they compute.
+
+# Of those with one key, the last ones are looked at, so that a kernel of many blocks takes no longer for each.
+_MAXIMUM_LEADERS = 8
+
+
+class Leader(NamedTuple):
+    """A value that may stand for later ones: its block's name, and whether overflow makes it poison."""
+
+    value: Instruction
+    block: str
+    may_be_poison: bool = False
+
+
+class Leaders:
+    """The leaders under each key, in the order in which they were met."""
+
+    def __init__(self, dominance: Dominance, defined: SurelyDefined) -> None:
+        self._dominance = dominance
+        self._defined = defined
+        self._leaders: dict[Key, list[Leader]] = {}
+
+    def find(self, key: Key, block: str) -> Instruction | None:
+        """Return the value that is known under a key and that may be used in a block."""
+        known = self._leaders.get(key)
+        if known is None:
+            return None
+        for leader in known[-_MAXIMUM_LEADERS:]:
+            if self._dominance.may_use(block, leader.block) and (
+                not leader.may_be_poison or self._defined.is_defined(leader.value, block)
+            ):
+                return leader.value
+        return None
+
+    def find_all(self, key: Key, block: str) -> list[Instruction]:
+        """Return the values under a key that may be used in a block, whether or not they may be poison."""
+        leaders = self._leaders.get(key, ())[-_MAXIMUM_LEADERS:]
+        return [leader.value for leader in leaders if self._dominance.may_use(block, leader.block)]
+
+    def follow(self, key: Key, value: Instruction, block: str, may_be_poison: bool = False) -> None:
+        """Let a value of a block be found under a key."""
+        self._leaders.setdefault(key, []).append(Leader(value, block, may_be_poison))

@@ -11,16 +11,17 @@ is assumed about overflow. What is not a sum, difference or product stands for i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coarsen.analysis.algebra.bit_exact import combined, is_exact
+from coarsen.analysis.algebra.exact_forms import combined, is_exact
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
+from coarsen.ir.graph.builder import number
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import Opcode
-from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.operands import Constant, Operand
 from coarsen.ir.types import IntegerType
-from coarsen.transform.value_numbering.constants import number_of
+from coarsen.transform.value_numbering.expressions import Key, Leaders
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +114,210 @@ class Sums:
             if operand.is_local:
                 self._values[known] = operand
         return known
+
+
+# Sums of integers that another value is already, or from which another value is one addition away.
+#
+#     %mul = mul i32 %x, %height                      %mul = mul i32 %x, %height
+#     %index = add i32 %mul, %y                       %index = add i32 %mul, %y
+#     %mul.1 = mul i32 %x.1, %height
+#     %index.1 = add i32 %mul.1, %y                   %index.1 = add i32 %index, %height
+#
+# A sum is written anew only where that saves an instruction.
+
+
+@dataclass(frozen=True, slots=True)
+class Shorter:
+    """Another way to compute an instruction's result: one value plus or minus another."""
+
+    opcode: Opcode
+    left: Instruction
+    right: Operand
+
+
+class SharedSums:
+    """Finds sums again among those of the values that were met before."""
+
+    def __init__(self, leaders: Leaders) -> None:
+        self._leaders = leaders
+        self._sums = Sums()
+
+    def share(self, instruction: Instruction, operands: Sequence[Operand], block: str) -> Operand | Shorter | None:
+        """Return a value with an instruction's sum, or a shorter way to it; None where the instruction stays.
+
+        Args:
+            instruction: with a result; what stays is found again later.
+            operands: what now stands for its operands.
+            block: the name of its block.
+        """
+        found = self._sums.of(instruction, operands)
+        if found is None:
+            return None
+        same = self._leaders.find(_key(found), block) or self._of_one_term(found)
+        if same is not None:
+            return same
+        shorter = self._shorter(operands, found, block) if found.is_total else None
+        self._remember(instruction, found if shorter is None else Sum(found.width, found.polynomial, True), block)
+        return shorter
+
+    def _of_one_term(self, found: Sum) -> Operand | None:
+        """The value or number that a sum of one term is."""
+        if found.number is not None:
+            return number(IntegerType(found.width), found.number)
+        return self._sums.value_of(found.product)
+
+    def _remember(self, instruction: Instruction, found: Sum, block: str) -> None:
+        self._sums.remember(instruction, found)
+        self._leaders.follow(_key(found), instruction, block, not found.is_total)
+        if found.is_total and len(found.polynomial.terms) == 1:
+            [product] = found.polynomial.terms
+            self._leaders.follow(_multiple(found.width, product), instruction, block)
+
+    def _shorter(self, operands: Sequence[Operand], found: Sum, block: str) -> Shorter | None:
+        """The sum as another plus or minus one value, if an operand is then needed no more."""
+        freed = [operand for operand in operands if self._is_sum_used_once(operand)]
+        if not freed:
+            return None
+        for distance, right in self._distances(found, block):
+            for opcode, other in (
+                (Opcode.ADD, found.polynomial - distance),
+                (Opcode.SUB, found.polynomial + distance),
+            ):
+                left = self._leaders.find(_key(Sum(found.width, other.modulo(found.width), True)), block)
+                if left is not None and any(operand not in (left, right) for operand in freed):
+                    return Shorter(opcode, left, right)
+        return None
+
+    def _is_sum_used_once(self, operand: Operand) -> bool:
+        return (
+            isinstance(operand, Instruction)
+            and len(operand.uses) == 1
+            and self._sums.of(operand, operand.operands) is not None
+        )
+
+    def _distances(self, found: Sum, block: str) -> Iterator[tuple[Polynomial, Operand]]:
+        """Values that the sum may be away from another one: its number, what its terms are multiples of."""
+        constant = found.polynomial.constant_part
+        if constant:
+            yield Polynomial.constant(constant), number(IntegerType(found.width), constant)
+        if all(len(product) < 2 for product in found.polynomial.terms):
+            return  # `2·x + 1` reads better than `x.1 + x`
+        for product in found.polynomial.terms:
+            value = self._sums.value_of(product)
+            if value is not None:
+                yield Polynomial({product: 1}), value
+            for leader in self._leaders.find_all(_multiple(found.width, product), block):
+                yield self._sums.known(leader), leader
+
+
+def _key(found: Sum) -> Key:
+    return ("sum", found.width, frozenset(found.polynomial.terms.items()))
+
+
+def _multiple(width: int, product: Product) -> Key:
+    return ("multiple", width, product)
+
+
+# Bits of an integer that are the same whatever the work-item: what the factor and the stride leave in an id.
+#
+#     %item = mul i64 %call, 8            ???…?000
+#     %item.1 = add i64 %item, 1          ???…?001: never 0
+#
+# The arithmetic is that of Regehr and Duongsaa, "Deriving abstract transfer functions for analyzing embedded
+# software" (LCTES 2006), as far as ids need it.
+
+_OPERATIONS = frozenset({Opcode.ADD, Opcode.SUB, Opcode.MUL, Opcode.SHL, Opcode.UREM, Opcode.AND})
+_CONVERSIONS = frozenset({Opcode.TRUNC, Opcode.ZEXT})
+# An id is a handful of operations away from what the launch says.
+_MAXIMUM_DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """The bits of an integer that are known to be 0 and to be 1, as masks."""
+
+    zeros: int
+    ones: int
+    width: int
+
+    @property
+    def trailing_zeros(self) -> int:
+        """The number of lowest bits that are known to be 0."""
+        above = ~self.zeros & self.all
+        return (above & -above).bit_length() - 1 if above else self.width
+
+    @property
+    def all(self) -> int:
+        """Every bit."""
+        return (1 << self.width) - 1
+
+    def differs_from(self, other: Bits) -> bool:
+        """Return whether a bit is 0 in one and 1 in the other."""
+        return bool(self.zeros & other.ones or self.ones & other.zeros)
+
+
+def known_bits(operand: Operand, depth: int = 0) -> Bits:
+    """Return what is known of an integer's bits.
+
+    Args:
+        operand: an integer, no vector.
+        depth: how many definitions lead here.
+    """
+    assert isinstance(operand.type, IntegerType)
+    width = operand.type.width
+    everything = (1 << width) - 1
+    number = number_of(operand)
+    if number is not None:
+        return Bits(~number & everything, number & everything, width)
+    if not isinstance(operand, Instruction) or depth > _MAXIMUM_DEPTH:
+        return Bits(0, 0, width)
+    if operand.opcode in _OPERATIONS:
+        left, right = (known_bits(each, depth + 1) for each in operand.operands)
+        return _result(operand.opcode, left, right)
+    if operand.opcode in _CONVERSIONS:
+        converted = known_bits(operand.operands[0], depth + 1)
+        above = everything & ~converted.all if operand.opcode is Opcode.ZEXT else 0
+        return Bits(converted.zeros & everything | above, converted.ones & everything, width)
+    return Bits(0, 0, width)
+
+
+def _result(opcode: Opcode, left: Bits, right: Bits) -> Bits:
+    if opcode is Opcode.ADD:
+        return _sum(left, right, 0)
+    if opcode is Opcode.SUB:
+        return _sum(left, Bits(right.ones, right.zeros, right.width), 1)
+    if opcode is Opcode.AND:
+        return Bits(left.zeros | right.zeros, left.ones & right.ones, left.width)
+    is_number = right.zeros | right.ones == right.all
+    if opcode is Opcode.MUL:
+        return _product_of_zeros(left.trailing_zeros + right.trailing_zeros, left)
+    if opcode is Opcode.SHL and is_number:
+        return _product_of_zeros(left.trailing_zeros + right.ones, left)
+    if opcode is Opcode.UREM and is_number and right.ones.bit_count() == 1:
+        return Bits(left.zeros | right.all & ~(right.ones - 1), left.ones & (right.ones - 1), left.width)
+    return Bits(0, 0, left.width)
+
+
+def _product_of_zeros(zeros: int, like: Bits) -> Bits:
+    return Bits((1 << min(zeros, like.width)) - 1, 0, like.width)
+
+
+def _sum(left: Bits, right: Bits, carry: int) -> Bits:
+    """A bit of the sum is known where both operands' bits and the carry into it are."""
+    largest = (~left.zeros & left.all) + (~right.zeros & right.all) + carry
+    smallest = left.ones + right.ones + carry
+    no_carry = ~(largest ^ left.zeros ^ right.zeros)
+    a_carry = smallest ^ left.ones ^ right.ones
+    known = (left.zeros | left.ones) & (right.zeros | right.ones) & (no_carry | a_carry)
+    return Bits(~largest & known, smallest & known, left.width)
+
+
+TRUE, FALSE = Constant(IntegerType(1), "true"), Constant(IntegerType(1), "false")
+
+
+def number_of(operand: Operand) -> int | None:
+    """Return the integer that an operand is; None for conditions and for what is known at run time only."""
+    if not isinstance(operand, Constant) or not isinstance(operand.type, IntegerType):
+        return None
+    text = operand.text
+    return int(text) if text.removeprefix("-").isdecimal() else None

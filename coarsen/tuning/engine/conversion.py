@@ -12,7 +12,7 @@ import time
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.runtime.layout import packed, unpacked
 from coarsen.tuning.measure.laid_out import arrangements_of
 from coarsen.tuning.measure.speedup import Conversion, median
@@ -36,7 +36,7 @@ def conversion_of(benchmark: Benchmark, row: Measurement) -> Conversion:
     candidate, subject = row.candidate, row.subject
     workload = benchmark.workload(subject.preset, subject.seed, candidate.local_size, candidate.definitions)
     options = build_options(benchmark, candidate.definitions)
-    made = carry_out(lower(benchmark.code, benchmark.kernel, options), Variant(arrays=candidate.arrays))
+    made = run_pipeline(lower(benchmark.code, benchmark.kernel, options), Variant(arrays=candidate.arrays))
     code = code_of(CoarsenedKernel.of(made), "opencl_c", options)
     arrangements = arrangements_of(workload, code, workload.launches)
     start = time.perf_counter()

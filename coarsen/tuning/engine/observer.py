@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coarsen.bug_report import bug_message
+from coarsen.base.bug_report import bug_message
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.search.searcher import Found

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coarsen.codec import WHOLE_NUMBERS
+from coarsen.base.codec import WHOLE_NUMBERS
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.variant_launch import LEFT_OPEN, needs_local_size, not_launched, undivided
 from coarsen.tuning.records.code import Form

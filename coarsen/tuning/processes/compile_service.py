@@ -18,13 +18,13 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.slow_compilers import check_ways_by_barriers, most_ways_by_barriers
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
-from coarsen.frontend.file_directives import file_directives
+from coarsen.frontend.included import file_directives
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Kernel, WrittenArgument
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.runtime.code import options_of_coarsened
 from coarsen.tuning.measure.machine import BuildError
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
@@ -132,7 +132,7 @@ class CompileService:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
         lowered = self._lowered(name, candidate.definitions, benchmark.kernel)
-        made = carry_out(lowered, candidate)
+        made = run_pipeline(lowered, candidate)
         coarsened = CoarsenedKernel(made.kernel, candidate.coarsenings, (), arrays=made.arrays, placed=made.placed)
         if candidate.merges_groups:
             most = most_ways_by_barriers([_platform_version(request["machine"])])
@@ -148,7 +148,7 @@ class CompileService:
             return
         for kernel in benchmark.other_kernels:
             lowered = self._lowered(name, definitions, kernel)
-            uncoarsened = CoarsenedKernel(carry_out(lowered, Variant()).kernel, (), ())
+            uncoarsened = CoarsenedKernel(run_pipeline(lowered, Variant()).kernel, (), ())
             yield code_of(uncoarsened, form, build_options(benchmark, definitions))
 
     def _binary(self, code: Code, request: Message) -> bytes | None:

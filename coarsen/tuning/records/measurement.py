@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 
-from coarsen.printable import one_line
+from coarsen.errors import one_line
 from coarsen.tuning.records.code import Form
 from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, device_kind_of

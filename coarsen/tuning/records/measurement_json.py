@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
+from coarsen.base.limits import LONGEST_NAME
 from coarsen.errors import InvalidInputError
-from coarsen.limits import LONGEST_NAME
 from coarsen.tuning.records.measurement import (
     Environment,
     Invalidity,

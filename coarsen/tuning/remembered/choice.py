@@ -12,9 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from coarsen.distribution import __version__
-from coarsen.errors import InvalidInputError
-from coarsen.printable import printable_in_line
+from coarsen.base.bug_report import __version__
+from coarsen.errors import InvalidInputError, printable_in_line
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.coarsening import DIMENSIONS
 from coarsen.variant.variant import LocalSize, Variant

@@ -16,10 +16,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
+from coarsen.base.files import MEBIBYTE, read_file, replace_file
+from coarsen.base.limits import LONGEST_NAME
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file, replace_file
-from coarsen.limits import LONGEST_NAME
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.remembered.choice import (
     COARSEN,

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from coarsen.errors import InvalidInputError
-from coarsen.printable import one_line
+from coarsen.errors import InvalidInputError, one_line
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey
 from coarsen.tuning.remembered.choice_json import choice_in_row
 from coarsen.tuning.store.place import can_be_written, chosen_store, json_value, sqlite_file

@@ -29,8 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from coarsen.errors import InvalidInputError
-from coarsen.printable import one_line
+from coarsen.errors import InvalidInputError, one_line
 from coarsen.tuning.store import schema
 from coarsen.tuning.store.place import SQLITE, can_be_written, chosen_store, default_file, json_value
 

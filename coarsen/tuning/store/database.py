@@ -20,9 +20,9 @@ from typing import Self
 
 from sqlalchemy import ColumnElement, Engine, and_, bindparam, delete, func, select, true
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
+from coarsen.base.files import opened
 from coarsen.errors import InvalidInputError
-from coarsen.files import opened
 from coarsen.tuning.records.described_input import DescribedInput
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.tuning.store.connection import (

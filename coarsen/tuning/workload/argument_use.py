@@ -22,13 +22,12 @@ import numpy as np
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.backend.opencl_c.decide.arguments import by_value_type
+from coarsen.backend.opencl_c.decide.pointees import by_value_type
 from coarsen.errors import InvalidInputError
 from coarsen.ir.details import source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Argument, Instruction, Kernel, Value
-from coarsen.ir.layout import alignment_of, field_offset, size_of
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import (
     AddressSpace,
     ArrayType,
@@ -39,6 +38,9 @@ from coarsen.ir.types import (
     TargetType,
     Type,
     VectorType,
+    alignment_of,
+    field_offset,
+    size_of,
 )
 from coarsen.tuning.workload.element_types import ElementType, element_type, opaque_type
 from coarsen.tuning.workload.image_format import KINDS, ImageFormat

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.tuning.workload.clock import Clock
 from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
 from coarsen.variant.space import ArrayChoices

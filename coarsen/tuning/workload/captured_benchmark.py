@@ -20,7 +20,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Kernel
 from coarsen.tuning.workload.benchmark import (

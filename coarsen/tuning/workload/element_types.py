@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.tuning.workload.benchmark import Array
 from coarsen.tuning.workload.image_format import ImageFormat
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from coarsen.codec import Coders, decoded, encoded
+from coarsen.base.codec import Coders, decoded, encoded
+from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file, replace_file
 from coarsen.tuning.workload.benchmark import Size
 
 LIST_FILE = "launches.json"

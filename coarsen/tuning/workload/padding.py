@@ -20,8 +20,17 @@ import numpy as np
 
 from coarsen.ir.details import shuffle_mask, source_element_type
 from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, WrittenArgument
-from coarsen.ir.layout import content_bytes, field_offset, size_of
-from coarsen.ir.types import ArrayType, IntegerType, PointerType, StructType, Type, VectorType
+from coarsen.ir.types import (
+    ArrayType,
+    IntegerType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    content_bytes,
+    field_offset,
+    size_of,
+)
 from coarsen.tuning.workload.argument_use import (
     declared_type,
     derived_pointers,

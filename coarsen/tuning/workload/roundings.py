@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.trip_counts import trip_counts
+from coarsen.analysis.loop_counts import trip_counts
 from coarsen.ir.kernel import Instruction, Kernel
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import FloatType, Type, VectorType
 
 # Exponents of two of the unit roundoffs.

@@ -9,17 +9,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from coarsen.base.processes import mapped
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
-from coarsen.explanation import MarkedLine, Marks, explain_kernel
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.reporting.page.content import After, Before, Pair, SourceLine
 from coarsen.opencl_bench.workloads.kernel_source import find_measured
-from coarsen.pipeline import carry_out
-from coarsen.processes import mapped
+from coarsen.pipeline import run_pipeline
+from coarsen.remarks.explanation import MarkedLine, Marks, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.tuning.processes.compile_service import build_options, code_of, ir_hash_of
 from coarsen.tuning.records.code import Form
@@ -189,7 +189,7 @@ def _pair(benchmark: Benchmark, shown: Variant, asked: Sequence[CodeQuestion], k
     heading = str(shown)
     try:
         before = before_of(benchmark, kernel, shown.coarsenings[0].dimension)
-        coarsened = carry_out(kernel, shown).kernel
+        coarsened = run_pipeline(kernel, shown).kernel
         made = CoarsenedKernel(coarsened, shown.coarsenings, ())
         lines = made.opencl_c.removesuffix("\n").split("\n")
     except RefusalError as refusal:

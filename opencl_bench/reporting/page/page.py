@@ -14,9 +14,9 @@ from pathlib import Path
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from coarsen.distribution import __version__
+from coarsen.base.bug_report import __version__
+from coarsen.base.files import replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import replace_file
 from coarsen.opencl_bench.reporting.input_times import duration
 from coarsen.opencl_bench.reporting.page.charts import drawn
 from coarsen.opencl_bench.reporting.page.content import (

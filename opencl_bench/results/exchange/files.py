@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file, replace_file
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.results.exchange.tables import read_table, write_table
 from coarsen.tuning.measure.speedup import median

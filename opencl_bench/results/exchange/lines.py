@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from coarsen.base.files import check_regular, read_file, read_limited
 from coarsen.errors import InvalidInputError
-from coarsen.files import check_regular, read_file, read_limited
 from coarsen.tuning.records.measurement import Measurement
 from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
 

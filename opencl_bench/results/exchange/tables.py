@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet
 
+from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file, replace_file
 from coarsen.tuning.records.measurement import Environment, Measurement, Method, Subject, timed_seconds_of
 from coarsen.tuning.records.measurement_json import ADDED_LATER as FIELDS_ADDED_LATER
 from coarsen.tuning.records.measurement_json import (

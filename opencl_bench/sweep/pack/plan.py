@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import WrittenArgument

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
+from coarsen.base.files import read_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file
 from coarsen.opencl_bench.sweep.pack.plan import (
     PLAN_FILE,
     Packed,

@@ -12,14 +12,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.near_names import did_you_mean
+from coarsen.base.names import did_you_mean
+from coarsen.errors import DeviceError, InvalidInputError, printable_in_line
 from coarsen.opencl_bench.results.best import best_words, summaries
 from coarsen.opencl_bench.results.exchange.lines import LineFile
 from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
 from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.printable import printable_in_line
 from coarsen.tuning.engine.observer import SweepObserver, exit_code_without_baseline, problem_of
 from coarsen.tuning.engine.plan import DeviceLimits, LaunchConstraint, Point, limits_of
 from coarsen.tuning.engine.row_measurer import SweepContext

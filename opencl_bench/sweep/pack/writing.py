@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
-from coarsen.codec import encoded
+from coarsen.base.codec import encoded
+from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.files import read_file, replace_file
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.sweep.pack.plan import (
     BENCHMARK_FOLDER,

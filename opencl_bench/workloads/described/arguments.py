@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, parse_expression
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,

@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from coarsen.base.files import replace_file, replace_file_by
 from coarsen.errors import InvalidInputError
-from coarsen.files import replace_file, replace_file_by
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.described.table import array, quoted
 from coarsen.tuning.workload.argument_use import kind_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,

@@ -19,9 +19,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, checked_expression, function_of, parsed
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import contents
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.tuning.workload.benchmark import Array

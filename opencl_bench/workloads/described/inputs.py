@@ -15,9 +15,9 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from coarsen.base.files import MEBIBYTE, read_file
 from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file
 from coarsen.opencl_bench.workloads.described.ndrange import local_size
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.opencl_bench.workloads.input_space import PREFIX, InputSpace, read_inputs

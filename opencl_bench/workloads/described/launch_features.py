@@ -12,12 +12,12 @@ import ast
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import function_of, parsed
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument, feature_steps, input_kinds
 from coarsen.dispatch.steps import Kind
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import Declaration
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,

@@ -16,6 +16,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TypeVar
 
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import (
     Condition,
     Expression,
@@ -26,7 +27,6 @@ from coarsen.dispatch.expressions import (
     parsed,
 )
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.tuning.workload.benchmark import LocalSize
 from coarsen.variant.coarsening import DIMENSIONS

@@ -22,15 +22,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from coarsen.base.files import MEBIBYTE, read_file
+from coarsen.base.limits import LONGEST_NAME
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.errors import InvalidInputError
-from coarsen.files import MEBIBYTE, read_file
 from coarsen.frontend.annotations import Annotations, read_annotations
-from coarsen.frontend.file_directives import file_directives
+from coarsen.frontend.included import file_directives
 from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_text import opencl_c_of
-from coarsen.limits import LONGEST_NAME
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads.described.arguments import read_argument, read_pads, read_structures
 from coarsen.opencl_bench.workloads.described.check_names import check_names, check_parameter_use
 from coarsen.opencl_bench.workloads.described.description import (

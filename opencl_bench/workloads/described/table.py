@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard, TypeVar
 
+from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.near_names import did_you_mean
 
 T = TypeVar("T")
 

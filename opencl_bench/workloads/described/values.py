@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from coarsen.base.files import opened
+from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, checked_expression, function_of, parsed
 from coarsen.errors import InvalidInputError
-from coarsen.files import opened
-from coarsen.near_names import did_you_mean
 from coarsen.opencl_bench.workloads import contents
 from coarsen.opencl_bench.workloads.described.distributions import Filling, kind_of, parse_distribution
 from coarsen.opencl_bench.workloads.described.table import Table

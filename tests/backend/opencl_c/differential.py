@@ -12,7 +12,7 @@ import numpy
 import pyopencl
 
 from coarsen.backend.opencl_c.c.types import Array, CType, Opaque, Pointer, Record, Scalar, Vector, size_of
-from coarsen.backend.opencl_c.decide.arguments import declared_type
+from coarsen.backend.opencl_c.decide.pointees import declared_type
 from coarsen.backend.opencl_c.writer import OpenClC, write_opencl_c
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower

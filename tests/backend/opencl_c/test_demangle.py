@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.backend.opencl_c.c.types import declared
-from coarsen.backend.opencl_c.decide.demangle import UnknownManglingError, parameters
+from coarsen.backend.opencl_c.decide.builtins import UnknownManglingError, parameters
 
 NAMES = {
     "_Z13get_global_idj": "uint",

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.backend.opencl_c.c.build import address_of, call, comparison, dereference, literal_int
-from coarsen.backend.opencl_c.c.conditions import both, logical_and, logical_or, negation
+from coarsen.backend.opencl_c.c.build import (
+    address_of,
+    both,
+    call,
+    comparison,
+    dereference,
+    literal_int,
+    logical_and,
+    logical_or,
+    negation,
+)
 from coarsen.backend.opencl_c.c.tree import (
     Binary,
     Cast,
@@ -19,12 +28,11 @@ from coarsen.backend.opencl_c.c.tree import (
     Retyped,
     Unary,
     VectorLiteral,
+    names_in,
 )
 from coarsen.backend.opencl_c.c.types import BOOL, FLOAT, INT, LONG, Pointer, Record, Vector
-from coarsen.backend.opencl_c.c.walk import names_in
-from coarsen.backend.opencl_c.printing.expressions import written
+from coarsen.backend.opencl_c.printing.expressions import wrapped, written
 from coarsen.backend.opencl_c.printing.statements import assignment
-from coarsen.backend.opencl_c.printing.wrapping import wrapped
 from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.frontend.lower import lower
 from coarsen.ir.types import AddressSpace, StructType

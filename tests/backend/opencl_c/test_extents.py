@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from coarsen.backend.opencl_c.c.types import Record, alignment_of, extent_of, from_llvm, size_of
-from coarsen.ir.layout import alignment_of as alignment_in_llvm
-from coarsen.ir.layout import field_offset
-from coarsen.ir.layout import size_of as size_in_llvm
-from coarsen.ir.types import StructType, parse_type
+from coarsen.ir.types import StructType, field_offset, parse_type
+from coarsen.ir.types import alignment_of as alignment_in_llvm
+from coarsen.ir.types import size_of as size_in_llvm
 
 STRUCTURES = [
     *("{ i8, i32, i16 }", "<{ i8, i32, i16 }>", "{ i8, <3 x float>, i8 }", "{ i8, { i16, [3 x i8] }, double }"),

@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.backend.opencl_c.express.literals import string_literal
 from coarsen.frontend.lower import lower
-from coarsen.ir.strings import unescaped
+from coarsen.ir.types import unescaped
 
 TEXTS = [b"plain", b"\\", b"\\077", b"\\\\n", b"??=", b"???", b"\\?", b'"', b"\x015", b"\xff\xfe", b"a\tb\n\r"]
 

@@ -6,8 +6,8 @@ from coarsen.backend.opencl_c.c.build import call, literal_int
 from coarsen.backend.opencl_c.c.statements import Assign, Evaluate
 from coarsen.backend.opencl_c.c.tree import Name
 from coarsen.backend.opencl_c.c.types import INT, VOID
-from coarsen.backend.opencl_c.structure.copies import Copy, in_order
 from coarsen.backend.opencl_c.structure.scopes import declare
+from coarsen.backend.opencl_c.structure.terminators import Copy, in_order
 
 
 def test_variables_declared_at_one_place_come_by_name() -> None:

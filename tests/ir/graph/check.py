@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coarsen.errors import InternalError
+from coarsen.ir.graph.details import BINARY, Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.names import named_in
-from coarsen.ir.graph.opcode import BINARY, Opcode
 from coarsen.ir.graph.operands import Named, Use
 
 

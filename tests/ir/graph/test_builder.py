@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from coarsen.errors import InternalError
 from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.details import BINARY, Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.names import make_names_unique
-from coarsen.ir.graph.opcode import BINARY, Opcode
 from coarsen.ir.graph.operands import Argument, Callee, Operand
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import function_lines, module_text

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import NAMELESS, Derivation, DisplayName, NewName
 from coarsen.ir.graph.instruction import Block, Instruction
-from coarsen.ir.graph.names_from_llvm import display_names, name_after
-from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.names import display_names, name_after
 from coarsen.ir.graph.operands import Argument, Named, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel

@@ -9,13 +9,12 @@ import pytest
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph import locations
-from coarsen.ir.graph.former import FormerModule, Lines
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.module_parser import parse_module
+from coarsen.ir.graph.module_parser import FormerModule, Lines, parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
@@ -175,9 +174,9 @@ def test_metadata_is_what_is_given_back() -> None:
 @pytest.mark.parametrize("variant", VARIANTS, ids=range(len(VARIANTS)))
 def test_a_kernel_is_as_if_all_of_it_were_read_anew(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
     lowered = lower(SOURCE)
-    kept = carry_out(lowered, variant).kernel
+    kept = run_pipeline(lowered, variant).kernel
     monkeypatch.setattr(locations, "FormerModule", lambda _module, _lines: FormerModule())
-    anew = carry_out(lowered, variant).kernel
+    anew = run_pipeline(lowered, variant).kernel
     assert kept == anew
     assert module_text(kept.graph) == module_text(anew.graph)
 
@@ -185,7 +184,7 @@ def test_a_kernel_is_as_if_all_of_it_were_read_anew(variant: Variant, monkeypatc
 def test_what_goes_by_a_name_that_something_else_had_is_what_has_it_now() -> None:
     """The coarsened kernels of one source have most names in common, of other values, blocks and lines."""
     lowered = lower(SOURCE)
-    texts = [module_text(carry_out(lowered, variant).kernel.graph) for variant in VARIANTS]
+    texts = [module_text(run_pipeline(lowered, variant).kernel.graph) for variant in VARIANTS]
     for before, now in permutations([module_text(lowered.graph), *texts], 2):
         module, lines = given(before)
         back = parse_module(now, former=FormerModule(module, {"k": lines}))

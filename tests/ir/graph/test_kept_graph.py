@@ -13,14 +13,14 @@ import pytest
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph import module_parser
-from coarsen.ir.graph.former import FormerModule
 from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.module_parser import FormerModule
 from coarsen.ir.graph.operands import Callee, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Coarsened, carry_out, laid_out
+from coarsen.pipeline import Coarsened, laid_out, run_pipeline
 from coarsen.transform.wide_accesses import widen
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_plan import array_plans
@@ -97,7 +97,7 @@ def test_no_stage_edits_the_graph_of_the_kernel_that_it_is_given(
     monkeypatch.setattr("coarsen.pipeline.kernel_view", viewed)
     lowered = lower(SOURCE)
     kept.append((lowered, said(lowered.graph)))
-    result: Coarsened = carry_out(lowered, variant)
+    result: Coarsened = run_pipeline(lowered, variant)
     assert result.kernel.graph is not lowered.graph
     assert len(kept) == 1 + len(variant.coarsenings) + variant.transforms.wide_accesses
     assert all(said(kernel.graph) == before for kernel, before in kept)
@@ -110,9 +110,9 @@ def test_one_kernel_may_be_coarsened_by_several_threads_at_once() -> None:
     kernel = lower(SOURCE)
     before = said(kernel.graph)
     variants = VARIANTS * 4
-    alone = [module_text(carry_out(kernel, variant).kernel.graph) for variant in variants]
+    alone = [module_text(run_pipeline(kernel, variant).kernel.graph) for variant in variants]
     with ThreadPoolExecutor(4) as threads:
-        together = list(threads.map(lambda v: module_text(carry_out(kernel, v).kernel.graph), variants))
+        together = list(threads.map(lambda v: module_text(run_pipeline(kernel, v).kernel.graph), variants))
     assert together == alone
     assert said(kernel.graph) == before
     check_uses(kernel.graph)
@@ -124,7 +124,7 @@ def test_neither_the_guard_nor_a_layout_edits_the_graph_of_the_kernel_that_it_is
     laid = laid_out(kernel, array_plans(["points=soa"], [], ["points=24"]))
     assert said(kernel.graph) == before
     between = said(laid.kernel.graph)
-    carry_out(laid.kernel, Variant(coarsenings=(Coarsening(2),), any_size=True))
+    run_pipeline(laid.kernel, Variant(coarsenings=(Coarsening(2),), any_size=True))
     assert said(laid.kernel.graph) == between
     widen(kernel)
     assert said(kernel.graph) == before
@@ -178,6 +178,6 @@ def test_a_text_is_parsed_once_each_time_that_llvm_gives_one_back(monkeypatch: p
     lowered = lower(SOURCE)
     # What clang gives, and the normal form.
     assert [*texts.values()] == [1, 1]
-    carry_out(lowered, VARIANTS[2])
+    run_pipeline(lowered, VARIANTS[2])
     # For each of two coarsenings, and for the wide accesses.
     assert [*texts.values()] == [1] * 5

@@ -9,10 +9,10 @@ import pytest
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph import module_parser
-from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.operands import Constant, Variable
 from coarsen.ir.graph.printer import instruction_text, module_text
+from coarsen.ir.graph.rewriting import copy_module
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import IntegerType, StructType, Type, parse_type
 from coarsen.pipeline import coarsen_kernel

@@ -9,7 +9,6 @@ import pytest
 
 from coarsen.errors import InternalError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
-from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction, users
@@ -19,7 +18,7 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Constant
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import function_lines, instruction_text, module_text
-from coarsen.ir.graph.rewriting import ValueMap, copy_blocks, for_replica, split_block
+from coarsen.ir.graph.rewriting import ValueMap, copy_blocks, copy_module, for_replica, split_block
 from coarsen.ir.graph.stored import stored
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import IntegerType, PointerType

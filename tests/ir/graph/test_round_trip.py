@@ -12,11 +12,11 @@ from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import compile_source
 from coarsen.frontend.normal_form import normal_form, normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
-from coarsen.ir.graph.copying import copy_module
 from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import instruction_text, module_text
+from coarsen.ir.graph.rewriting import copy_module
 from coarsen.ir.graph.stored import stored
 from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel

@@ -12,7 +12,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.tuning.measure.laid_out import arrangements_of, laid_out, shape_in_elements
 from coarsen.tuning.measure.machine import Executor, LaunchError
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
@@ -40,7 +40,7 @@ PAIR = LaidArgument("pairs", 0, "8: 4@0 4@4", "soa")
 
 def coded(variant: Variant, form: Form = "opencl_c") -> Code:
     kernel = lower(OPTIONS.code, OPTIONS.kernel, OPTIONS.build_options)
-    return code_of(CoarsenedKernel.of(carry_out(kernel, variant)), form, OPTIONS.build_options)
+    return code_of(CoarsenedKernel.of(run_pipeline(kernel, variant)), form, OPTIONS.build_options)
 
 
 @pytest.mark.compiled_devices

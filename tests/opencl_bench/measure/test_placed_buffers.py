@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from coarsen.base.files import MEBIBYTE
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.files import MEBIBYTE
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, keys_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.tuning.measure.machine import UndividedError, check_placed
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
 from coarsen.tuning.measure.session import Session, Slot
@@ -38,7 +38,7 @@ OPTIONS = find_benchmark("records-black_scholes_records")
 
 def coded(variant: Variant) -> Code:
     kernel = lower(OPTIONS.code, OPTIONS.kernel, OPTIONS.build_options)
-    return code_of(CoarsenedKernel.of(carry_out(kernel, variant)), "opencl_c", OPTIONS.build_options)
+    return code_of(CoarsenedKernel.of(run_pipeline(kernel, variant)), "opencl_c", OPTIONS.build_options)
 
 
 @pytest.mark.compiled_devices

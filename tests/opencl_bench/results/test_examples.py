@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen import processes
+from coarsen.base import processes
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.curves import Curve
 from coarsen.opencl_bench.results.examples import examples_of

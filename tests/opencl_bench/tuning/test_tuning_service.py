@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import (
     CoarsenError,

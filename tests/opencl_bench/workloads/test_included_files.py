@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.file_directives import file_directives
+from coarsen.frontend.included import file_directives
 from coarsen.opencl_bench.workloads.included_files import (
     TRUST_VARIABLE,
     check_alone,

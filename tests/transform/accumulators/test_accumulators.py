@@ -14,10 +14,10 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from coarsen.base.codes import ACCUMULATOR_REASONS
 from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.codes import ACCUMULATOR_REASONS
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.transform.accumulators import accumulators
 from coarsen.transform.accumulators.certainty import Certainty
 from coarsen.transform.accumulators.locations import LoopMemory
@@ -58,7 +58,7 @@ _TRANSFORMS = (Transforms(distinct=True), Transforms(Use.ALWAYS, Use.ALWAYS, Tru
 def of_distinct(
     case: Case, chosen: Configuration, transforms: Transforms
 ) -> tuple[CoarsenedKernel, DistinctMemory]:
-    result = carry_out(lowered(case), Variant(coarsenings=chosen, transforms=transforms))
+    result = run_pipeline(lowered(case), Variant(coarsenings=chosen, transforms=transforms))
     assert result.distinct is not None
     return CoarsenedKernel(result.kernel, chosen, result.assumptions), result.distinct
 

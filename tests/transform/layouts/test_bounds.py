@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from coarsen.frontend.lower import lower
-from coarsen.ir.graph.opcode import Opcode
+from coarsen.ir.graph.details import Opcode
 from coarsen.pipeline import laid_out
 from coarsen.transform.layouts.bounds import _RULES, Interval
 from coarsen.variant.data_layout import DEEP_SOA

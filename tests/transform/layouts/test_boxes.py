@@ -18,7 +18,7 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import carry_out, laid_out
+from coarsen.pipeline import laid_out, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import array_plan
 from coarsen.variant.variant import Variant
@@ -180,7 +180,7 @@ def test_boxes(queue: cl.CommandQueue, device: DeviceDescription, kernel: BoxKer
     assert f"[{kernel.cells} x i32]" in laid.kernel.graph.variables["k.a_tile"].definition
     for place, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
         chosen = CONFIGURATIONS[place]
-        result = CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
+        result = CoarsenedKernel(run_pipeline(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
         form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, case, chosen), case.tolerance)
 

@@ -22,7 +22,7 @@ from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.pipeline import carry_out, laid_out
+from coarsen.pipeline import laid_out, run_pipeline
 from coarsen.runtime.layout import Layout
 from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration
@@ -113,7 +113,7 @@ def rewritten(
     plans = tuple(each.plan(name, shape) for name, each in layouts.items())
     chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
     laid = laid_out(lower(kernel.source, "k"), plans)
-    return CoarsenedKernel.of(carry_out(laid, Variant(coarsenings=chosen, arrays=plans)))
+    return CoarsenedKernel.of(run_pipeline(laid, Variant(coarsenings=chosen, arrays=plans)))
 
 
 def check(

@@ -12,9 +12,9 @@ from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.operands import Argument, Operand
 from coarsen.ir.graph.origin import UNKNOWN
 from coarsen.ir.types import IntegerType
-from coarsen.transform.index_type import INDEX
-from coarsen.transform.layouts.operand_arithmetic import OperandArithmetic
+from coarsen.transform.layouts.index_forms import OperandArithmetic
 from coarsen.transform.names import own
+from coarsen.transform.prologue import INDEX
 
 _Computed = Callable[[OperandArithmetic, Operand], Operand]
 

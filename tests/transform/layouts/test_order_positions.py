@@ -19,7 +19,7 @@ from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.pipeline import carry_out, laid_out
+from coarsen.pipeline import laid_out, run_pipeline
 from coarsen.runtime.layout import Layout
 from coarsen.transform.layouts.digits import DigitsOfIndices
 from coarsen.tuning.measure.run import GuardedBuffer
@@ -74,7 +74,7 @@ def rewritten(kernel: OrderKernel, layout: Layout, shape: tuple[int, ...] | None
     plans = tuple(layout.plan(name, shape) for name in ARRAYS)
     chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
     laid = laid_out(lower(kernel.rewritten, "k"), plans)
-    return CoarsenedKernel.of(carry_out(laid, Variant(coarsenings=chosen, arrays=plans)))
+    return CoarsenedKernel.of(run_pipeline(laid, Variant(coarsenings=chosen, arrays=plans)))
 
 
 @pytest.mark.parametrize("kernel", ALL_KERNELS, ids=lambda kernel: kernel.name)

@@ -13,7 +13,7 @@ import pytest
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.pipeline import carry_out, laid_out
+from coarsen.pipeline import laid_out, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.variant import Variant
 from tests.transform.harness import (
@@ -46,6 +46,6 @@ def test_pads(
     assert laid.padded
     for place, turn in turns_of(device, number, len(CONFIGURATIONS)).items():
         chosen = CONFIGURATIONS[place]
-        result = CoarsenedKernel(carry_out(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
+        result = CoarsenedKernel(run_pipeline(laid.kernel, Variant(coarsenings=chosen)).kernel, chosen, ())
         form = form_by_turns(device, turn)
         assert_same(original, coarsened_outcome(queue, result, form, kernel.case, chosen), kernel.case.tolerance)

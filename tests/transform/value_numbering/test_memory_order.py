@@ -6,8 +6,8 @@ import pytest
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.ir.graph.builder import number
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Callee, Operand
 from coarsen.ir.opencl import builtins
 from coarsen.ir.opencl.builtins import Reach, Role

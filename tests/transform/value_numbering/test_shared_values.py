@@ -7,16 +7,14 @@ import pytest
 from coarsen.errors import SourcePosition
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.builder import number
-from coarsen.ir.graph.details import CallSite, Comparison, Detail
+from coarsen.ir.graph.details import CallSite, Comparison, Detail, Opcode
 from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Callee
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.types import IntegerType
-from coarsen.transform.clean_up import clean_up
-from coarsen.transform.coarsen import analyse, coarsened_module
-from coarsen.transform.plan_regions import plan_regions
+from coarsen.transform.coarsen import analyse, clean_up, coarsened_module
+from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT
 from tests.transform.value_numbering.straight_line import NARROW, StraightLine

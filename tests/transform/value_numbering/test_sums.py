@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 import pytest
 
 from coarsen.ir.graph.builder import number
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.opcode import Opcode
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.types import IntegerType
-from coarsen.transform.value_numbering.known_bits import known_bits
+from coarsen.transform.value_numbering.sums import known_bits
 from tests.transform.value_numbering.straight_line import NARROW, WIDE, StraightLine
 
 _OPERATIONS: dict[Opcode, Callable[[int, int], int]] = {

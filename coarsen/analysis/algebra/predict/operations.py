@@ -9,18 +9,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
-from coarsen.analysis.algebra import ring
+from coarsen.analysis.algebra import numbers
 from coarsen.analysis.algebra.numbers import width_of
 from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
-from coarsen.analysis.algebra.predict.choices import choice
-from coarsen.analysis.algebra.predict.prediction import Prediction
-from coarsen.analysis.algebra.predict.queries import query_form
-from coarsen.analysis.algebra.predict.quotients import quotient
-from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind
+from coarsen.analysis.algebra.predict.prediction import Prediction, choice
+from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind, Symbols, global_id, local_id
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction
-from coarsen.ir.opencl.names import builtin_name
+from coarsen.ir.opencl.queries import LINEAR_PARTS, Query, builtin_name, linear_id, queried_dimension, query_of
 from coarsen.ir.types import IntegerType, PointerType
 
 _CHOOSING = re.compile(r"(min|max|clamp)$|llvm\.[su](min|max)\b")
@@ -45,7 +43,7 @@ def _product(
     prediction: Prediction, instruction: Instruction, first: Polynomial, second: Polynomial
 ) -> Polynomial | None:
     may_multiply = prediction.may_multiply(first, second)
-    return ring.multiply(first, second, width_of(instruction.type)) if may_multiply else None
+    return numbers.multiply(first, second, width_of(instruction.type)) if may_multiply else None
 
 
 def shift_left(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
@@ -104,7 +102,7 @@ def bitwise_or(prediction: Prediction, instruction: Instruction) -> Polynomial:
     """`or` of numbers without a common bit is their sum; of others a choice."""
     first, second = prediction.both(instruction)
     if "disjoint" in instruction.flags:
-        return ring.add(first, second, width_of(instruction.type))
+        return numbers.add(first, second, width_of(instruction.type))
     return choice(prediction, instruction, PieceKind.BITS, (first, second))
 
 
@@ -113,7 +111,7 @@ def exclusive_or(prediction: Prediction, instruction: Instruction) -> Polynomial
     first, second = prediction.both(instruction)
     if first == second:
         return ZERO
-    found = ring.complement(first, second, width_of(instruction.type))
+    found = numbers.complement(first, second, width_of(instruction.type))
     return choice(prediction, instruction, PieceKind.BITS, (first, second)) if found is None else found
 
 
@@ -148,3 +146,91 @@ def call(prediction: Prediction, instruction: Instruction) -> Polynomial | None:
         return None
     parts = [prediction.form(argument) for argument in arguments]
     return choice(prediction, instruction, _CHOICES[chosen[1] or chosen[2]], parts)
+
+
+def quotient(symbols: Symbols, dividend: Polynomial, divisor: Polynomial, instruction: str) -> Polynomial:
+    """Return the whole quotient of two values, rounded either way, computed by an instruction of this name.
+
+    Equal quotients have the same symbol wherever they are computed.
+    """
+    if divisor.is_constant and divisor.constant_part == 0:
+        return ZERO
+    if dividend.is_constant and divisor.is_constant:
+        return Polynomial.constant(dividend.constant_part // divisor.constant_part)
+    exact = dividend.divided(divisor)
+    if exact is not None:
+        return exact
+
+    def difference(dimension: int) -> Polynomial | None:
+        gain, change = (symbols.difference(part, dimension) for part in (dividend, divisor))
+        if gain is None or change is None or change.terms:
+            return None
+        return _gain_of_quotient(gain, divisor)
+
+    symbol = symbols.shortened(f"({dividend})/({divisor})")
+    return symbols.add(symbol, Piece(PieceKind.QUOTIENT, (dividend, divisor), instruction, difference))
+
+
+def _gain_of_quotient(gain: Polynomial, divisor: Polynomial) -> Polynomial | None:
+    """Return what the quotient gains where the dividend gains `gain`: an exact part of it, or usually nothing."""
+    exact = gain.divided(divisor)
+    if exact is not None:
+        return exact
+    if not gain.is_constant:
+        return None
+    is_small = not divisor.is_constant or 2 * abs(gain.constant_part) <= abs(divisor.constant_part)
+    return ZERO if is_small else None
+
+
+# What OpenCL's queries of the NDRange give, as polynomials over ids and sizes.
+
+_IDS: Mapping[Query, Callable[[int], str]] = {
+    Query.GLOBAL_ID: global_id,
+    Query.LOCAL_ID: local_id,
+    Query.GROUP_ID: "group_id({})".format,
+}
+_DIMENSIONS = 3
+
+
+def _symbol(query: Query, dimension: int) -> str:
+    return _IDS.get(query, (query.value + "({})").format)(dimension)
+
+
+_QUERIES: Mapping[str, tuple[Query, int]] = {
+    _symbol(query, dimension): (query, dimension)
+    for query in Query
+    if query.has_dimension
+    for dimension in range(_DIMENSIONS)
+}
+
+
+def query_form(call: Instruction) -> Polynomial | None:
+    """Return the polynomial of a query; None for another call, and where the dimension is not known."""
+    query = query_of(call)
+    if query is None:
+        return None
+    if query.is_linear:
+        return _linear(query)
+    dimension = queried_dimension(call)
+    return answer(query, dimension) if dimension is not None else None
+
+
+def answer(query: Query, dimension: int) -> Polynomial:
+    """Return what a query gives along a dimension (0, 1 or 2): an id, or a size by its function's name."""
+    return Polynomial.symbol(_symbol(query, dimension))
+
+
+def queried(symbol: str) -> tuple[Query, int] | None:
+    """Return the query whose answer a symbol is, and its dimension; None for any other symbol."""
+    return _QUERIES.get(symbol)
+
+
+def _linear(query: Query) -> Polynomial:
+    """Return a linear id; of global ids the launch's offset does not count."""
+    identity, size = LINEAR_PARTS[query]
+
+    def place(dimension: int) -> Polynomial:
+        found = answer(identity, dimension)
+        return found - answer(Query.GLOBAL_OFFSET, dimension) if identity is Query.GLOBAL_ID else found
+
+    return linear_id(place, lambda dimension: answer(size, dimension), Polynomial.__mul__, Polynomial.__add__)

@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.numbers import POINTER_BITS, number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
-from coarsen.analysis.algebra.prove.form import SPLIT_WIDTH, ModularForm
 from coarsen.analysis.algebra.walk import Walk
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value
+
+SPLIT_WIDTH = 32
+"""The bits from which on an extension is taken apart; see `exact_forms.py`."""
+# Larger expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
+_MAXIMUM_TERMS = 32
+_MAXIMUM_DEGREE = 4
+
+
+@dataclass(frozen=True)
+class ModularForm:
+    """A polynomial, and how wrong it may be: by multiples of `grain`·2^32; a grain of 0 says that it is exact."""
+
+    polynomial: Polynomial
+    grain: int = 0
+
+    def __add__(self, other: ModularForm) -> ModularForm:
+        return ModularForm(self.polynomial + other.polynomial, finer(self.grain, other.grain))
+
+    def __sub__(self, other: ModularForm) -> ModularForm:
+        return self + other.scaled(-1)
+
+    def __mul__(self, other: ModularForm) -> ModularForm:
+        if other.number is not None:
+            return self.scaled(other.number)
+        return ModularForm(self.polynomial * other.polynomial, finer(self.grain, other.grain))
+
+    def scaled(self, factor: int) -> ModularForm:
+        """Return the product with a number."""
+        return ModularForm(self.polynomial.scaled(factor), self.grain * (factor & -factor))
+
+    def modulo(self, width: int) -> ModularForm:
+        """Return the coefficients modulo 2^width, as the smallest numbers of either sign."""
+        return ModularForm(self.polynomial.modulo(width), self.grain if width > SPLIT_WIDTH else 0)
+
+    @property
+    def number(self) -> int | None:
+        """The number that it is for sure; None for any other."""
+        return None if self.grain else self.polynomial.number
+
+    @property
+    def is_small(self) -> bool:
+        """Return True if it is worth keeping."""
+        return len(self.polynomial.terms) <= _MAXIMUM_TERMS and self.polynomial.degree <= _MAXIMUM_DEGREE
+
+
+def finer(grain: int, other: int) -> int:
+    """Return the grain of what is wrong by both; 0 is none."""
+    return min(grain or other, other or grain)
+
 
 _MAXIMUM_TRIALS = 3
 
@@ -148,3 +197,81 @@ class Proof(Walk[ModularForm]):
     def distance(self, value: Value, other: Value) -> ModularForm:
         """Return one value less another of the same type."""
         return (self.form(value) - self.form(other)).modulo(width_of(value.type))
+
+
+# The proving rules of what is no ring operation: it is one under conditions, or it is a symbol of its own.
+
+
+def disjoint_or(proof: Proof, instruction: Instruction) -> ModularForm | None:
+    """`or` of numbers without a common bit is their sum."""
+    if "disjoint" not in instruction.flags:
+        return None
+    return proof.form(instruction.operands[0]) + proof.form(instruction.operands[1])
+
+
+def extend(proof: Proof, instruction: Instruction) -> ModularForm:
+    """`sext`, `zext`: a symbol, by its kind and its operand's polynomial (`exact_forms.py`)."""
+    return proof.extended(instruction.opcode, instruction.operands[0])
+
+
+def truncate(proof: Proof, instruction: Instruction) -> ModularForm:
+    """`trunc`: what was extended from as many bits, or more, is what it was before."""
+    width = width_of(instruction.type)
+
+    def narrowed(symbol: str) -> Polynomial:
+        extension = proof.extension(symbol)
+        if extension is None or extension.width < width:
+            return Polynomial.symbol(symbol)
+        return extension.operand
+
+    form = proof.form(instruction.operands[0])
+    return ModularForm(form.polynomial.replaced(narrowed), form.grain)
+
+
+# Phis that stay at a constant distance from each other.
+#
+#     %x   = phi [ %id, %entry ],   [ %x.next, %latch ]        %x.next   = add %x, %n
+#     %x.1 = phi [ %id.1, %entry ], [ %x.next.1, %latch ]      %x.next.1 = add %x.1, %n
+#
+# A phi is another of its block plus a constant if it is so on every way in, given that it was before. This is an
+# induction over the times that the block is entered, so it holds at any of them.
+
+
+def phi(proof: Proof, instruction: Instruction) -> ModularForm | None:
+    """Return a phi as another of its block and a constant, None where there is no such other."""
+    if not proof.may_try:
+        return None
+    block = proof.block_of(instruction)
+    for other in proof.kernel.block[block].phis:
+        if other.name == instruction.name:
+            break
+        if other.type == instruction.type and other.incoming == instruction.incoming:
+            distance = _lasting_distance(proof, instruction, other)
+            if distance is not None:
+                return proof.of_instruction(other) + distance
+    return None
+
+
+def _lasting_distance(proof: Proof, phi: Instruction, other: Instruction) -> ModularForm | None:
+    """Return the distance of two phis if it is a constant; a grain that a way in adds is assumed from then on."""
+    assumed = _possible_distance(proof, phi, other)
+    while assumed is not None:
+        forms = proof.trial({other.name: proof.own(other), phi.name: proof.own(other) + assumed})
+        distances = [forms.distance(*pair) for pair in zip(phi.operands, other.operands, strict=True)]
+        if any(distance.polynomial != assumed.polynomial for distance in distances):
+            return None
+        found = functools.reduce(finer, (distance.grain for distance in distances), assumed.grain)
+        if found == assumed.grain:
+            break
+        assumed = ModularForm(assumed.polynomial, found)
+    return assumed
+
+
+def _possible_distance(proof: Proof, phi: Instruction, other: Instruction) -> ModularForm | None:
+    """Return the distance of two phis on the first way in where it is a constant."""
+    forms = proof.apart(proof.block_of(phi))
+    for pair in zip(phi.operands, other.operands, strict=True):
+        distance = forms.distance(*pair)
+        if distance.polynomial.is_constant:
+            return distance
+    return None

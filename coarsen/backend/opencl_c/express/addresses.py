@@ -13,8 +13,15 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.build import address_of, converted, dereference, is_zero, literal_int, place_of
-from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.build import (
+    address_of,
+    coerce,
+    converted,
+    dereference,
+    is_zero,
+    literal_int,
+    place_of,
+)
 from coarsen.backend.opencl_c.c.tree import Binary, Cast, Dereference, Expression, Index, Integer, Member
 from coarsen.backend.opencl_c.c.types import (
     LONG,
@@ -30,7 +37,7 @@ from coarsen.backend.opencl_c.c.types import (
     same_bits,
     size_of,
 )
-from coarsen.backend.opencl_c.express.operators import integer_pair
+from coarsen.backend.opencl_c.express.arithmetic import integer_pair
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import written
 from coarsen.ir.details import source_element_type

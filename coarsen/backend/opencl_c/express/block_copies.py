@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from coarsen.backend.opencl_c.c.build import (
+    coerce,
     comparison,
     converted_pointer,
     decayed,
@@ -19,7 +20,6 @@ from coarsen.backend.opencl_c.c.build import (
     place_of,
     without_conversion,
 )
-from coarsen.backend.opencl_c.c.coerce import coerce
 from coarsen.backend.opencl_c.c.statements import Assign, If, Loop, Statement, Store
 from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer
 from coarsen.backend.opencl_c.c.types import (

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.backend.opencl_c.c.coerce import coerce
-from coarsen.backend.opencl_c.c.conditions import negation
+from coarsen.backend.opencl_c.c.build import coerce, negation
 from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, If, Statement, Store
 from coarsen.backend.opencl_c.c.types import Opaque, Pointer
-from coarsen.backend.opencl_c.express.atomics import atomic_statement
 from coarsen.backend.opencl_c.express.block_copies import MEMORY_STATEMENTS
 from coarsen.backend.opencl_c.express.intrinsics import stem
-from coarsen.backend.opencl_c.express.memory import is_under_aligned, place_of, unaligned_store
+from coarsen.backend.opencl_c.express.memory import atomic_statement, is_under_aligned, place_of, unaligned_store
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.errors import RefusalError

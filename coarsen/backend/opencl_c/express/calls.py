@@ -7,8 +7,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.build import call, converted, converted_integer, converted_pointer, literal_int
-from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.build import (
+    call,
+    coerce,
+    converted,
+    converted_integer,
+    converted_pointer,
+    literal_int,
+)
 from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer, Name, String
 from coarsen.backend.opencl_c.c.types import (
     DOUBLE,

@@ -8,9 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from coarsen.backend.opencl_c.c.build import call, constructed, is_null, is_zero, literal_int, repeated_scalar
-from coarsen.backend.opencl_c.c.coerce import coerce, promoted
-from coarsen.backend.opencl_c.c.conditions import logical_and, logical_or, negation
+from coarsen.backend.opencl_c.c.build import (
+    call,
+    coerce,
+    constructed,
+    is_null,
+    is_zero,
+    literal_int,
+    logical_and,
+    logical_or,
+    negation,
+    promoted,
+    repeated_scalar,
+)
 from coarsen.backend.opencl_c.c.tree import (
     Binary,
     Boolean,
@@ -23,7 +33,7 @@ from coarsen.backend.opencl_c.c.tree import (
     Unary,
 )
 from coarsen.backend.opencl_c.c.types import BOOL, LONG, CType, Pointer, Vector, element_of, integer
-from coarsen.backend.opencl_c.express.operators import integer_pair, repeated
+from coarsen.backend.opencl_c.express.arithmetic import integer_pair, repeated
 from coarsen.backend.opencl_c.express.translator import Handler, Translator
 from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.ir.details import predicate

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from coarsen.backend.opencl_c.c.build import constructed, literal_int, literal_of_bits
-from coarsen.backend.opencl_c.c.coerce import coerce, promoted
+from coarsen.backend.opencl_c.c.build import coerce, constructed, literal_int, literal_of_bits, promoted
 from coarsen.backend.opencl_c.c.tree import Binary, Boolean, Cast, Expression, Initializer, Null, RecordLiteral
 from coarsen.backend.opencl_c.c.types import (
     BOOL,
@@ -21,7 +20,6 @@ from coarsen.backend.opencl_c.c.types import (
     Vector,
     from_llvm,
 )
-from coarsen.backend.opencl_c.decide.constant_bits import reinterpreted
 from coarsen.backend.opencl_c.decide.constants import (
     Constant,
     Elements,
@@ -32,6 +30,7 @@ from coarsen.backend.opencl_c.decide.constants import (
     Undefined,
     Zero,
     parse_constant,
+    reinterpreted,
 )
 from coarsen.backend.opencl_c.express.addresses import element_address
 from coarsen.backend.opencl_c.express.conversions import in_space

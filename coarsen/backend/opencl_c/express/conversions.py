@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.build import call, comparison, constructed, converted, literal_int
-from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.build import call, coerce, comparison, constructed, converted, literal_int
 from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Reinterpretation, Retyped, Unary
 from coarsen.backend.opencl_c.c.types import (
     BOOL,

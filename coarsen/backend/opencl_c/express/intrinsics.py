@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from coarsen.backend.opencl_c.c.build import call, comparison, literal_int, negated_number
-from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.build import call, coerce, comparison, literal_int, negated_number
 from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer, Retyped, Unary
 from coarsen.backend.opencl_c.c.types import (
     INT,
@@ -18,7 +17,7 @@ from coarsen.backend.opencl_c.c.types import (
     from_llvm,
     with_sign,
 )
-from coarsen.backend.opencl_c.express.operators import vector_operation
+from coarsen.backend.opencl_c.express.arithmetic import vector_operation
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.express.vectors import components
 from coarsen.ir.kernel import Instruction, Value

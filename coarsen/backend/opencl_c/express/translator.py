@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.build import coerce
 from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import (
     BOOL,

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from coarsen.backend.opencl_c.c.build import call, comparison, constructed, literal_int, without_conversion
-from coarsen.backend.opencl_c.c.coerce import coerce
+from coarsen.backend.opencl_c.c.build import call, coerce, comparison, constructed, literal_int, without_conversion
 from coarsen.backend.opencl_c.c.tree import Expression, Integer, Member, Retyped, Unary
 from coarsen.backend.opencl_c.c.types import (
     BOOL,

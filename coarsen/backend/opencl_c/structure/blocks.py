@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.control_flow import EXIT
-from coarsen.backend.opencl_c.c.conditions import negation
+from coarsen.backend.opencl_c.c.build import negation
 from coarsen.backend.opencl_c.c.statements import (
     Break,
     Continue,
@@ -25,7 +25,7 @@ from coarsen.backend.opencl_c.c.statements import (
     Statement,
     ends_in_jump,
 )
-from coarsen.backend.opencl_c.structure.branches import Arm, Node
+from coarsen.backend.opencl_c.structure.cases import Arm, Node
 from coarsen.backend.opencl_c.structure.terminators import SkippedFlow
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.backend.opencl_c.c.conditions import logical_or
-from coarsen.backend.opencl_c.c.statements import Assign
+from coarsen.backend.opencl_c.c.build import logical_or
+from coarsen.backend.opencl_c.c.statements import Assign, Statement
 from coarsen.backend.opencl_c.c.tree import Expression
 from coarsen.backend.opencl_c.printing.expressions import written
-from coarsen.backend.opencl_c.structure.branches import Arm, Node
 
 _LONGEST_CHAIN = 24
 _LESS = frozenset({"slt", "ult"})
@@ -163,3 +162,33 @@ def _any_of(root: str, numbers: list[int], equals: Callable[[str, int], Expressi
 
 def _texts(assign: Assign) -> tuple[str, str]:
     return assign.variable, written(assign.value) if assign.value is not None else ""
+
+
+# The blocks and edges of the C text, as the terminators of the kernel's blocks become them.
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """An edge: where it leads and what it assigns on the way."""
+
+    target: str
+    copies: tuple[Assign, ...] = ()
+
+
+@dataclass(slots=True)
+class Node:
+    """A block of the C text: statements, then a return (no arms), a jump (one) or a branch (two).
+
+    `unroll_hint` is the attribute of the loop that it is the header of.
+    """
+
+    name: str
+    statements: list[Statement]
+    arms: tuple[Arm, ...]
+    condition: Expression | None = None
+    unroll_hint: str = ""
+
+    @property
+    def is_empty_return(self) -> bool:
+        """Return True if it does nothing but end the kernel."""
+        return not self.arms and not self.statements

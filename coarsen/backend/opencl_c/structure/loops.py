@@ -5,7 +5,7 @@ while (true) { if (!(i < n)) break; …; i = i + 1; }   →   for (int i = 0; i 
 
 from __future__ import annotations
 
-from coarsen.backend.opencl_c.c.conditions import negation
+from coarsen.backend.opencl_c.c.build import negation
 from coarsen.backend.opencl_c.c.statements import (
     Assign,
     Break,
@@ -18,7 +18,7 @@ from coarsen.backend.opencl_c.c.statements import (
     all_statements,
     lists_of,
 )
-from coarsen.backend.opencl_c.c.walk import names_in
+from coarsen.backend.opencl_c.c.tree import names_in
 
 
 def without_unused_labels(body: list[Statement]) -> list[Statement]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import coarsen
-from coarsen import processes
+from coarsen.base import processes
 from coarsen.opencl_bench import Results, find_benchmark
 from coarsen.opencl_bench.reporting.page.code import CHANGED, MOST_LINES, OTHER, SAME
 from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Report

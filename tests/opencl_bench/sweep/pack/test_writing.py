@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coarsen.codec import decoded, encoded
+from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.from_recording import inputs_from
 from coarsen.opencl_bench.sweep.pack.plan import (

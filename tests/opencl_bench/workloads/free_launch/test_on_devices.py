@@ -13,7 +13,7 @@ from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark, free_launch_kernel
-from coarsen.pipeline import carry_out
+from coarsen.pipeline import run_pipeline
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import kernels_of, run_workload
@@ -53,7 +53,7 @@ def coarsened_workload(
 ) -> tuple[str, tuple[str, ...], Workload]:
     """A variant's source, its build options, and the workload with its launch."""
     lowered = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-    kernel = CoarsenedKernel(carry_out(lowered, variant).kernel, variant.coarsenings, ())
+    kernel = CoarsenedKernel(run_pipeline(lowered, variant).kernel, variant.coarsenings, ())
     launches = tuple(variant_launch(launch, variant, kernel.added_arguments) for launch in workload.launches)
     return kernel.opencl_c, (kernel.opencl_c_standard,), replace(workload, launches=launches)
 

@@ -1,0 +1,1 @@
+"""What every part stands on: files, codecs, names, limits, processes."""

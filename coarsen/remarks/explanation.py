@@ -1,0 +1,290 @@
+"""What coarsening does to each line of a kernel's source.
+
+    legality, divergence, regions (`Analysed`) ─▶ marks per source line ─▶ numbered lines, gutter
+    coarsened kernel, if there is one ─▶ roles of its instructions ──▲
+
+Instructions carry the source position that clang gave them, those of inlined helpers too, so a helper in the
+same file is marked where it stands. A kernel without source (`.ll`, `.bc`) has the lines of its LLVM IR
+marked instead.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from coarsen.analysis.regions import Region
+from coarsen.cost.memory_report import memory_lines, memory_report
+from coarsen.ir.graph.origin import Role
+from coarsen.ir.graph.printer import signature_text
+from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.opencl.builtins import is_barrier
+from coarsen.remarks.source_places import LineRoles, roles_by_line, roles_without_line
+from coarsen.transform.coarsen import Analysed
+from coarsen.variant.coarsening import Level
+
+_ROLES = {
+    Role.ID: "i",
+    Role.VOTE: "v",
+    Role.DIVERGED: "s",
+    Role.SLOW_PATH: "s",
+    Role.REPLICA_LOOP: "l",
+    Role.WIDE: "w",
+    Role.GUARD: "g",
+}
+LEGEND = (
+    (".", "uniform: stands once"),
+    ("D", "divergent: stands once for each merged work-item"),
+    (">1", "divergent region 1 begins after this branch"),
+    ("1", "inside divergent region 1, where merged work-items may part (see --report)"),
+    ("B", "barrier: stands once"),
+    ("U", "branch taken as uniform, since a barrier depends on it"),
+    ("×", "coarsened, so many replicas have code of this line for themselves"),
+    ("i", "coarsened, ids or sizes are computed for this line"),
+    ("v", "coarsened, a vote whether all replicas go the same way"),
+    ("s", "coarsened, a slow path too: where not all go the same way, one replica after the other"),
+    ("l", "coarsened, the loop over the replicas of a slow path"),
+    ("w", "coarsened, part of a vector access"),
+    ("g", "coarsened, part of the guard of sizes that the factor does not divide"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is known of one line; all false and empty for a line without instructions.
+
+    `regions` holds the numbers of the divergent regions that the line has instructions in, `heads` of those
+    that its branch begins; regions count from 1. `made` is what came of the line in a coarsened kernel; None where
+    there is none.
+    """
+
+    has_code: bool = False
+    divergent: bool = False
+    barrier: bool = False
+    assumed_uniform: bool = False
+    regions: tuple[int, ...] = ()
+    heads: tuple[int, ...] = ()
+    made: LineRoles | None = None
+
+    @property
+    def gutter(self) -> str:
+        """The marks of the analysis as they stand beside the line."""
+        letters = ("B" if self.barrier else "") + ("U" if self.assumed_uniform else "")
+        kind = "D" if self.divergent else letters or ("." if self.has_code else "")
+        first = kind + (letters if self.divergent else "")
+        regions = [f">{number}" for number in self.heads]
+        regions += [str(number) for number in self.regions if number not in self.heads]
+        return f"{first:<2} {','.join(regions)}".rstrip()
+
+    @property
+    def made_gutter(self) -> str:
+        """The marks of the coarsened kernel as they stand after those: `×4 vs`."""
+        if self.made is None:
+            return ""
+        replicas = f"×{self.made.replicas}" if self.made.replicas > 1 else ""
+        letters = "".join(dict.fromkeys(_ROLES[role] for role in self.made.roles))
+        return f"{replicas:<3} {letters}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedLine:
+    """A line of source or of IR; `file` is empty for the kernel's own file."""
+
+    number: int
+    text: str
+    marks: Marks
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A kernel's lines with their marks.
+
+    `elsewhere` are the marked lines of included files, without text; `memory` says what accesses cost on a GPU, as
+    written, where that was asked for; `placeless` is what the instructions of the coarsened kernel are for that
+    come from no line.
+    """
+
+    kernel: str
+    dimension: int
+    lines: tuple[MarkedLine, ...]
+    regions: int
+    elsewhere: tuple[MarkedLine, ...] = ()
+    level: Level = Level.ITEM
+    memory: tuple[str, ...] = ()
+    placeless: tuple[Role, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.text_lines()) + "\n"
+
+    def text_lines(self) -> Iterator[str]:
+        """Heading, numbered lines with gutters, legend of the marks that occur, and what memory accesses cost."""
+        yield self.heading
+        yield ""
+        yield from (self.text_of(line) for line in self.lines)
+        for line in self.elsewhere:
+            yield f"{line.file}:{line.number}: {line.marks.gutter} {line.marks.made_gutter}".rstrip()
+        yield ""
+        yield from (f"  {mark:<3} {meaning}" for mark, meaning in self.legend)
+        for role in self.placeless:
+            yield f"  coarsened, of no line: what {role.value}"
+        if self.memory:
+            yield ""
+            yield from self.memory
+
+    @property
+    def legend(self) -> tuple[tuple[str, str], ...]:
+        """The marks that occur, each with its meaning."""
+        marks = [line.marks for line in (*self.lines, *self.elsewhere)]
+        gutters = "".join(mark.gutter + mark.made_gutter for mark in marks)
+        return tuple((mark, meaning) for mark, meaning in LEGEND if mark in gutters)
+
+    @property
+    def heading(self) -> str:
+        """One line on the whole kernel."""
+        count = {0: "no divergent region", 1: "1 divergent region"}.get(
+            self.regions, f"{self.regions} divergent regions"
+        )
+        merged = "" if self.level is Level.ITEM else "work-groups "
+        return f"kernel {self.kernel}, {merged}coarsened along dimension {self.dimension}: {count}"
+
+    def text_of(self, line: MarkedLine) -> str:
+        """Return one line with its number and gutter."""
+        digits, gutter, made = self._widths
+        marks = f"{line.marks.gutter:<{gutter}}"
+        if made:
+            marks += f"  {line.marks.made_gutter:<{made}}"
+        return f"{line.number:>{digits}}  {marks} | {line.text}".rstrip()
+
+    @cached_property
+    def _widths(self) -> tuple[int, int, int]:
+        """Of the line numbers and of the two gutters, in characters."""
+        gutter = max((len(line.marks.gutter) for line in self.lines), default=0)
+        made = max((len(line.marks.made_gutter) for line in self.lines), default=0)
+        return len(str(len(self.lines))), gutter, made
+
+
+@dataclass
+class _Collected:
+    """The marks of one line while instructions are still being looked at."""
+
+    divergent: bool = False
+    barrier: bool = False
+    assumed_uniform: bool = False
+    regions: set[int] = field(default_factory=set)
+    heads: set[int] = field(default_factory=set)
+
+    def finished(self) -> Marks:
+        regions, heads = tuple(sorted(self.regions)), tuple(sorted(self.heads))
+        return Marks(True, self.divergent, self.barrier, self.assumed_uniform, regions, heads)
+
+
+def explain_kernel(
+    analysed: Analysed, source: str | None, coarsened: Kernel | None = None, *, for_gpu: bool = False
+) -> Explanation:
+    """Mark the lines of a kernel's OpenCL C, or of its LLVM IR where `source` is None or no line of it is known.
+
+    Arguments as for `explain_source`; lines of LLVM IR have no marks of a coarsened kernel. Where it is `for_gpu`,
+    say what its memory accesses cost there.
+    """
+    if source is None or not has_source(analysed.kernel):
+        explanation = explain_ir(analysed)
+    else:
+        explanation = explain_source(analysed, source, coarsened)
+    if not for_gpu:
+        return explanation
+    kernel = analysed.kernel
+    memory = memory_lines(memory_report(kernel, local_size=kernel.required_work_group_size))
+    return replace(explanation, memory=tuple(memory))
+
+
+def explain_source(analysed: Analysed, source: str, coarsened: Kernel | None = None) -> Explanation:
+    """Mark the lines of a kernel's source.
+
+    Args:
+        analysed: the kernel as it was lowered from `source`, along a dimension and at a level
+            (`coarsen.transform.coarsen.analyse`).
+        source: the text that was compiled.
+        coarsened: what was made of it: each line is marked with what came of it there, too.
+    """
+    places = {
+        id(instruction): (instruction.position.file, instruction.position.line)
+        for instruction in analysed.kernel.instructions()
+        if instruction.position is not None
+    }
+    made = roles_by_line(coarsened) if coarsened is not None else {}
+    marks = {place: replace(found, made=made.get(place)) for place, found in _marks(analysed, places).items()}
+    lines = _marked_lines(
+        source.removesuffix("\n").split("\n"),
+        {line: found for (file, line), found in marks.items() if not file},
+    )
+    elsewhere = tuple(MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
+    placeless = roles_without_line(coarsened) if coarsened is not None else ()
+    return replace(_explanation(analysed, lines, elsewhere), placeless=placeless)
+
+
+def explain_ir(analysed: Analysed) -> Explanation:
+    """Mark the lines of a kernel's LLVM IR in normal form."""
+    kernel = analysed.kernel
+    texts = [f"{signature_text(kernel.graph.function(kernel.name))} {{"]
+    places: dict[int, tuple[str, int]] = {}
+    for block in kernel.blocks:
+        texts.append(f"{block.name}:")
+        for instruction in block.instructions:
+            texts.append(f"  {instruction.text}")
+            places[id(instruction)] = ("", len(texts))
+    texts.append("}")
+    marks = {line: found for (_, line), found in _marks(analysed, places).items()}
+    return _explanation(analysed, _marked_lines(texts, marks))
+
+
+def _explanation(
+    analysed: Analysed, lines: tuple[MarkedLine, ...], elsewhere: tuple[MarkedLine, ...] = ()
+) -> Explanation:
+    divergence = analysed.divergence
+    level = Level.GROUP if divergence.merges_groups else Level.ITEM
+    regions = len(analysed.regions)
+    kernel = analysed.kernel
+    return Explanation(kernel.name, divergence.dimension, lines, regions, elsewhere, level)
+
+
+def has_source(kernel: Kernel) -> bool:
+    """Return True if any instruction knows its line in the kernel's own file."""
+    return any(i.position is not None and not i.position.file for i in kernel.instructions())
+
+
+def _marked_lines(texts: Iterable[str], marks: Mapping[int, Marks]) -> tuple[MarkedLine, ...]:
+    return tuple(MarkedLine(n, text, marks.get(n, Marks())) for n, text in enumerate(texts, start=1))
+
+
+def _marks(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[tuple[str, int], Marks]:
+    """The marks of each file and line; `places` has them by the identity of the instruction."""
+    collected: defaultdict[tuple[str, int], _Collected] = defaultdict(_Collected)
+    regions = _numbered(analysed, places)
+    heads = {region.head: number for number, region in regions.items()}
+    region_of = {block: number for number, region in regions.items() for block in region.blocks}
+    for block in analysed.kernel.blocks:
+        for instruction in block.instructions:
+            if id(instruction) in places:
+                here = collected[places[id(instruction)]]
+                _mark_instruction(here, instruction, analysed)
+                here.regions |= {region_of[block.name]} if block.name in region_of else set()
+        if id(block.terminator) in places:
+            here = collected[places[id(block.terminator)]]
+            here.heads |= {heads[block.name]} if block.name in heads else set()
+            here.assumed_uniform |= block.name in analysed.divergence.assumed_uniform
+    return {place: found.finished() for place, found in collected.items()}
+
+
+def _numbered(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[int, Region]:
+    """The divergent regions, numbered from 1 in the order in which the lines of their heads stand."""
+    block = analysed.kernel.block
+    ordered = sorted(analysed.regions, key=lambda region: places.get(id(block[region.head].terminator), ("", 0)))
+    return dict(enumerate(ordered, start=1))
+
+
+def _mark_instruction(here: _Collected, instruction: Instruction, analysed: Analysed) -> None:
+    here.divergent |= analysed.divergence.is_divergent(instruction)
+    here.barrier |= is_barrier(instruction)

@@ -1,0 +1,204 @@
+"""What coarsening did to a kernel: to each divergent region, why not more, and what the replicas share.
+
+    Coarsened: plans, lowered kernel, coarsened kernel ─▶ KernelReport
+
+What is counted comes from `cost/plan_cost.py`, which says what *shared* and *work* mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
+from coarsen.cost.lane_addresses import Place
+from coarsen.cost.memory_report import MemoryReport, memory_report
+from coarsen.cost.plan_cost import Part, PlanCost, RegionCost, plan_cost
+from coarsen.errors import SourcePosition
+from coarsen.ir.added_arguments import DescribedArgument, described_arguments
+from coarsen.ir.graph.origin import Role
+from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import Coarsened
+from coarsen.remarks.source_places import Lines, lines_of, place_of_branch
+from coarsen.transform.distinct import DistinctMemory
+from coarsen.transform.layouts.lay_out import LaidArray
+from coarsen.transform.regions.plan import Reason, RegionPlan, Treatment
+from coarsen.transform.wide_accesses import WideAccesses
+from coarsen.variant.coarsening import Coarsening
+
+
+@dataclass(frozen=True, slots=True)
+class RegionReport:
+    """A divergent region.
+
+    Attributes:
+        block: the block whose branch begins it.
+        position: of that branch; None where it isn't known.
+        lines: of the region's code; None where they aren't known.
+        treatment: what is done to it.
+        reason: why not more; None where the replicas are interleaved.
+        own: its instructions without those of nested regions.
+        nested: the regions inside that are treated by themselves.
+    """
+
+    block: str
+    position: SourcePosition | None
+    lines: Lines | None
+    treatment: Treatment
+    reason: Reason | None
+    own: Part
+    nested: tuple[RegionReport, ...] = ()
+
+    def all(self) -> Iterator[RegionReport]:
+        """This region and those nested in it, outer before inner."""
+        yield self
+        for region in self.nested:
+            yield from region.all()
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseningReport:
+    """One of the coarsenings: what it costs, and the kernel's divergent regions with their places."""
+
+    coarsening: Coarsening
+    cost: PlanCost
+    regions: tuple[RegionReport, ...]
+
+    def all(self) -> Iterator[RegionReport]:
+        """Yield every region, outer before inner."""
+        for region in self.regions:
+            yield from region.all()
+
+    @property
+    def interleaved_work(self) -> int:
+        """The work that stands in regions whose replicas run together while they agree."""
+        return self.cost.work_of(Treatment.FAST_PATH, Treatment.LOCK_STEP)
+
+    @property
+    def copied_work(self) -> int:
+        """The work that stands in regions whose replicas run one after the other."""
+        return self.cost.work_of(Treatment.COPIES)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleCount:
+    """How many instructions of the coarsened kernel are there for one purpose, by their origins.
+
+    Attributes:
+        role: what they are for.
+        shared: those that stand once, whatever the factor.
+        by_replica: those that are one replica's, by the replica's number; of several coarsenings the last one's.
+    """
+
+    role: Role
+    shared: int
+    by_replica: Mapping[int, int]
+
+    @property
+    def instructions(self) -> int:
+        """All of them."""
+        return self.shared + sum(self.by_replica.values())
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """All that was done to a kernel: a report for each coarsening, in the order in which they were carried out.
+
+    Attributes:
+        kernel: its name.
+        coarsenings: those with a factor above 1.
+        added_arguments: what a launch of the coarsened kernel passes besides.
+        before: instructions of the kernel.
+        after: instructions of the coarsened kernel.
+        assumptions: what was taken for granted, with the place in the source.
+        cleaned: instructions that the clean-up removed; None where it was turned off.
+        wide: the accesses that were merged; None where that was not asked for.
+        memory: what the accesses of the kernel cost, coarsened so; None where it was not asked for.
+        arrays: those of its arguments that were to lie otherwise than in the source.
+        roles: what the instructions of the coarsened kernel are for; each role that there is, in their order.
+        distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
+    """
+
+    kernel: str
+    coarsenings: tuple[CoarseningReport, ...]
+    added_arguments: tuple[DescribedArgument, ...]
+    before: int
+    after: int
+    assumptions: tuple[str, ...]
+    cleaned: int | None = None
+    wide: WideAccesses | None = None
+    memory: MemoryReport | None = None
+    arrays: tuple[LaidArray, ...] = ()
+    roles: tuple[RoleCount, ...] = ()
+    distinct: DistinctMemory | None = None
+
+    @property
+    def factor(self) -> int:
+        """Return how many work-items become one."""
+        return math.prod(report.coarsening.factor for report in self.coarsenings)
+
+    @property
+    def per_replica(self) -> float:
+        """Instructions of the coarsened kernel for each of the work-items that it stands for."""
+        return self.after / self.factor
+
+
+def report_of(
+    coarsened: Coarsened, device: MemoryDevice = ANY_DEVICE, local_size: Place | None = None
+) -> KernelReport:
+    """Return the report of a coarsening that was carried out.
+
+    Args:
+        coarsened: what `coarsen.pipeline.run_pipeline` returned; how many instructions the clean-up removed is in
+            the report if it was counted there.
+        device: for which the costs of memory accesses are told.
+        local_size: of the original launch; what the kernel requires, if it does, where it is left out.
+
+    Raises:
+        InvalidInputError: a local size that the coarsenings do not divide.
+    """
+    lowered, variant = coarsened.lowered, coarsened.variant
+    required = None if variant.any_size else lowered.required_work_group_size
+    carried_out = zip(coarsened.variant.coarsenings, coarsened.plans, strict=True)
+    return KernelReport(
+        coarsened.lowered.name,
+        tuple(_coarsening(*each) for each in carried_out),
+        tuple(described_arguments(coarsened.kernel.argument_names, coarsened.kernel.added_arguments)),
+        coarsened.lowered.length,
+        coarsened.kernel.length,
+        coarsened.assumptions,
+        coarsened.cleaned,
+        coarsened.wide_accesses,
+        memory_report(coarsened.kept or lowered, variant.coarsenings, device, local_size or required),
+        coarsened.arrays,
+        tuple(_roles(coarsened.kernel)),
+        coarsened.distinct,
+    )
+
+
+def _roles(kernel: Kernel) -> Iterator[RoleCount]:
+    counts = Counter((i.origin.role, i.origin.replica) for i in kernel.instructions())
+    for role in Role:
+        by_replica = {k: counts[role, k] for known, k in counts if known is role and k is not None}
+        if by_replica or counts[role, None]:
+            yield RoleCount(role, counts[role, None], dict(sorted(by_replica.items())))
+
+
+def _coarsening(coarsening: Coarsening, plan: RegionPlan) -> CoarseningReport:
+    cost, kernel = plan_cost(plan, coarsening.factor), plan.divergence.kernel
+    return CoarseningReport(coarsening, cost, tuple(_region(each, kernel) for each in cost.regions))
+
+
+def _region(cost: RegionCost, kernel: Kernel) -> RegionReport:
+    region = cost.planned.region
+    return RegionReport(
+        region.head,
+        place_of_branch(kernel, kernel.block[region.head]),
+        lines_of(kernel.in_order(region.blocks)),
+        cost.planned.treatment,
+        cost.planned.reason,
+        cost.own,
+        tuple(_region(nested, kernel) for nested in cost.nested),
+    )

@@ -1,0 +1,386 @@
+"""The box of an array's elements that a work-group reads, and the cell of it that each read takes.
+
+    a[(y + 1)*w + x]     index = core = w·base₁ + base₀ + w  +  w·local₁ + 1·local₀
+                                        the same for all        along w: local₁ + 1, along 1: local₀
+
+An index is a number of w bits, the core, extended to an address' bits or not. The core is a polynomial modulo 2^w
+(`analysis/algebra/exact_forms.py`) in ids in the work-group, counters of loops, and what is the same for all its
+work-items, the ids of its first one among it. What the varying ones are multiplied by are the box's axes. Of two
+reads, what is the same for all differs by a whole number of steps along the axes, or there is no box.
+
+Equal cells have equal cores, modulo 2^w, and so equal addresses: nothing is assumed of wraps. Two cells may have
+one address, which does no harm to what is only read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from coarsen.analysis.algebra.exact_forms import ExactForms
+from coarsen.analysis.algebra.numbers import POINTER_BITS, width_of
+from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.control_flow import EXIT, ControlFlow, FlowGraph
+from coarsen.analysis.loop_counters import Counter, counters_of
+from coarsen.errors import RefusalError
+from coarsen.ir.graph.operands import ValueKind
+from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
+
+_EXTENSIONS = ("sext", "zext")
+_MORE = "its index depends on more than ids, counters and what is the same for all"
+# The bits of a counter that is extended.
+_LEAST_WIDTH = 32
+UNIFORM_QUERIES = frozenset(
+    {Query.GROUP_ID, Query.GLOBAL_SIZE, Query.LOCAL_SIZE, Query.GROUP_COUNT, Query.GLOBAL_OFFSET}
+)
+"""Those with a dimension that all work-items of a group get the same answer to."""
+PURE = frozenset(
+    {"add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "trunc", "sext", "zext", "freeze"}
+)
+"""What may be computed anywhere: it neither traps nor looks at memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of a box: what a step multiplies in the core, its first cell, and how many it has."""
+
+    factor: Polynomial
+    least: int
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The cells of a read along an axis: `offset` and the sum of ids in the group and counters."""
+
+    offset: int
+    ids: tuple[int, ...]
+    counters: tuple[Counter, ...]
+
+    @property
+    def least(self) -> int:
+        """The first cell."""
+        return self.offset + sum(counter.least for counter in self.counters)
+
+    @property
+    def counted(self) -> int:
+        """Return how many cells more than one the counters make."""
+        return sum(counter.greatest - counter.least for counter in self.counters)
+
+    def greatest(self, sizes: Sequence[int]) -> int:
+        """Return the last cell in a work-group of a size."""
+        return self.least + self.counted + sum(sizes[dimension] - 1 for dimension in self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """A box.
+
+    Attributes:
+        axes: of it.
+        spans: of each read, along each axis.
+        model: the number of the read by whose address cells are found: it varies along every axis.
+    """
+
+    axes: tuple[Axis, ...]
+    spans: tuple[tuple[Span, ...], ...]
+    model: int
+
+    @property
+    def cells(self) -> int:
+        """Return their number."""
+        return math.prod(axis.extent for axis in self.axes)
+
+
+def footprint(
+    kernel: Kernel, array: str, reads: Sequence[tuple[Instruction, Value]], sizes: Sequence[int]
+) -> Footprint:
+    """Return the box of the elements that a work-group reads.
+
+    Args:
+        kernel: in normal form.
+        array: its name.
+        reads: those of the array, each with the index of the element.
+        sizes: of a work-group, along each dimension.
+
+    Raises:
+        RefusalError: `place-footprint-unknown`.
+    """
+    return _Footprints(kernel, array, sizes).of(reads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """A core's varying part, by the symbols that vary, and the rest."""
+
+    read: Instruction
+    extension: tuple[str, int]
+    factors: Mapping[str, Polynomial]
+    rest: Polynomial
+
+
+class _Footprints:
+    """Finds boxes in one kernel."""
+
+    def __init__(self, kernel: Kernel, array: str, sizes: Sequence[int]) -> None:
+        self._kernel = kernel
+        self._array = array
+        self._sizes = sizes
+        self._forms = ExactForms(kernel)
+        self._flow = ControlFlow(kernel)
+
+    @cached_property
+    def _counters(self) -> Mapping[str, Counter]:
+        return counters_of(self._kernel, self._flow)
+
+    def of(self, reads: Sequence[tuple[Instruction, Value]]) -> Footprint:
+        """Return the box of some reads."""
+        cores = [self._core(read, index) for read, index in reads]
+        first = cores[0]
+        for core in cores:
+            if core.extension != first.extension:
+                raise self._refusal(core.read, "its indices are of different types")
+        axes = self._axes(cores)
+        if not axes:
+            raise self._refusal(first.read, "all work-items read the same element: nothing is gained by a copy")
+        along = [self._along(core, axes) for core in cores]
+        model = next(
+            (place for place, core in enumerate(cores) if {_key(f) for f in core.factors.values()} == set(axes)),
+            None,
+        )
+        if model is None:
+            raise self._refusal(first.read, "no read varies in all directions in which reads do")
+        offsets = [self._steps(core, cores[model], axes) for core in cores]
+        spans = tuple(
+            tuple(Span(offset, *varying) for offset, varying in zip(steps, varying_along, strict=True))
+            for steps, varying_along in zip(offsets, along, strict=True)
+        )
+        return Footprint(tuple(self._bounds(axes, spans)), spans, model)
+
+    def _bounds(self, axes: Mapping[_Key, Polynomial], spans: Sequence[Sequence[Span]]) -> Iterator[Axis]:
+        for place, factor in enumerate(axes.values()):
+            least = min(each[place].least for each in spans)
+            greatest = max(each[place].greatest(self._sizes) for each in spans)
+            yield Axis(factor, least, greatest - least + 1)
+
+    # The core of an index.
+
+    def _core(self, read: Instruction, index: Value) -> _Core:
+        if not is_always_executed(self._flow, self._kernel.block_of[read.name], self._counters):
+            raise self._refusal(read, "not every work-item comes to this read, a known number of times")
+        core, extension = self._peeled(index)
+        self._check_extensions(read, core)
+        self._check_phis(read, core)
+        width = width_of(core.type)
+        found = self._forms.form(core).modulo(width).polynomial.replaced(lambda symbol: self._symbol(read, symbol))
+        polynomial = found.modulo(width)
+        varying = sorted(symbol for symbol in polynomial.symbols if self._varies(symbol))
+        factors: dict[str, Polynomial] = {}
+        rest = polynomial
+        for symbol in varying:
+            factor = polynomial.factor_of(symbol)
+            if factor is None or any(map(self._varies, factor.symbols)):
+                raise self._refusal(
+                    read, "its index is no sum of ids and counters, each times a number or an argument"
+                )
+            factors[symbol] = factor
+            rest = rest - factor * Polynomial.symbol(symbol)
+        return _Core(read, (extension, width), factors, rest)
+
+    def _peeled(self, index: Value) -> tuple[Value, str]:
+        """An index without its extension."""
+        if index.kind is ValueKind.INSTRUCTION:
+            widened = self._kernel.definition[index.text]
+            if widened.opcode in _EXTENSIONS:
+                return widened.operands[0], widened.opcode
+        return index, "sext" if width_of(index.type) < POINTER_BITS else ""
+
+    def _check_extensions(self, read: Instruction, core: Value) -> None:
+        """Refuse extensions of which a constant would be taken out: that may be wrong by a wrap."""
+        for widened in self._computed_by(core):
+            if widened.opcode in _EXTENSIONS and widened.operands[0].kind is not ValueKind.CONSTANT:
+                operand = widened.operands[0]
+                form = self._forms.form(operand).modulo(width_of(operand.type))
+                if form.polynomial.constant_part:
+                    raise self._refusal(read, "its index is a number of more bits made of a sum of fewer")
+
+    def _check_phis(self, read: Instruction, core: Value) -> None:
+        """Refuse phis that are no counters of loops around the read, or are said by way of another one."""
+        for phi in self._computed_by(core, through_phis=False):
+            if phi.opcode != "phi":
+                continue
+            form = self._forms.form(Value(ValueKind.INSTRUCTION, phi.type, phi.name)).polynomial
+            if not self._counts_around(read, phi.name) or form != Polynomial.symbol(f"%{phi.name}"):
+                raise self._refusal(read, _MORE)
+
+    def _counts_around(self, read: Instruction, name: str) -> bool:
+        """Return True for a counter of a loop that a read is in."""
+        return name in self._counters and self._kernel.block_of[read.name] in self._counters[name].loop.blocks
+
+    def _computed_by(self, value: Value, *, through_phis: bool = True) -> Iterator[Instruction]:
+        """The instructions by which a value is computed."""
+        seen: set[str] = set()
+        waiting = [value]
+        while waiting:
+            found = waiting.pop()
+            if found.kind is ValueKind.INSTRUCTION and found.text not in seen:
+                seen.add(found.text)
+                instruction = self._kernel.definition[found.text]
+                yield instruction
+                if through_phis or instruction.opcode != "phi":
+                    waiting += instruction.arguments
+
+    # Symbols.
+
+    def _varies(self, symbol: str) -> bool:
+        return symbol in _LOCAL or symbol.removeprefix("%") in self._counters
+
+    def _symbol(self, read: Instruction, symbol: str) -> Polynomial:
+        """Return what a symbol of a form is made of, refused unless it is an id, a counter or the same for all."""
+        extension = self._forms.extension(symbol)
+        if extension is not None:
+            return self._extended(read, symbol)
+        if not symbol.startswith("%"):
+            raise self._refusal(read, "it isn't known what its index is made of")
+        name = symbol[1:]
+        instruction = self._kernel.definition.get(name)
+        if instruction is None:
+            return Polynomial.symbol(symbol)  # An argument.
+        if self._counts_around(read, name):
+            return Polynomial.symbol(symbol)
+        query, dimension = query_of(instruction), queried_dimension(instruction)
+        is_id = query in (Query.GLOBAL_ID, Query.LOCAL_ID)
+        if is_id and dimension is not None and dimension in range(DIMENSIONS):
+            own = Polynomial.symbol(_LOCAL[dimension])
+            return own if query is Query.LOCAL_ID else own + Polynomial.symbol(f"base {dimension}")
+        if not self._is_uniform(instruction):
+            raise self._refusal(read, _MORE)
+        # Each call of a query gives the same.
+        return Polynomial.symbol(symbol if query is None else f"{query.name} {dimension}")
+
+    def _extended(self, read: Instruction, symbol: str) -> Polynomial:
+        """An extension of what is the same for all, or of a counter that stays the same number."""
+        extension = self._forms.extension(symbol)
+        assert extension is not None
+        inner = extension.operand.replaced(lambda each: self._symbol(read, each))
+        varying = [each for each in inner.symbols if self._varies(each)]
+        if not varying:
+            return Polynomial.symbol(symbol)
+        counter = self._counters.get(varying[0].removeprefix("%"))
+        # Cells are up to a tile's size beyond the counter's own values, which a sign extension keeps. Where the
+        # counter is never negative, `tile.py` extends it so in any case.
+        is_kept = counter is not None and (extension.opcode == "sext" or counter.least >= 0)
+        is_same = is_kept and extension.width >= _LEAST_WIDTH
+        if is_same and inner == Polynomial.symbol(varying[0]) and self._width_of(varying[0]) == extension.width:
+            return inner
+        raise self._refusal(read, "its index is a number of more bits made of an id or a counter of fewer")
+
+    def _width_of(self, symbol: str) -> int:
+        return width_of(self._kernel.definition[symbol[1:]].type)
+
+    def _is_uniform(self, instruction: Instruction) -> bool:
+        """Return True if all work-items of a group compute the same, of nothing but arguments and the launch."""
+        for each in self._computed_by(Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)):
+            is_query = query_of(each) in UNIFORM_QUERIES and queried_dimension(each) in range(DIMENSIONS)
+            if not is_query and each.opcode not in PURE:
+                return False
+        return True
+
+    # Axes.
+
+    def _axes(self, cores: Iterable[_Core]) -> Mapping[_Key, Polynomial]:
+        """The factors of what varies, each once; refused where something varies along two."""
+        factor_of: dict[str, Polynomial] = {}
+        for core in cores:
+            for symbol, factor in core.factors.items():
+                if factor_of.setdefault(symbol, factor) != factor or len(factor.terms) != 1:
+                    raise self._refusal(core.read, "it is no box: an id or a counter counts in two ways")
+        ordered = sorted({_key(factor): factor for factor in factor_of.values()}.items(), key=_coarsest_first)
+        return dict(ordered)
+
+    def _along(self, core: _Core, axes: Iterable[_Key]) -> list[tuple[tuple[int, ...], tuple[Counter, ...]]]:
+        """The ids and counters of a core along each axis."""
+        found = []
+        for axis in axes:
+            symbols = [symbol for symbol, factor in core.factors.items() if _key(factor) == axis]
+            ids = tuple(_LOCAL.index(symbol) for symbol in symbols if symbol in _LOCAL)
+            names = [symbol[1:] for symbol in symbols if symbol not in _LOCAL]
+            found.append((ids, tuple(self._counters[name] for name in names)))
+        return found
+
+    def _steps(self, core: _Core, model: _Core, axes: Mapping[_Key, Polynomial]) -> list[int]:
+        """The steps along each axis from a read to another one where all that varies is 0."""
+        left = (core.rest - model.rest).modulo(core.extension[1])
+        steps = []
+        for factor in axes.values():
+            [(product, coefficient)] = factor.terms.items()
+            others = [
+                f for f in axes.values() if set(f.terms) == {product} and abs(f.terms[product]) < abs(coefficient)
+            ]
+            available = left.terms.get(product, 0)
+            # To the nearest, where a finer axis takes the rest.
+            count = (
+                (2 * available + abs(coefficient)) // (2 * abs(coefficient))
+                if others
+                else available // abs(coefficient)
+            )
+            count = count if coefficient > 0 else -count
+            left = left - factor.scaled(count)
+            steps.append(count)
+        if left.terms:
+            raise self._refusal(core.read, "how far it is from another read of the array isn't known")
+        return steps
+
+    def _refusal(self, read: Instruction, reason: str) -> RefusalError:
+        said = f"what a work-group reads of {self._array} isn't known: {reason}"
+        return RefusalError("place-footprint-unknown", said, read.position)
+
+
+_LOCAL = tuple(f"local {dimension}" for dimension in range(DIMENSIONS))
+_Key = frozenset[tuple[tuple[str, ...], int]]
+
+
+def _key(factor: Polynomial) -> _Key:
+    return frozenset(factor.terms.items())
+
+
+def _coarsest_first(entry: tuple[_Key, Polynomial]) -> tuple[int, int, str]:
+    """Factors of names before numbers, large numbers before small ones."""
+    [(product, coefficient)] = entry[1].terms.items()
+    return -len(product), -abs(coefficient), str(product)
+
+
+def is_always_executed(flow: FlowGraph, block: str, counters: Mapping[str, Counter]) -> bool:
+    """Return True if all work-items pass a block, and in loops with counters in each of their rounds.
+
+    Args:
+        flow: of the kernel.
+        block: its name.
+        counters: of the kernel's loops.
+    """
+    counted = {counter.loop.header for counter in counters.values()}
+    place = block
+    for loop in flow.loops_around(block):
+        latches = [start for start, end in flow.back_edges if end == loop.header]
+        # The header is passed once more, when the loop is left.
+        if loop.header not in counted or place == loop.header:
+            return False
+        if not all(flow.dominates(place, latch) for latch in latches):
+            return False
+        place = loop.header
+    return place in _passed_by_all(flow)
+
+
+def _passed_by_all(flow: FlowGraph) -> Collection[str]:
+    """The blocks that are on every path through the kernel."""
+    passed, block = [flow.entry], flow.entry
+    while block != EXIT:
+        following = flow.immediate_post_dominator.get(block)
+        if following is None:
+            break
+        passed.append(following)
+        block = following
+    return passed

@@ -1,0 +1,286 @@
+"""A tile in local memory that holds the elements which a work-group reads, copied before the kernel begins.
+
+    kernel void f(…, global const float *a)   local float a_tile[18][18];
+    {                                         for (cell = linear local id; cell < 18*18; cell += items in group)
+        … a[(y + 1)*w + x] …                      if (some read takes it)
+                                                      a_tile[cell] = a[address of the cell];
+                                              barrier(CLK_LOCAL_MEM_FENCE);
+                                              … a_tile[local id 1 + 2][local id 0 + 1] …
+
+A cell's address is that of one of the reads, computed anew with other ids and counters, so that its place along
+each axis is the cell's. All work-items come to all reads (`executed.py`), so that just what the kernel reads is
+copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from coarsen.errors import RefusalError
+from coarsen.ir.graph.builder import Builder, number
+from coarsen.ir.graph.details import Access, ElementAddress, Opcode
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.operands import Argument, Constant, Operand, ValueKind
+from coarsen.ir.graph.origin import Origin
+from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, query_named
+from coarsen.ir.types import IntegerType, Type, alignment_of, size_of
+from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
+from coarsen.transform.placement.local_copy import share_at_start, tile_of
+from coarsen.transform.placement.uses import ArrayUses, allow_changes
+from coarsen.transform.prologue import INDEX, Queries
+
+_EXTENSIONS = frozenset({Opcode.SEXT, Opcode.ZEXT})
+_DIMENSIONS = frozenset(map(str, range(DIMENSIONS)))
+
+
+def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, sizes: Sequence[int]) -> Footprint:
+    """Return the box of an array's elements that a work-group reads.
+
+    Args:
+        kernel: of which the uses' module is a copy.
+        argument: the array.
+        uses: of it.
+        element: its type.
+        sizes: of the work-group.
+
+    Raises:
+        RefusalError: `place-footprint-unknown`.
+    """
+    if not uses.reads:
+        raise RefusalError(
+            "place-footprint-unknown", f"nothing of {argument.name} is read: there is nothing to copy"
+        )
+    indices = [(read, _index(kernel, argument, read, element)) for read, _ in uses.reads]
+    reads = [(kernel.definition[read.name], index) for read, index in indices]
+    return footprint(kernel, argument.name, reads, sizes)
+
+
+def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Value:
+    """The index of the one element that a read takes."""
+    address = read.operands[0]
+    is_whole = read.opcode is Opcode.LOAD and size_of(read.type) == size_of(element)
+    if is_whole and address is argument:
+        return Value(ValueKind.CONSTANT, INDEX, "0")
+    if (
+        is_whole
+        and isinstance(address, Instruction)
+        and address.operands[0] is argument
+        and len(address.operands) == 2
+        and isinstance(address.detail, ElementAddress)
+        and size_of(address.detail.source_type) == size_of(element)
+    ):
+        return kernel.definition[address.name].operands[1]
+    reason = f"what a work-group reads of {argument.name} isn't known: this takes something else than an element"
+    raise RefusalError("place-footprint-unknown", reason, read.position)
+
+
+def copy_box_at_start(
+    module: Module, function: Function, argument: Argument, uses: ArrayUses, element: Type, box: Footprint
+) -> None:
+    """Build the copy at a kernel's start, and let the reads take what they read from it.
+
+    Args:
+        module: that has the function.
+        function: owned by the caller.
+        argument: the array.
+        uses: of it.
+        element: its type.
+        box: what a work-group reads.
+
+    Raises:
+        RefusalError: `place-footprint-unknown`, the elements are records.
+    """
+    tile = tile_of(module, function.name, argument, element, box.cells)
+    if size_of(tile.word) != size_of(element):
+        first = uses.reads[0][0]
+        reason = f"what a work-group reads of {argument.name} isn't copied as a whole: its elements are no numbers"
+        raise RefusalError("place-footprint-unknown", reason, first.position)
+    code = _BoxCode(module, function, box)
+    model = uses.reads[box.model][0].operands[0]
+    for (read, _), spans in zip(uses.reads, box.spans, strict=True):
+        cell = code.cell_of_read(read, spans)
+        allow_changes(read)
+        read.set_operand(0, Builder.replacing(read).element(element, tile.variable, [cell], "in_tile"))
+    word, access = tile.word, Access(alignment_of(tile.word))
+
+    def copy(build: Builder, queries: Queries, cell: Operand) -> None:
+        source: Operand = argument
+        if isinstance(model, Instruction):
+            index = code.at_cell(build, queries, cell).index(model.operands[1])
+            source = build.element(word, argument, [index], "from")
+        value = build.load(word, source, "word", access)
+        build.store(value, build.element(word, tile.variable, [cell], "to"), access)
+
+    share_at_start(module, function, argument.name, tile.count, copy, code.is_taken)
+
+
+class _BoxCode:
+    """Builds what a box needs in one function."""
+
+    def __init__(self, module: Module, function: Function, box: Footprint) -> None:
+        self._module = module
+        self._box = box
+        names = {counter.phi for spans in box.spans for span in spans for counter in span.counters}
+        # What other copies are made by may be called the same as yet.
+        own = (each for each in function.instructions() if each.has_unique_name)
+        self._phis = {each.name: each for each in own if each.opcode is Opcode.PHI and each.name in names}
+
+    def cell_of_read(self, read: Instruction, spans: Sequence[Span]) -> Operand:
+        """Build, before a read, the number of the cell that it takes."""
+        queries, build = Queries(self._module), Builder.replacing(read)
+        cell: Operand | None = None
+        for axis, span in zip(self._box.axes, spans, strict=True):
+            varying: list[Operand] = [queries.ask(build, Query.LOCAL_ID, dimension) for dimension in span.ids]
+            varying += [self._wide(build, counter.phi) for counter in span.counters]
+            along = _total(build, queries, varying, span.offset - axis.least, "along")
+            if cell is None:
+                cell = along
+            else:
+                row = build.binary(Opcode.MUL, cell, queries.constant(axis.extent), "row")
+                cell = build.binary(Opcode.ADD, row, along, "cell")
+        queries.declare()
+        assert cell is not None
+        return cell
+
+    def _wide(self, build: Builder, name: str) -> Operand:
+        phi = self._phis[name]
+        if phi.type == self._module.size_type:
+            return phi
+        is_wider = isinstance(phi.type, IntegerType) and phi.type.width > INDEX.width
+        return build.cast(Opcode.TRUNC if is_wider else Opcode.SEXT, phi, self._module.size_type, "counter")
+
+    def is_taken(self, build: Builder, queries: Queries, cell: Operand) -> Operand:
+        """Build whether any read takes a cell."""
+        along = self._places(build, queries, cell)
+        found: Operand | None = None
+        for spans in dict.fromkeys(self._box.spans):
+            taken: Operand | None = None
+            for axis, place, span in zip(self._box.axes, along, spans, strict=True):
+                inside = self._is_inside(build, queries, place, span, span.least - axis.least)
+                taken = inside if taken is None else build.binary(Opcode.AND, taken, inside, "taken")
+            assert taken is not None
+            found = taken if found is None else build.binary(Opcode.OR, found, taken, "any")
+        assert found is not None
+        return found
+
+    def _is_inside(self, build: Builder, queries: Queries, place: Operand, span: Span, first: int) -> Operand:
+        """Compare a place along an axis with those of a read, in a group of the size that it has."""
+        sizes = [queries.ask(build, Query.LOCAL_SIZE, dimension) for dimension in span.ids]
+        count = _total(build, queries, sizes, 1 + span.counted - len(span.ids), "count")
+        distance = _total(build, queries, [place], -first, "distance")
+        return build.compare("ult", distance, count, "inside")
+
+    def _places(self, build: Builder, queries: Queries, cell: Operand) -> list[Operand]:
+        """The places of a cell along the axes, each from 0 on."""
+        left = cell
+        found: list[Operand] = []
+        for axis in reversed(self._box.axes):
+            extent = queries.constant(axis.extent)
+            found.append(build.binary(Opcode.UREM, left, extent, "along"))
+            left = build.binary(Opcode.UDIV, left, extent, "left")
+        return found[::-1]
+
+    def at_cell(self, build: Builder, queries: Queries, cell: Operand) -> _AtCell:
+        """Return what computes values anew as the model read would at a cell."""
+        carriers: dict[int | str, Operand] = {}
+        spans = self._box.spans[self._box.model]
+        for axis, place, span in zip(self._box.axes, self._places(build, queries, cell), spans, strict=True):
+            value = _total(build, queries, [place], axis.least - span.offset, "at")
+            carriers[span.ids[0] if span.ids else span.counters[0].phi] = value
+        return _AtCell(build, queries, carriers, frozenset(self._phis))
+
+
+def _dimension(call: Instruction) -> int | None:
+    """Return the dimension that a query is called for, None where it is known only at run time."""
+    asked = call.arguments[0] if call.opcode is Opcode.CALL and call.arguments else None
+    return int(asked.text) if isinstance(asked, Constant) and asked.text in _DIMENSIONS else None
+
+
+def _total(build: Builder, queries: Queries, operands: Sequence[Operand], constant: int, name: str) -> Operand:
+    """Build the sum of values and a number."""
+    if not operands:
+        return queries.constant(constant)
+    total = operands[0]
+    for operand in operands[1:]:
+        total = build.binary(Opcode.ADD, total, operand, name)
+    return total if not constant else build.binary(Opcode.ADD, total, queries.constant(constant), name)
+
+
+class _AtCell:
+    """Computes a value at the kernel's start, with other ids and counters than a work-item has.
+
+    Args:
+        build: where.
+        queries: asked for ids.
+        carriers: for an id in the group, by its dimension, and for a counter, by its name; 0 stands for others.
+        counters: names of phis.
+    """
+
+    def __init__(
+        self, build: Builder, queries: Queries, carriers: Mapping[int | str, Operand], counters: frozenset[str]
+    ) -> None:
+        self._build = build
+        self._queries = queries
+        self._carriers = carriers
+        self._counters = counters
+        self._made: dict[Instruction, Operand] = {}
+
+    def index(self, original: Operand) -> Operand:
+        """Build an index, the extension of which is as it was."""
+        if not isinstance(original, Instruction) or original.opcode not in _EXTENSIONS:
+            return self.operand(original)
+        return self._like(original, original.opcode)
+
+    def operand(self, original: Operand) -> Operand:
+        """Build the value of an operand."""
+        if not isinstance(original, Instruction):
+            return original
+        if original not in self._made:
+            self._made[original] = self._instruction(original)
+        return self._made[original]
+
+    def _instruction(self, original: Instruction) -> Operand:
+        query = query_named(original.callee) if original.opcode is Opcode.CALL else None
+        dimension = _dimension(original)
+        if dimension is not None and (query in UNIFORM_QUERIES or query in (Query.GLOBAL_ID, Query.LOCAL_ID)):
+            return self._query(query, dimension)
+        if original.opcode is Opcode.PHI and original.name in self._counters:
+            return self._counter(original)
+        if str(original.opcode) not in PURE:
+            # It cancels out, or the footprint would not be known.
+            return number(original.type, 0)
+        if original.opcode is Opcode.ZEXT and self._is_counter(original.operands[0]):
+            # The counter is never negative; one that stands for a cell may be.
+            return self._like(original, Opcode.SEXT)
+        # A sum of numbers without a common bit is one of any; and flags hold for the ids that there are.
+        is_sum = original.opcode is Opcode.OR and "disjoint" in original.flags
+        return self._like(original, Opcode.ADD if is_sum else original.opcode)
+
+    def _is_counter(self, operand: Operand) -> bool:
+        return isinstance(operand, Instruction) and operand.name in self._counters
+
+    def _like(self, original: Instruction, opcode: Opcode) -> Operand:
+        operands = [self.operand(each) for each in original.operands]
+        return self._build.insert(Instruction(opcode, original.type, operands, original.name, origin=Origin()))
+
+    def _query(self, query: Query, dimension: int) -> Operand:
+        if query in (Query.GLOBAL_ID, Query.LOCAL_ID):
+            own = self._carriers.get(dimension, self._queries.constant(0))
+            if query is Query.LOCAL_ID:
+                return own
+            place = self._queries.ask(self._build, Query.GLOBAL_ID, dimension)
+            start = self._build.binary(
+                Opcode.SUB, place, self._queries.ask(self._build, Query.LOCAL_ID, dimension), "start"
+            )
+            return self._build.binary(Opcode.ADD, start, own, "at")
+        return self._queries.ask(self._build, query, dimension)
+
+    def _counter(self, phi: Instruction) -> Operand:
+        value = self._carriers.get(phi.name)
+        if value is None:
+            return number(phi.type, 0)
+        is_same = phi.type == self._queries.integer
+        return value if is_same else self._build.cast(Opcode.TRUNC, value, phi.type, "counter")

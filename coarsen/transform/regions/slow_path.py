@@ -1,0 +1,123 @@
+"""The slow path of a region whose replicas have parted: each replica goes through the region alone.
+
+It is written once, as a loop over the replicas (`turns.py`), where that is shorter than one copy after the other
+(`sequence.py`) and can be said. For a CPU, whose compiler may vectorise a kernel without loops over its
+work-items, no loop is brought into a region that has none. Regions with barriers are never copied if it can be
+avoided: PoCL's compile time doubles with each barrier that depends on a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from coarsen.analysis.regions import Region
+from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.display_name import Derivation
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.origin import Role
+from coarsen.ir.graph.rewriting import OriginMap, ValueMap, for_replica
+from coarsen.transform.regions.one_replica import Entry, RegionContext
+from coarsen.transform.regions.plan_regions import has_barrier, has_loop
+from coarsen.transform.regions.replica_loop import IN_TURN, InducedValues, ReplicaLoop
+from coarsen.transform.regions.sequence import CopiesInSequence, Meet
+from coarsen.transform.replicas import new_block
+
+
+class SlowPath(Protocol):
+    """The way of all replicas, one after the other, through a region."""
+
+    @property
+    def dispatch(self) -> Block:
+        """The block that enters it."""
+        ...
+
+    @property
+    def last(self) -> Block:
+        """The block that goes on to the join."""
+        ...
+
+    def enter(self, build: Builder) -> None:
+        """Build what the dispatching block ends with."""
+        ...
+
+    def blocks(self) -> Iterator[Block]:
+        """Write all other blocks, in their order."""
+        ...
+
+    def out(self, phi: Instruction, k: int) -> Operand:
+        """Return what one of the join's phis is for replica k in the last block, once the blocks are written."""
+        ...
+
+
+def slow_path(region: Region, entry: Entry, around: RegionContext, meet: Meet) -> SlowPath:
+    """Return the slow path of a region that is entered at `entry` when the replicas part.
+
+    Args:
+        region: its blocks, its head and its join.
+        entry: where each replica comes in.
+        around: the kernel around it.
+        meet: lets the whole work-group meet after each replica's way.
+    """
+    head = around.template.block[region.head]
+    origin = head.terminator.origin.with_role(Role.DIVERGED)
+    dispatch = new_block(around.supply.spelling(f"{region.head}.parted"), origin)
+    turn_values = _turn_values(region, entry, around)
+    if turn_values is not None:
+        arriving = ValueMap(around.values[0])
+        for original, in_turn in turn_values.in_turn.items():
+            arriving[original] = in_turn
+        own = _own_copies(region, around, arriving, IN_TURN)
+        return ReplicaLoop(around, region, entry, turn_values, arriving, own, dispatch, meet)
+    values = [_own_copies(region, around, of_replica, _alone(k)) for k, of_replica in enumerate(around.values)]
+    return CopiesInSequence(around, region, entry, values, dispatch, meet, _alone)
+
+
+def _alone(replica: int) -> OriginMap:
+    """The origin of what one replica goes through alone."""
+    return for_replica(replica, Role.SLOW_PATH)
+
+
+def _own_copies(region: Region, around: RegionContext, arriving: ValueMap, origin: OriginMap) -> ValueMap:
+    """Copies of a region's blocks and of the values in them, over what stands for values outside."""
+    values = ValueMap(arriving)
+    for block in around.template.in_order(region.blocks):
+        values[block] = around.copies.of_block(block, around.supply.spelling(f"{block.name}.alone"), origin)
+        for instruction in filter(around.copies.has_copies, block.instructions):
+            name = around.supply.derived(instruction, Derivation.ALONE)
+            values[instruction] = around.copies.of_value(instruction, name, origin)
+    return values
+
+
+def _turn_values(region: Region, entry: Entry, around: RegionContext) -> InducedValues | None:
+    """Return what changes from turn to turn, if the turns can be said and are shorter than copies; else None."""
+    inside = [i for block in around.template.in_order(region.blocks) for i in block.instructions]
+    if any(map(around.copies.is_answered_in_place, inside)):
+        return None  # an id that is asked for in its place, differently for each replica
+    barrier = has_barrier(around.divergence, region)
+    if around.keeps_loops_out and not barrier and not has_loop(around.divergence, region):
+        return None
+    values = InducedValues(around.replicas, around.supply, around.template.block[region.head].terminator.origin)
+    for operand in _coming_from_outside(inside, around.copies.has_copies):
+        values.need(operand)
+    values.need_on_arrival(region, entry)
+    values.need_at_join(region)
+    phis = around.divergence.kernel.block[region.join].phis
+    values.need_results(phi for phi in phis if around.divergence.is_divergent(phi))
+    if values.can_be_said:
+        in_turns = len(inside) + values.instructions
+        if barrier or in_turns < len(inside) * len(around.values):
+            return values
+    for given_up in (values.variables, values.before, values.at_turn):
+        given_up.replace_instructions(())
+    return None
+
+
+def _coming_from_outside(
+    inside: Sequence[Instruction], is_computed_there: Callable[[Instruction], bool]
+) -> Iterator[Operand]:
+    """Yield what a region's instructions use and what is not computed in it."""
+    defined = set(filter(is_computed_there, inside))
+    for instruction in inside:
+        yield from (operand for operand in instruction.operands if operand not in defined)
