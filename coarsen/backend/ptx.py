@@ -13,11 +13,10 @@ import re
 from collections.abc import Iterable
 
 from coarsen.backend import work_items
-from coarsen.backend.approximations import atomic_body
+from coarsen.backend.approximations import NAMES as APPROXIMATED
+from coarsen.backend.approximations import Hardware, approximation_body, atomic_body, intrinsic
 from coarsen.backend.builtin_library import FLOAT, Body, Declaration, Library, scalar, with_definitions
 from coarsen.backend.llvm_module import own_module, with_argument
-from coarsen.backend.ptx_approximations import NAMES as APPROXIMATED
-from coarsen.backend.ptx_approximations import approximation_body
 from coarsen.backend.ptx_floats import float_body, parts_body
 from coarsen.backend.ptx_integers import conversion_body, integer_body
 from coarsen.backend.ptx_vectors import copy_body, vector_body
@@ -34,6 +33,17 @@ _INTRINSICS_WITHOUT_FORM = re.compile(
     r"llvm\.(?:a?(?:sin|cos|tan)h?|atan2|sincos|sincospi|exp|exp2|exp10|log|log2|log10|pow|powi|modf|l?lrint|l?lround)\."
 )
 _FORBIDDEN_OPCODES = frozenset({"indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg"})
+# For `native_` and `half_` functions always, and for the precise ones where the build options allow it
+# (`-cl-fast-relaxed-math`): without libdevice PTX has no precise ones.
+_HARDWARE = Hardware(
+    sine=intrinsic("nvvm.sin.approx.f"),
+    cosine=intrinsic("nvvm.cos.approx.f"),
+    power_of_two=intrinsic("nvvm.ex2.approx.f"),
+    logarithm=intrinsic("nvvm.lg2.approx.f"),
+    quotient=intrinsic("nvvm.div.approx.f"),
+    root=intrinsic("nvvm.sqrt.approx.f"),
+    reciprocal_root=intrinsic("nvvm.rsqrt.approx.f"),
+)
 _EVENT = 'target("spirv.Event")'
 _APPROXIMATE_FLAGS = frozenset({"afn", "fast"})
 
@@ -203,7 +213,7 @@ def _library(relaxed: frozenset[str]) -> Library:
     """Return what defines builtins; `relaxed` names the functions (mangled) that may be approximated."""
 
     def define(declaration: Declaration) -> Iterable[str] | None:
-        approximated = approximation_body(Body(declaration), relaxed=declaration.name in relaxed)
+        approximated = approximation_body(Body(declaration), _HARDWARE, relaxed=declaration.name in relaxed)
         if approximated is not None:
             return approximated
         for write in _BODIES:

@@ -19,13 +19,13 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.loop_counts import trip_counts
 from coarsen.analysis.regions import Region
+from coarsen.ir.graph.details import TERMINATORS
 from coarsen.ir.kernel import Block, Instruction, Kernel
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 
-_TERMINATORS = frozenset({"br", "ret", "unreachable"})
 UNKNOWN_TRIPS = 8
 MAXIMUM_WEIGHT = 1_000_000
 
@@ -68,10 +68,6 @@ class PlannedBlocks:
         """Yield the blocks in the kernel's order."""
         for block in self.kernel.blocks:
             yield PlannedBlock(block, self.region_of.get(block.name))
-
-    def runs_for_each(self, block: str, instruction: Instruction) -> bool:
-        """Return True if each replica runs an instruction for itself, in its copy or beside the others."""
-        return block in self.copied or self.divergence.is_divergent(instruction)
 
     @cached_property
     def region_of(self) -> Mapping[str, PlannedRegion]:
@@ -120,7 +116,7 @@ def planned_blocks(analysed: Analysed, transforms: Transforms = REPLICATION_ALON
 
 def is_terminator(instruction: Instruction) -> bool:
     """Return True if an instruction ends its block."""
-    return instruction.opcode in _TERMINATORS
+    return instruction.opcode in TERMINATORS
 
 
 def block_weights(forms: IndexForms) -> Mapping[str, int]:

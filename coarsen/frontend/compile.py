@@ -53,22 +53,6 @@ class _Outcome:
     diagnostics: str
 
 
-def compile_opencl_c(source: Source, options: BuildOptions, macros: DeviceMacros = PORTABLE) -> str:
-    """Compile to LLVM IR text.
-
-    Args:
-        source: the text.
-        options: the build options.
-        macros: what the source may find out about its device. A source that compiles only with extensions beside
-            these gets them.
-
-    Raises:
-        InvalidInputError: with clang's own diagnostics (file, line, column, the line itself) if it does not
-            compile.
-    """
-    return next(compilations(source, options, macros))
-
-
 def compilations(source: Source, options: BuildOptions, macros: DeviceMacros) -> Iterator[str]:
     """Compile with the macros of a device, and with more and more extensions beside these.
 

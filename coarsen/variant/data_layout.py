@@ -203,16 +203,6 @@ class Arrangement:
         width = self.count if self.layout.kind is Kind.SOA else self.layout.width
         return width * self.record.packed_offset[each] if self.record.packed_offset[each] else 0
 
-    def byte_of(self, element: int, each: Field) -> int:
-        """Return the first byte of a field of an element."""
-        position = self.position(element)
-        if self.layout.kind is Kind.AOS:
-            return self.start_of(each) + position * self.record.size
-        if self.layout.kind is Kind.SOA:
-            return self.start_of(each) + position * each.size
-        tile, lane = divmod(position, self.layout.width)
-        return tile * self.tile_bytes + self.start_of(each) + lane * each.size
-
     @property
     def _known_shape(self) -> tuple[int, ...]:
         if self.shape is None:

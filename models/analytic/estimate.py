@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
-from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
+from coarsen.cost.work_counts import AccessCount, InstructionClass, WorkCounts
 from coarsen.errors import InvalidInputError
 from coarsen.models.analytic.machine import (
     DIVISION,
@@ -47,14 +46,6 @@ class Estimate:
     seconds: float
     bound: str
     parts: Mapping[str, float]
-
-
-class Model(Protocol):
-    """An analytic model."""
-
-    def __call__(self, work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Estimate:
-        """Estimate a launch. Raises InvalidInputError where the profile lacks what the model can't do without."""
-        ...
 
 
 def rate_of(machine: DeviceProfile, kind: InstructionClass) -> IssueRate:

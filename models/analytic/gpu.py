@@ -149,13 +149,11 @@ class Occupancy:
         resident_groups: that a compute unit holds at once, at least 1.
         active_units: compute units that have a group.
         waves: how often all active units' places are filled, a part of a wave being a whole one.
-        active_warps: warps that are resident on an active unit.
     """
 
     resident_groups: int
     active_units: int
     waves: int
-    active_warps: float
 
 
 def occupancy(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> Occupancy:
@@ -166,8 +164,7 @@ def occupancy(work: WorkCounts, launch: LaunchSizes, machine: DeviceProfile) -> 
     active = min(machine.compute_units, groups)
     # No more than there are: a small launch doesn't fill the places.
     resident = max(1, min(most, math.ceil(groups / active)))
-    warps = resident * math.ceil(items / (machine.simd_width or 1))
-    return Occupancy(resident, active, math.ceil(groups / (active * resident)), warps)
+    return Occupancy(resident, active, math.ceil(groups / (active * resident)))
 
 
 def unit_limits(machine: DeviceProfile) -> UnitLimits:

@@ -119,20 +119,6 @@ class StepSamples:
     further: NDArray[np.bool_]
 
 
-def step_target(example: Example, factor: int) -> bool | None:
-    """Return True if the step from a factor to twice that helps; None where the example does not say.
-
-    Where runtimes are known, 2f has to be faster than f; where f ran and 2f could not, the answer is no. Where the
-    best factor alone is known (table 5), nothing is known beyond it.
-    """
-    if not example.speedup:
-        return None if factor > example.best_factor else factor < example.best_factor
-    known = {1: 1.0, **example.speedup}
-    if factor not in known:
-        return None
-    return known.get(2 * factor, 0.0) > known[factor]
-
-
 def step_samples(examples: Sequence[Example]) -> StepSamples:
     """Return five samples of each example. Raises InvalidInputError where a table lacks a factor."""
     answers = [factor < example.best_factor for example in examples for factor in STEP_FACTORS]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -270,11 +269,6 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a line of text, in inches."""
     font = FontProperties(family="DejaVu Sans", weight=weight, size=size)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0]) / 72
-
-
-def wrapped(label: str, width: int) -> str:
-    """A label on several lines of at most so many characters; longer words are left whole."""
-    return textwrap.fill(label, width, break_long_words=False)
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -144,19 +144,6 @@ class BestRow:
         return f"rows over another baseline ({named}) are left out: their speed-ups do not compare"
 
 
-def best_rows(measurements: Iterable[Measurement]) -> tuple[BestRow, ...]:
-    """Return the best of each case that has a speed-up, in the order of the cases.
-
-    Args:
-        measurements: of any cases and roles; of each kernel's newest version (see `newest_versions`).
-    """
-    cases: dict[Case, list[Measurement]] = {}
-    for measurement in measurements:
-        cases.setdefault(case_of(measurement), []).append(measurement)
-    found = (best_row(cases[case]) for case in sorted(cases))
-    return tuple(row for row in found if row is not None)
-
-
 def best_row(measurements: Sequence[Measurement]) -> BestRow | None:
     """Return the best of one case; None where nothing has a speed-up."""
     by_key = {measurement.key: measurement for measurement in measurements}

@@ -143,13 +143,6 @@ def best(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["chosen"]].reset_index(drop=True)
 
 
-def baselines(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the row of the baseline itself of each benchmark on each device, where it was measured."""
-    usable = measured(rows)
-    is_original = (usable["factor"] == 1) & ~is_rearranged(usable)
-    return usable[is_original & (usable["launch"] == usable["baseline"])].reset_index(drop=True)
-
-
 def is_helped(winners: pd.DataFrame, least: float = 1.0) -> pd.Series:
     """Return where coarsening helps: the best of all configurations is coarsened, and its interval lies above 1.
 

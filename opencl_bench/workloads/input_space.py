@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.errors import InternalError
-from coarsen.tuning.workload.benchmark import LocalSize, Preset, Size
+from coarsen.tuning.workload.benchmark import Size
 
 PREFIX = "input-"
 
@@ -80,11 +80,6 @@ def read_inputs(path: Path) -> Iterator[tuple[str, dict[str, int]]]:
         for line in csv.DictReader(file):
             name = line.pop("input")
             yield name, {key: int(value) for key, value in line.items()}
-
-
-def presets_of(path: Path, local_size: LocalSize) -> dict[str, Preset]:
-    """Read a list of inputs as presets with one local size. Raises InternalError where there is no list."""
-    return {name: Preset(size, local_size) for name, size in read_inputs(path)}
 
 
 def input_name(number: int) -> str:

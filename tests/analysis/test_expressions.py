@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from coarsen.analysis.expression_text import expression_as_data, expression_from_data, expression_text
+from coarsen.analysis.expression_text import expression_as_data, expression_text
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,
@@ -31,6 +31,7 @@ from coarsen.analysis.expressions import (
     total,
 )
 from coarsen.errors import InvalidInputError
+from tests.analysis.expressions_of_data import expression_from_data
 
 WIDTH, HEIGHT, LOCAL = Name("width"), Name("height"), Name("local_size(0)")
 THREE, FOUR = number(3), number(4)
@@ -93,31 +94,3 @@ def test_names_are_replaced() -> None:
 def test_no_number_is_one_clear_line(expression: Expression) -> None:
     with pytest.raises(InvalidInputError, match=r"^these sizes give no finite number of work: \w+"):
         evaluate(expression, {"width": 1000, "height": 0})
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"eval": ["width"]}, "an expression has the unknown operator 'eval'"),
-        ({"sum": "width"}, "the operands of 'sum' in an expression are missing or too many"),
-        ({"ceiling": ["width"]}, "the operands of 'ceiling' in an expression are missing or too many"),
-        ({"sum": [1], "product": [2]}, "an expression is a number, a name or an operator"),
-        ({"logarithm": ["width", "height"]}, "the base of a logarithm in an expression"),
-        ({"power": [1, "height"]}, "the base of a power in an expression"),
-        (None, "an expression is a number, a name or an operator"),
-        (True, "an expression is a number, a name or an operator"),
-        (float("nan"), "an expression is a number, a name or an operator"),
-        ("", "an expression is a number, a name or an operator"),
-    ],
-)
-def test_other_data_is_refused(data: object, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        expression_from_data(data)
-
-
-def test_deep_data_is_refused() -> None:
-    data: object = "width"
-    for _ in range(200):
-        data = {"sum": [data, 1]}
-    with pytest.raises(InvalidInputError, match="nested more than 100 deep"):
-        expression_from_data(data)

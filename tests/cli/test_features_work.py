@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from coarsen.analysis.expression_text import expression_from_data
 from coarsen.analysis.expressions import evaluate
+from tests.analysis.expressions_of_data import expression_from_data
 
 Run = Callable[..., Any]
 ROWS = """

@@ -9,16 +9,21 @@ import pytest
 from coarsen.api.coarsening import coarsen
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.clang import find_clang
-from coarsen.frontend.compile import Source, compile_opencl_c
+from coarsen.frontend.compile import Source, compilations
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, common_macros, device_macros
 from coarsen.frontend.options import BuildOptions, parse_options
 
 STANDARDS = ("-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0")
 
 
+def compiled(source: Source, options: BuildOptions, macros: DeviceMacros = PORTABLE) -> str:
+    """The LLVM IR text of a source, with the fewest further extensions."""
+    return next(compilations(source, options, macros))
+
+
 def number(expression: str, options: str = "", macros: DeviceMacros = PORTABLE) -> int:
     """What an expression of macros comes to in a kernel."""
-    code = compile_opencl_c(
+    code = compiled(
         Source(f"kernel void k(global int *p) {{ *p = {expression}; }}"), parse_options(options), macros
     )
     found = re.search(r"store i32 (\d+),", code)
@@ -28,7 +33,7 @@ def number(expression: str, options: str = "", macros: DeviceMacros = PORTABLE) 
 
 def is_defined(macro: str, options: str = "", macros: DeviceMacros = PORTABLE) -> bool:
     """Whether a kernel finds a macro defined."""
-    code = compile_opencl_c(
+    code = compiled(
         Source(
             f"kernel void k(global int *p) {{\n#ifdef {macro}\n*p = 1;\n#else\n*p = 2;\n#endif\n}}"
         ), parse_options(options), macros
@@ -80,9 +85,9 @@ def test_a_device_has_what_it_reports_and_clang_knows(standard: str) -> None:
 @pytest.mark.parametrize("standard", STANDARDS)
 def test_literals_are_single_precision_where_the_device_has_no_double_one(standard: str) -> None:
     source = Source("kernel void k(global float *p) { p[0] *= 0.1; }")
-    single = compile_opencl_c(source, parse_options(standard), device_macros("cl_khr_fp16", "OpenCL 1.2"))
+    single = compiled(source, parse_options(standard), device_macros("cl_khr_fp16", "OpenCL 1.2"))
     assert "fmul float" in single and "double" not in single.partition("!")[0]
-    assert "fmul double" in compile_opencl_c(source, parse_options(standard))
+    assert "fmul double" in compiled(source, parse_options(standard))
 
 
 def test_functions_that_clang_does_not_declare_are_not_promised() -> None:
@@ -109,13 +114,13 @@ def test_every_extension_that_clang_defines_is_known(standard: str) -> None:
 )
 def test_a_source_that_demands_an_extension_gets_it(line: str) -> None:
     code = f"kernel void k(global uint *p) {{ {line} }}"
-    assert "define" in compile_opencl_c(Source(code), BuildOptions())
+    assert "define" in compiled(Source(code), BuildOptions())
 
 
 def test_the_first_errors_are_told_where_no_extension_helps() -> None:
     code = "kernel void k(global int *p) {\n#ifdef cl_khr_fp16\nmissing_half();\n#endif\nmissing(); }"
     with pytest.raises(InvalidInputError, match=r"^<source>:5:1: error: use of undeclared identifier 'missing'\n"):
-        compile_opencl_c(Source(code), BuildOptions())
+        compiled(Source(code), BuildOptions())
 
 
 def test_devices_of_a_context_have_what_all_have() -> None:

@@ -30,4 +30,4 @@ def test_nothing_is_found(name: str, factor: int, device: DeviceDescription) -> 
         result = run_coarsened(queue, name, Coarsening(factor, 0), workload) if factor > 1 else original
         assert not watched.findings()
     assert compare(result.outputs, original.outputs, workload) == []
-    assert result.guards_intact
+    assert not result.violated

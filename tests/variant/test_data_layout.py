@@ -7,6 +7,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.variant.data_layout import AOS, SOA, Arrangement, ArrayLayout, Order, parse_shape
 from coarsen.variant.records import Field, RecordType
+from tests.variant.byte_places import byte_of
 
 # struct { float x; uchar tag; double mass; short kind; }: 15 bytes of data in 24.
 BODY = RecordType.parse("24: 4@0 1@4 8@8 2@16")
@@ -68,7 +69,7 @@ def test_fields_lie_side_by_side_by_falling_alignment() -> None:
 
 def test_a_structure_of_arrays() -> None:
     array = Arrangement(BODY, SOA, (33,))
-    assert [array.byte_of(2, each) for each in BODY.fields] == [
+    assert [byte_of(array, 2, each) for each in BODY.fields] == [
         33 * 8 + 2 * 4,
         33 * 14 + 2,
         2 * 8,
@@ -80,14 +81,14 @@ def test_a_structure_of_arrays() -> None:
 def test_tiles_are_rounded_up_to_the_largest_alignment() -> None:
     array = Arrangement(BODY, ArrayLayout.parse("aosoa:3"), (4,))
     assert array.tile_bytes == 48  # 45 bytes of data
-    assert [array.byte_of(3, each) for each in BODY.fields] == [48 + 3 * 8, 48 + 3 * 14, 48, 48 + 3 * 12]
+    assert [byte_of(array, 3, each) for each in BODY.fields] == [48 + 3 * 8, 48 + 3 * 14, 48, 48 + 3 * 12]
     assert array.size == 96
 
 
 def test_an_array_of_structures_in_another_order() -> None:
     array = Arrangement(BODY, AOS, (2, 3), Order.parse("1,0"))
     assert [array.position(element) for element in range(6)] == [0, 2, 4, 1, 3, 5]
-    assert array.byte_of(1, MASS) == 2 * 24 + 8
+    assert byte_of(array, 1, MASS) == 2 * 24 + 8
 
 
 def test_an_order_takes_each_place_once() -> None:

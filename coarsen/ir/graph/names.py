@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from coarsen.ir.graph.details import ElementAddress
 from coarsen.ir.graph.display_name import NAMELESS, DisplayName
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Named
 from coarsen.ir.types import StructType, VoidType
 
@@ -80,17 +80,6 @@ class FreeNames:
 
 # What LLVM calls the phis through which values leave loops.
 _LEAVING_LOOP = "lcssa"
-
-
-def display_names(function: Function) -> dict[str, DisplayName]:
-    """Return how a function's values are called for a reader, by their names in LLVM's text."""
-    names = {argument.name: DisplayName(argument.name) for argument in function.arguments}
-    for named in named_in(function):
-        if isinstance(named, Block):
-            names[named.name] = DisplayName(named.name)
-        elif isinstance(named, Instruction):
-            names[named.name] = named.origin.name
-    return names
 
 
 def name_after(name: str, before: Mapping[str, DisplayName]) -> DisplayName:

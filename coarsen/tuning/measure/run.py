@@ -67,11 +67,6 @@ class RunResult:
     violated: tuple[str, ...]
     nanoseconds: int
 
-    @property
-    def guards_intact(self) -> bool:
-        """Return True if no kernel wrote outside its buffers."""
-        return not self.violated
-
 
 class GuardedBuffer:
     """One buffer on the device between two guard zones; `view` is the part that a kernel is given."""
@@ -157,13 +152,6 @@ class DeviceWorkload:
         """
         return self.run(self.prepared(get_kernel, launches))
 
-    def execute_as_one(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> Durations:
-        """Run all launches in order and wait; return their span, with the sum and the host's time beside it.
-
-        The arguments are those of `execute`.
-        """
-        return self.run_as_one(self.prepared(get_kernel, launches))
-
     def prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> list[Enqueue]:
         """Return what enqueues each launch, with its arguments, to be run as often as wanted.
 
@@ -177,7 +165,7 @@ class DeviceWorkload:
         return sum(end - start for start, end in self._profiles(prepared))
 
     def run_as_one(self, prepared: Sequence[Enqueue]) -> Durations:
-        """Run what was prepared, as `execute_as_one` does."""
+        """Run what was prepared, as `execute` does, in nanoseconds of the whole span too."""
         # Neither what was enqueued before nor finding the arguments is part of the host's time.
         self._queue.finish()
         start = time.perf_counter_ns()

@@ -66,7 +66,6 @@ def in_turns(
     repetitions: int,
     warm_up: int,
     *,
-    rotates: bool = False,
     known: Callable[[int, Sequence[list[int]]], bool] | None = None,
 ) -> list[list[int]]:
     """Run jobs in turns, one after the other in every repetition.
@@ -75,8 +74,6 @@ def in_turns(
         runs: each runs a job once and returns its duration in nanoseconds.
         repetitions: timed runs of each, at most.
         warm_up: runs of each before the first timed one.
-        rotates: whether each repetition begins with the next job. In a fixed order each always runs after the
-            same predecessor, whose state of the caches biases it.
         known: is given the number of a repetition and all durations after it, and says whether they are enough.
 
     Returns:
@@ -89,11 +86,10 @@ def in_turns(
         raise InvalidInputError(f"the number of repetitions must be at least 1, not {repetitions}")
     samples: list[list[int]] = [[] for _ in runs]
     for repetition in range(1 - warm_up, repetitions + 1):
-        first = (repetition - 1) % len(runs) if rotates else 0
-        for index in (*range(first, len(runs)), *range(first)):
-            nanoseconds = runs[index]()
+        for run, durations in zip(runs, samples, strict=True):
+            nanoseconds = run()
             if repetition > 0:
-                samples[index].append(nanoseconds)
+                durations.append(nanoseconds)
         if repetition > 0 and known is not None and known(repetition, samples):
             break
     return samples

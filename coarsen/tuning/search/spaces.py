@@ -155,11 +155,6 @@ def independent_places(space: SearchSpace) -> tuple[int, ...]:
     return tuple(place for place, axis in enumerate(space.axes) if not axis.shared)
 
 
-def values_of(space: SearchSpace, choice: Choice) -> dict[str, Any]:
-    """Return the values that a choice makes, by the names of the axes."""
-    return {axis.name: axis.values[index] for axis, index in zip(space.axes, choice, strict=True)}
-
-
 # Uniform draws from the valid choices of a space.
 
 # Larger spaces are drawn from, smaller ones shuffled.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -10,7 +11,7 @@ import pytest
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes
 from coarsen.errors import InvalidInputError
 from coarsen.models.analytic.cpu import cpu, vectorises
-from coarsen.models.analytic.estimate import Model, bandwidth_at
+from coarsen.models.analytic.estimate import Estimate, bandwidth_at
 from coarsen.models.analytic.gpu import gpu
 from coarsen.models.analytic.machine import (
     FLOAT,
@@ -39,7 +40,7 @@ CORES = replace(
 
 
 @pytest.mark.parametrize(("model", "machine"), [(gpu, PROFILE), (cpu, CORES)])
-def test_more_work_takes_longer(model: Model, machine: object) -> None:
+def test_more_work_takes_longer(model: Callable[..., Estimate], machine: object) -> None:
     assert machine is PROFILE or machine is CORES
     profile = PROFILE if machine is PROFILE else CORES
     before = model(WORK, LAUNCH, profile).seconds

@@ -64,7 +64,7 @@ def test_copies_of_an_access_share_sectors() -> None:
 def test_occupancy_is_cut_by_each_limit() -> None:
     launch = LaunchSizes((1 << 20, 1, 1), (256, 1, 1))
     placed = occupancy(WORK, launch, PROFILE)
-    assert (placed.resident_groups, placed.active_units, placed.active_warps) == (8, 4, 64)
+    assert (placed.resident_groups, placed.active_units) == (8, 4)
     assert placed.waves == 4096 // 32
     assert occupancy(replace(WORK, live_words=64), launch, PROFILE).resident_groups == 4
     assert occupancy(replace(WORK, local_bytes=20 << 10), launch, PROFILE).resident_groups == 2

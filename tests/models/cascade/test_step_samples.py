@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.model import STEP_FACTORS, step_inputs
-from coarsen.models.cascade.training import all_inputs, step_samples, step_target
+from coarsen.models.cascade.training import all_inputs, step_samples
 from coarsen.models.examples import Example
 from tests.models.cascade.conftest import Published
 
@@ -18,41 +17,6 @@ from tests.models.cascade.conftest import Published
 @pytest.fixture
 def example(published: Published) -> Example:
     return published["fermi"][0]
-
-
-@pytest.mark.parametrize(
-    ("best", "answers"),
-    [
-        (1, [False, None, None, None, None]),
-        (8, [True, True, True, False, None]),
-        (32, [True, True, True, True, True]),
-    ],
-)
-def test_with_the_best_factor_alone_nothing_is_known_beyond_it(
-    best: int, answers: list[bool | None], example: Example
-) -> None:
-    known = replace(example, best_factor=best)
-    assert [step_target(known, factor) for factor in STEP_FACTORS] == answers
-
-
-@pytest.mark.parametrize(
-    ("speedup", "answers"),
-    [
-        # Asked beyond the best factor too, and where a worse factor lies between.
-        ({2: 0.9, 4: 1.2, 8: 1.1, 16: 0.5, 32: 0.6}, [False, True, False, False, True]),
-        # What is not faster does not help.
-        ({2: 1.0, 4: 1.0, 8: 1.5, 16: 1.5, 32: 1.4}, [False, False, True, False, False]),
-        # 16 and 32 could not run: stop at 8, and nothing is learned at 16.
-        ({2: 1.5, 4: 1.6, 8: 1.7}, [True, True, True, False, None]),
-        # 4 could not run: stop at 2; 8 could.
-        ({2: 1.5, 8: 1.7, 16: 1.8, 32: 1.9}, [True, False, None, True, True]),
-    ],
-)
-def test_with_runtimes_the_question_is_whether_the_next_step_helps(
-    speedup: Mapping[int, float], answers: list[bool | None], example: Example
-) -> None:
-    known = replace(example, speedup=speedup, best_factor=8)
-    assert [step_target(known, factor) for factor in STEP_FACTORS] == answers
 
 
 def test_inputs_are_features_and_deltas_to_the_next_factor(example: Example) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import coverage_of, draw_inputs
-from coarsen.opencl_bench.workloads.input_space import InputSpace, presets_of, read_inputs, write_inputs
+from coarsen.opencl_bench.workloads.input_space import InputSpace, read_inputs, write_inputs
 
 SPACE = InputSpace(
     ranges={"width": (16, 4096), "height": (16, 4096)},
@@ -81,11 +81,9 @@ def test_lists_are_read_as_they_were_written(tmp_path: Path) -> None:
     inputs = draw_inputs(SPACE)
     write_inputs(tmp_path / "list.csv", SPACE, inputs)
     assert [*dict(read_inputs(tmp_path / "list.csv")).values()] == [*inputs]
-    presets = presets_of(tmp_path / "list.csv", (8, 8))
-    assert [*presets][:2] == ["input-000", "input-001"]
-    assert presets["input-003"].size == inputs[3]
+    assert [*dict(read_inputs(tmp_path / "list.csv"))][:2] == ["input-000", "input-001"]
     with pytest.raises(InternalError, match=r"missing\.csv is missing"):
-        presets_of(tmp_path / "missing.csv", (8, 8))
+        next(read_inputs(tmp_path / "missing.csv"))
 
 
 def test_ranges_with_too_few_sizes_are_refused_without_limits() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from coarsen.opencl_bench.results.best import (
     best_row,
-    best_rows,
     best_words,
     geometric_mean,
     summaries,
@@ -25,6 +24,7 @@ from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
+from tests.opencl_bench.results.best_rows import best_rows
 
 SIZE, OTHER_SIZE = (8, 8), (64, 4)
 EARLY, LATE = "2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from coarsen.opencl_bench.results.best import BestRow, best_rows, geometric_mean, summaries
+from coarsen.opencl_bench.results.best import BestRow, geometric_mean, summaries
 from coarsen.opencl_bench.results.exchange.tables import read_table, write_table
 from coarsen.opencl_bench.results.frames import frame
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -18,6 +18,7 @@ from coarsen.tuning.engine.choice import CLEAR_GAIN
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.variant import Variant, shape
+from tests.opencl_bench.results.best_rows import best_rows
 
 DATA = Path(__file__).parents[3] / "opencl_bench" / "data"
 README = (DATA / "README.md").read_text(encoding="utf-8")

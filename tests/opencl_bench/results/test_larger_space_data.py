@@ -8,7 +8,6 @@ from collections import Counter
 
 import pytest
 
-from coarsen.opencl_bench.results.best import best_rows
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.frames import frame
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -16,6 +15,7 @@ from coarsen.tuning.engine.rows import PROCESSES
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant
+from tests.opencl_bench.results.best_rows import best_rows
 from tests.opencl_bench.results.space_comparison import Comparison, comparisons, means
 from tests.opencl_bench.results.test_data import DATA, README, table_below
 

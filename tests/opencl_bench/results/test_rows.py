@@ -7,7 +7,6 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.rows import (
     NEEDED,
-    baselines,
     best,
     comparisons,
     is_helped,
@@ -169,16 +168,6 @@ def test_a_kernel_without_baseline_is_its_failed_uncoarsened_rows() -> None:
 
 def test_an_interval_that_reaches_1_is_no_help() -> None:
     assert not is_helped(best(comparisons(frame_of([row("mt", 2, 1.01)])))).any()
-
-
-def test_the_baseline_is_the_launch_that_all_was_timed_against() -> None:
-    rows = comparisons(
-        frame_of([row("mt", 1, 0.9, local_size="16"), row("mt", 1, 1.02, started_at=""), row("mt", 2, 1.0)])
-    )
-    found = baselines(rows)
-    assert list(zip(found["configuration"], found["speedup"], strict=True)) == [
-        ("uncoarsened, local size 64", 1.0)
-    ]
 
 
 def test_outcomes_are_counted() -> None:

@@ -17,7 +17,6 @@ from coarsen.tuning.search.spaces import (
     random_order,
     size,
     valid_choices,
-    values_of,
 )
 from tests.opencl_bench.search.tables import every_choice, space_of
 
@@ -86,7 +85,3 @@ def test_a_huge_space_is_drawn_from() -> None:
     assert all(map(is_even, drawn))
     counts = Counter(index for choice in drawn for index in choice)
     assert all(350 < counts[index] < 550 for index in range(10))
-
-
-def test_values_by_name() -> None:
-    assert values_of(SMALL, (2, 0, 1)) == {"shared0": 2, "independent0": 0, "independent1": 1}

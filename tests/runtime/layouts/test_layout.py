@@ -15,6 +15,7 @@ from pyopencl import cltypes
 
 import coarsen
 from coarsen.variant.data_layout import AOS, DEEP_SOA, SOA, ArrayLayout, Order
+from tests.variant.byte_places import byte_of
 
 BODY = np.dtype([("x", "f4"), ("tag", "u1"), ("mass", "f8"), ("kind", "i2")], align=True)
 WORDS: tuple[Any, ...] = ("u1", "i2", "f4", "f8", ("f4", (3,)), ("u2", (4,)))
@@ -68,7 +69,7 @@ def test_each_byte_is_where_the_formula_says(drawn: tuple[coarsen.Layout, tuple[
     expected = np.zeros(arrangement.size, np.uint8)
     raw = np.frombuffer(host.tobytes(), np.uint8).reshape(-1, layout.dtype.itemsize)
     for element, each in itertools.product(range(arrangement.count), layout.record.fields):
-        start = arrangement.byte_of(element, each)
+        start = byte_of(arrangement, element, each)
         assert start % layout.record.alignment(each) == 0
         assert not expected[start : start + each.size].any()
         expected[start : start + each.size] = raw[element, each.offset : each.end]

@@ -15,10 +15,10 @@ from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.errors import RefusalError
 from coarsen.ir.details import alignment
+from coarsen.ir.graph.details import TERMINATORS
 from coarsen.ir.kernel import Instruction
 
 StatementWriter = Callable[[Translator, Instruction], list[Statement]]
-_TERMINATORS = frozenset({"br", "ret", "switch", "unreachable"})
 
 
 def statements_of(
@@ -27,7 +27,7 @@ def statements_of(
     """Return a block's statements, without phis, terminator and the instructions that are `skipped`."""
     written: list[Statement] = []
     for instruction in translator.kernel.block[block].instructions:
-        if instruction.opcode in ("phi", "alloca") or instruction.opcode in _TERMINATORS:
+        if instruction.opcode in ("phi", "alloca") or instruction.opcode in TERMINATORS:
             continue
         if (
             (skipped and any(instruction is other for other in skipped))  # another one may say the same

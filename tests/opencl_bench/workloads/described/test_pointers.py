@@ -84,7 +84,7 @@ def test_it_runs_and_coarsened_it_gives_the_same(queue: cl.CommandQueue, tmp_pat
     assert np.array_equal(expected.outputs["now"], np.where(inside, 2 * numbers + 5, numbers))
     coarsened = run_workload(queue, workload, coarsened_kernels(queue.context, read, 4, 0))
     assert compare(coarsened.outputs, expected.outputs, workload) == []
-    assert coarsened.guards_intact
+    assert not coarsened.violated
 
 
 def test_each_of_them_is_part_of_what_is_measured(tmp_path: Path) -> None:
