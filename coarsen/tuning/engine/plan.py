@@ -50,7 +50,6 @@ class Space:
         most_merged: how many work-items a variant may merge into one, the product of its factors.
         transforms: the values of each transform, the default first.
         sample: how many coarsened variants to draw instead of trying all; None for all.
-        sample_seed: what they are drawn from.
         arrays: how arrays of the kernel's arguments may lie, beside as written; as the benchmark says where None.
         variants: exactly these, the uncoarsened ones first; nothing above has a say then. None for combinations.
     """
@@ -65,7 +64,6 @@ class Space:
     most_merged: int = MOST_MERGED
     transforms: TransformChoices = field(default_factory=TransformChoices)
     sample: int | None = None
-    sample_seed: int = 0
     arrays: tuple[ArrayChoices, ...] | None = None
     variants: tuple[Variant, ...] | None = None
 
@@ -162,7 +160,7 @@ def points(
     uncoarsened = uncoarsened_variants(benchmark, variants)
     if space.sample is not None:
         known = {*uncoarsened}
-        coarsened = list(variants.sample(space.sample, space.sample_seed, skip=lambda variant: variant in known))
+        coarsened = list(variants.sample(space.sample, seed=0, skip=lambda variant: variant in known))
     else:
         if variants.choices > MOST_CHOICES:
             _check_count(benchmark, variants.choices)

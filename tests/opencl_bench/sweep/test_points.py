@@ -190,7 +190,7 @@ def test_levels_and_several_dimensions_and_transforms_at_once() -> None:
 
 
 def test_a_sample_is_of_points_that_can_run_beside_all_uncoarsened_ones() -> None:
-    space = Space(levels=(Level.ITEM, Level.GROUP), at_once=2, sample=40, sample_seed=3)
+    space = Space(levels=(Level.ITEM, Level.GROUP), at_once=2, sample=40)
     found = points(SUITE["sgemm"], "cpu", space, LIMITS)
     own = SUITE["sgemm"].local_sizes_of("cpu")
     coarsened = [point for point in found if point.candidate.is_coarsened]
@@ -198,7 +198,6 @@ def test_a_sample_is_of_points_that_can_run_beside_all_uncoarsened_ones() -> Non
     assert len(coarsened) == len(set(coarsened)) == 40
     assert all(point.violation is None for point in coarsened)
     assert found == points(SUITE["sgemm"], "cpu", space, LIMITS)
-    assert found != points(SUITE["sgemm"], "cpu", replace(space, sample_seed=4), LIMITS)
 
 
 def test_no_variant_merges_more_than_is_asked_for() -> None:
