@@ -14,8 +14,9 @@ from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.judge import JUDGE_PREFIX
 from coarsen.opencl_bench.workloads import suite
-from coarsen.tuning.workload.benchmark import KERNEL_FOLDER, Benchmark
+from coarsen.tuning.workload.benchmark import Benchmark, suite_kernels
 
+KERNEL_FOLDER = suite_kernels()
 ADAPTIVE_PREFIX = "adaptive-"
 RECORDS_PREFIX = "records-"
 

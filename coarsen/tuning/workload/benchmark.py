@@ -9,9 +9,11 @@ Shapes: a buffer of OpenCL vectors of n components is an array whose last axis h
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,6 @@ from coarsen.variant.variant import LocalSize as LocalSize
 
 Array = NDArray[Any]
 Size = Mapping[str, int]
-
-KERNEL_FOLDER = Path(__file__).parents[1] / "kernels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class Benchmark:
         """The path of the kernel's source. Raises InternalError where the source is a text of no file."""
         if self.source_text and self.source_file is None:
             raise InternalError(f"the source of {self.name} is in no file")
-        return self.source_file or KERNEL_FOLDER / f"{self.name}.cl"
+        return self.source_file or suite_kernels() / f"{self.name}.cl"
 
     @property
     def code(self) -> Path | str:
@@ -340,3 +340,12 @@ class Benchmark:
 def whole_numbers(definitions: Definitions) -> dict[str, int]:
     """The macros whose value is a decimal whole number, by name."""
     return {name: int(value) for name, value in definitions if value.removeprefix("-").isdecimal()}
+
+
+@cache
+def suite_kernels() -> Path:
+    """Return the folder of the suite's kernels. Raises InternalError where the package comes without its suite."""
+    found = importlib.util.find_spec("coarsen.opencl_bench")
+    if found is None or not found.submodule_search_locations:
+        raise InternalError("coarsen.opencl_bench is not installed")
+    return Path(found.submodule_search_locations[0]) / "kernels"
