@@ -5,7 +5,8 @@
 
 Which replicas part is for data to decide where nothing is known of the conditions. For predictions the replicas
 are then taken to agree, as the transform takes them. So the first test says for all of them what a later one of
-the same conditions finds: `parted` is not reached.
+the same conditions finds: `parted` is not reached. Branches that ask for one position (`if (item == 0)`) are told
+by their comparison: at most one replica takes such a side.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def _definition(kernel: Kernel, value: Value) -> Instruction | None:
     return None
 
 
-# Branches that at most one of the merged work-items takes, as they ask for one position: `if (item == 0) …`.
+# Branches that ask for one position.
 
 _SHIFTS = frozenset({"add", "sub", "trunc", "zext", "sext"})
 # Ids of fewer bits may be the same for several of the merged work-items.

@@ -6,7 +6,8 @@
     if (values[i] > limit)           depends on data: no expression
     all replicas, or some of them    all, where data decide (`agreement_tests.py`)
 
-For predictions only, as `loop_counts.py`.
+Comparisons are made of the share of work-items that has a value below 0. For predictions only, as
+`loop_counts.py`.
 """
 
 from __future__ import annotations
@@ -224,7 +225,7 @@ def _is_never_zero(gap: Polynomial) -> bool:
     return divisor > 1 and gap.constant_part % divisor != 0
 
 
-# The share of work-items, or of iterations, that has a value below 0: comparisons with ids are made of it.
+# The share of work-items, or of iterations, that has a value below 0.
 #
 #     id - n                                   min(n, global_size(0)) / global_size(0)
 #     y·local_size(0) + x - n, by local ids    a row of all work-items of a group

@@ -1,4 +1,4 @@
-"""Expressions over sizes as people read them: `⌈(width - 3) / 4⌉`, `4·width·height`, `min(width, 16)`."""
+"""Expressions over sizes as people read them, `⌈(width - 3) / 4⌉` or `4·width·height`, and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small expressions over named sizes: how often a loop goes round, how far apart accesses are.
+"""Small expressions over named sizes, and their values: how often a loop goes round, how far apart accesses are.
 
     ⌈(width - 3) / 4⌉        CEILING of a sum by a number; FLOOR likewise
     height / groups(0)       an exact QUOTIENT: a mean over work-items need not be whole
@@ -6,7 +6,7 @@
     width                    OTHERWISE: its first part where all names in it have values, else its second
 
 Trees are made by the functions here, which fold numbers, collect equal terms and cancel equal factors; they never
-change once they are made. `expression_text.py` prints them, `expression_data.py` writes them as JSON.
+change once they are made. `expression_text.py` prints them and writes them as JSON.
 
 They predict. Nothing here proves anything, so nothing that decides what is legal may use them.
 """
@@ -318,7 +318,7 @@ def _folded(operator: Operator, operands: tuple[Expression, ...]) -> Expression:
         return Combined(operator, operands)
 
 
-# The values of expressions over sizes (`expressions.py`).
+# Their values.
 
 # No size is larger than 2 to this.
 _LARGEST_EXPONENT = 64

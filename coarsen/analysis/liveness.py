@@ -1,4 +1,4 @@
-"""Where the values of a kernel in SSA form are live: from their definition to their last use.
+"""Where the values of a kernel in SSA form are used and live: from their definition to their last use.
 
 A phi's result is live from the start of its block, each value that it takes until the end of the block that it
 comes from (Appel and Palsberg, Modern Compiler Implementation in Java, 2002, sections 10.1 and 19.6). Arguments

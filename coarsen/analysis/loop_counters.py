@@ -1,9 +1,11 @@
-"""Counters of loops that take the same values each time: from one number to another, in steps of one.
+"""Counters of loops: those that take the same values each time, and those that are multiplied or divided.
 
     for (int k = -2; k <= 2; ++k)      -2 … 2
     for (int k = 0; k < n; ++k)        not known
+    for (s = n; s > 0; s >>= 1)        ⌊log2 n⌋ + 1 iterations
 
-The values are found by running the loop's test, with the bits that the counter has: nothing is assumed of wraps.
+The values of the first kind are found by running the loop's test, with the bits that the counter has: nothing is
+assumed of wraps. The second kind is counted for predictions.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@
     for (s = get_local_size(0) / 2; s > 0; s >>= 1)         ⌊log2(⌊local_size(0) / 2⌋)⌋ + 1
     while (next[node] >= 0)                                 depends on data: no expression
 
-Names are those of `size_forms.py`. Where a work-item's ids, or the iteration of a loop around it, decide, the
+Names are those of `SizeForms`. Where a work-item's ids, or the iteration of a loop around it, decide, the
 count is their mean (`means.py`). A loop that may also be left earlier, as data decide, has the count of the exit
 that is known: a bound.
 
 For predictions only. Arithmetic is taken as exact, and a count may be a mean or a bound: nothing that decides what
-is legal may ask here. `trip_counts.py` has the numbers alone, which trained models are tied to.
+is legal may ask here. `trip_counts` has the numbers alone, which trained models are tied to.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _basis(exits: list[_Exit], is_bound: bool) -> Basis:
     return Basis.MEAN if any(each.passed.varies for each in exits) else Basis.SAME
 
 
-# How often loops go round, where their code says so.
+# How often loops go round as numbers, where their code says so.
 #
 # A loop ends where a comparison of two index forms (`index_forms.py`) changes its outcome. If their difference is
 # `start + step·iteration` with numbers for both, the count follows:

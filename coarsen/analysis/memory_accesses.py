@@ -1,4 +1,4 @@
-"""Which instructions access memory, through which pointer, and how much of it.
+"""Which instructions access memory, through which pointer, how much of it, and which memory may be the same.
 
 Loads and stores, LLVM's atomics, and of OpenCL's builtins `vload`, `vstore`, their versions for half, and atomics.
 Copies of whole blocks (`memcpy`, asynchronous copies) and images are no accesses in this sense.
@@ -167,8 +167,7 @@ def _derived(memory: str, uses: Mapping[str, Sequence[Use]]) -> Iterator[str]:
 # - they lie in two variables, or in a variable and in what an argument points to;
 # - they are reached through two arguments that the launch gives local memory, each its own;
 # - they are reached through two arguments of which one is `restrict` (`noalias`). The compiler may then take it
-#   that
-#   what one of them writes is not accessed through the other; what both only read is no conflict anyway.
+#   that what one of them writes is not accessed through the other; what both only read is no conflict anyway.
 #
 # Constant memory is not written while a kernel runs. Anything else may be the same.
 

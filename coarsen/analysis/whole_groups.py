@@ -1,7 +1,7 @@
 """Whether it matters to a kernel how the launch groups its work-items.
 
 Where it does not, a launch may choose any local size, and may hold more work-items than the kernel has work for.
-It matters when the kernel has local memory or a barrier that orders something (`idle_barriers.py`), or asks for
+It matters when the kernel has local memory or a barrier that orders something (`barriers.py`), or asks for
 anything of its work-groups.
 
 A guard asks that of the dimensions along which it lets the launch grow (`needs_whole_groups`). Who gives the

@@ -2,7 +2,7 @@
 
     ir.Kernel ─▶ builtins defined in LLVM IR ─▶ GCN's conventions ─▶ -O2, assembly in a process of its own
 
-Nothing runs it: `amdgpu_builtins.py` says what is only close. Refused, with the code `registers-unsupported`:
+Nothing runs it, so that what is close will do. Refused, with the code `registers-unsupported`:
 images, printf, elementary functions on doubles, builtins that the PTX writer has not either, and pointers that
 stay generic on chips that have none.
 """

@@ -1,10 +1,10 @@
-"""Elementary functions by a GPU's own approximations, in single precision.
+"""What GPU targets define alike: elementary functions by the hardware's approximations, and atomic functions.
 
-A GPU computes 2^x, log2 x, sine, cosine, quotient and roots by one instruction each, to some 22 bits; the other
-functions follow from those.
+In single precision a GPU computes 2^x, log2 x, sine, cosine, quotient and roots by one instruction each, to some
+22 bits; the other functions follow from those.
 
-By hand since libclc calls LLVM's intrinsics for them, `llvm.exp.f32` for one, at which the NVPTX back end ends the
-process (`docs/explanation/own-builtins.md`).
+By hand since libclc calls LLVM's intrinsics for these functions, `llvm.exp.f32` for one, at which the NVPTX back
+end ends the process (`docs/explanation/own-builtins.md`).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@
 
 A library is a function from a declaration to the body that defines it, or None. Functions that a body calls are
 declared here, by the types that stand in the call, unless the module knows them. The always-inliner does the rest.
+`Body` writes one, an instruction after the other.
 """
 
 from __future__ import annotations

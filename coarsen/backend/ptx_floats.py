@@ -1,7 +1,8 @@
 """OpenCL's floating-point functions for PTX that are exact, or as exact as OpenCL demands, without a library.
 
-By hand since each is a few instructions, which the inliner folds into the kernel; the elementary functions in full
-precision are what a library would be worth reading for (`docs/explanation/own-builtins.md`).
+Among them are those that take a number apart, or put it together. By hand since each is a few instructions, which
+the inliner folds into the kernel; the elementary functions in full precision are what a library would be worth
+reading for (`docs/explanation/own-builtins.md`).
 """
 
 from __future__ import annotations
@@ -232,10 +233,7 @@ _FUNCTIONS: dict[str, Callable[[Body], Item]] = {
 }
 
 
-# OpenCL's functions that take a floating-point number apart, or put it together, for PTX.
-#
-# By hand since each is a few operations on bits; LLVM's libclc has them, at half a second to read it for each
-# kernel (`docs/explanation/own-builtins.md`).
+# Functions that take a number apart, or put it together.
 
 # The largest number below 1, which `fract` must not exceed.
 _BELOW_ONE = {16: "0xH3BFF", 32: "0x3FEFFFFFE0000000", 64: "0x3FEFFFFFFFFFFFFF"}

@@ -1,4 +1,4 @@
-"""OpenCL's integer functions for PTX, as LLVM instructions and intrinsics that NVPTX lowers exactly.
+"""OpenCL's integer functions and conversions for PTX, as instructions and intrinsics that NVPTX lowers exactly.
 
 By hand since each is one or two instructions; LLVM's libclc has them, at half a second to read it for each kernel
 (`docs/explanation/own-builtins.md`).
@@ -135,10 +135,7 @@ _FUNCTIONS: dict[str, Callable[[Body], Item]] = {
 }
 
 
-# OpenCL's `convert_` functions for PTX.
-#
-# By hand since each is one or two instructions; LLVM's libclc has them, at half a second to read it for each
-# kernel (`docs/explanation/own-builtins.md`).
+# `convert_` functions.
 
 _NAME = re.compile(
     r"convert_(?P<unsigned>u)?(?P<type>char|short|int|long|half|float|double)\d*"

@@ -1,4 +1,4 @@
-"""OpenCL's selections and vector loads and stores for PTX.
+"""OpenCL's selections, vector loads and stores, and copies by a whole work-group for PTX.
 
 By hand since each becomes plain loads, stores or selections; LLVM's libclc has them, at half a second to read it
 for each kernel (`docs/explanation/own-builtins.md`).
@@ -112,7 +112,7 @@ _FUNCTIONS: dict[str, Callable[[Body], Item]] = {
 }
 
 
-# `async_work_group_copy` and its strided form for PTX: each work-item copies its share; waiting is a barrier.
+# `async_work_group_copy` and its strided form: each work-item copies its share; waiting is a barrier.
 #
 # for (i = local linear id; i < count; i += work-items of the group)
 #     to[i * to_stride] = from[i * from_stride];

@@ -1,7 +1,7 @@
 """The registers that a kernel takes on a GPU that need not be there, as the GPU's own compiler counts them.
 
 For AMD's GCN, LLVM's AMDGPU back end compiles the kernel; for NVIDIA, this package's PTX writer and `ptxas`.
-Approximate in both: elementary functions on floats are the hardware's (`amdgpu_builtins.py`), a driver's compiler
+Approximate in both: elementary functions on floats are the hardware's, a driver's compiler
 is another than this, and there is no global offset. Exact is what the back end says of the code that it wrote.
 """
 
@@ -106,8 +106,7 @@ def registers_on(kernel: Kernel, chip: str) -> RegisterUse:
     raise InvalidInputError(f"no registers are known of '{chip}', only of nvidia, sm_75 and so on, {known}")
 
 
-# NVIDIA's assembler `ptxas`, where there is one: it allocates the registers of a PTX program and reports them.
-#
+# NVIDIA's assembler `ptxas`, which allocates the registers of a PTX program and reports them, where there is one.
 # It is looked for on PATH, then in NVIDIA's wheels (`nvidia-cuda-nvcc`), which carry it too.
 
 _TIME_LIMIT_SECONDS = 60

@@ -1,4 +1,4 @@
-"""The hint of a message about an unknown name: ` (did you mean sgemm?)`."""
+"""Names: the hint ` (did you mean sgemm?)` for unknown ones, and those that a package loads when they are used."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def similar_names(name: str, known: Iterable[str]) -> list[str]:
     return [by_folded[each] for each in near]
 
 
-# Names that a package offers and loads only when they are first used (PEP 562).
+# Names that are loaded only when they are first used (PEP 562).
 #
 #     __getattr__, __dir__ = lazy_names(__name__, {"Program": "coarsen.drop_in.program"})
 #

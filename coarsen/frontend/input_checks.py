@@ -4,7 +4,7 @@ Clang writes none of this for SPIR; it comes with LLVM IR that was written by ha
 
 It is looked for in LLVM's text. The graph can't hold what is refused, so its parser would stop in words of its
 own; llvmlite tells opcodes and types, but neither metadata nor what attributes and initialisers say; clang's dumps
-know OpenCL C alone, and this comes as LLVM IR.
+know OpenCL C alone, and this comes as LLVM IR. Text that is no LLVM IR at all is refused here, too.
 """
 
 from __future__ import annotations

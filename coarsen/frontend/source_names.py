@@ -5,6 +5,7 @@ Before: `%call = call i64 @get_global_id(0)`, `#dbg_value(i64 %call, !column, â€
 Debug records are read from LLVM's text: llvmlite has no interface to them, and a dump of clang's syntax tree has
 the variables, but not which of LLVM's values holds one after its passes. The graph is made later, since the hashes
 that stored rows are found by are of the text with these names; what the records refer to, `ir/metadata.py` reads.
+Where there are none, the spelling of a name tells whether the source gave it or clang did.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def _name_in_source(instruction: Instruction) -> str:
     return said(instruction.name)
 
 
-# What the spelling of a value's name tells: whether the source gave it or clang did, and how the source has it.
+# What the spelling of a value's name tells.
 #
 # Debug information names variables alone; fields, helpers' values and LLVM IR without it have nothing but their
 # spelling. It is read here once: afterwards the name stands in `Origin.name`, and no one reads a spelling again.

@@ -1,6 +1,6 @@
 """LLVM types as frozen dataclasses, parsed from LLVM's own spelling: `parse_type("<4 x float>")`.
 
-`str(type_)` gives the spelling back, so that a type can be put into IR text.
+`str(type_)` gives the spelling back, so that a type can be put into IR text. How types lie in memory is here, too.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ def _byte(escape: bytes) -> bytes:
     return b"\\" if escape == b"\\" else bytes.fromhex(escape.decode())
 
 
-# How types lie in memory, by SPIR's data layout: sizes, alignments and the offsets of fields, in bytes.
+# Types in memory, by SPIR's data layout: sizes, alignments and the offsets of fields, in bytes.
 #
 # A vector of three is as large as one of four; pointers have 64 bits.
 

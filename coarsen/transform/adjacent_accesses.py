@@ -1,4 +1,4 @@
-"""Loads or stores of one block that may be carried out together, and reach neighbouring addresses.
+"""Loads or stores of one block that may be carried out together, as one call of `vloadn` or `vstoren`.
 
 A *group* is a set of plain loads, or of plain stores, of one type whose addresses differ by constants, with
 nothing between its first and its last member that may touch the same memory: not a write between loads, not an

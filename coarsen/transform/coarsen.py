@@ -2,7 +2,9 @@
 
     legality ─▶ divergence ─▶ regions ─▶ ids rewritten, body replicated ─▶ parsed, verified, normal form
 
-Refuses when `analysis/legality.py`, `analysis/waits` or `analysis/regions.py` do; nothing is written then.
+Refuses when `analysis/legality.py`, `analysis/waits` or `analysis/regions.py` do, and when too much would be
+copied; nothing is written then. A work-group size that the kernel demands is divided, what was computed twice is
+shared.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
     return module
 
 
-# The work-group size that a kernel demands, divided along the coarsened dimension.
+# The work-group size that a kernel demands:
 #
 #     before: attributes((reqd_work_group_size(64, 1, 1)))     after (factor 4): reqd_work_group_size(16, 1, 1)
 #

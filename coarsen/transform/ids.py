@@ -1,9 +1,9 @@
 """Rewriting of work-item ids and of the NDRange's sizes.
 
-How ids are computed for the replicas, `item_ids.py` and `group_ids.py` say. What a kernel asks for with a constant
-dimension is computed at its start (`prologue.py`). An id that the kernel narrows at once (`int x =
-get_global_id(0)`) is narrowed once, and the other replicas are counted from there: `%x.1 = add i32 %x, 1`. That
-reads better, and keeps Intel's CPU runtime from a mistake (`item_ids.py`).
+How ids are computed for the replicas of work-items and of work-groups, `ItemIds` and `GroupIds` say. What a kernel
+asks for with a constant dimension is computed at its start (`prologue.py`). An id that the kernel narrows at once
+(`int x = get_global_id(0)`) is narrowed once, and the other replicas are counted from there: `%x.1 = add i32 %x,
+1`. That reads better, and keeps Intel's CPU runtime from a mistake (see below).
 
 A query whose dimension is only known at run time becomes a selection, in its place.
 """

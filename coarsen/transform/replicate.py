@@ -11,7 +11,7 @@ Outside of divergent regions a uniform instruction stands once and a divergent o
                                     %s = fadd %v, %u
                                     %s.1 = fadd %v.1, %u
 
-What is done to a divergent region is planned before (`region_plan.py`):
+What is done to a divergent region is planned before (`regions/plan.py`):
 
     copies       the region is replicated whole, one copy after the other (`sequence.py`)
 

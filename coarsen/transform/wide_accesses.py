@@ -15,8 +15,8 @@ Which accesses those are, and what is refused, `adjacent_accesses.py` says. Why 
   32 bits in every memory object that is smaller than 2^32 times what they are scaled by, 16 GiB for floats.
   `WideAccesses.objects_below` says what a launch has to keep to; it is 4 GiB or more;
 - **nothing is reordered that could tell**: between the first and the last of them nothing touches the same memory
-  (`aliasing.py`); loads move up to the first, stores down to the last. All stand in one block, so all are executed
-  whenever one is, and what was not accessed before is not accessed now;
+  (`analysis/memory_accesses.py`); loads move up to the first, stores down to the last. All stand in one block, so
+  all are executed whenever one is, and what was not accessed before is not accessed now;
 - **alignment**: `vloadn` and `vstoren` need only that of an element, which each access has.
 
 Refuses when there is nothing to merge but stores after a kernel's loops, because it does not pay: they are

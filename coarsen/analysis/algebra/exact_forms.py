@@ -12,7 +12,7 @@ A polynomial's symbols stand for integers, and it equals its value modulo 2^widt
   symbol of its own, by its kind and its operand's polynomial. From 32 bits on the operand's constant is taken out
   of it all the same, and whoever compares two addresses has to rule the wrap out; below (`a[(uchar)x]`) never;
 - everything else is a symbol of its own; phis of one block that stay at a constant distance share one
-  (`prove/phis.py`).
+  (`prove/proof.py`).
 
 **Where a wrap is ruled out.** An extension that was taken apart may be wrong by m·2^32, m being whole; scaled by
 constants, by m·g·2^32 with a power of two g. Two addresses of one polynomial, whose constants differ by d, are

@@ -1,4 +1,4 @@
-"""Index arithmetic as polynomials over work-item ids, loop iterations and uniform values.
+"""Index arithmetic as polynomials over work-item ids, iterations and uniform values, and as expressions of sizes.
 
     int x = get_global_id(0);            global_id(0)
     for (int i = 0; i < n; i += 2)       2·iteration(for.cond)
@@ -51,13 +51,11 @@ class IndexForms(Prediction):
         super().__init__(kernel, control_flow, PREDICT, divergence)
 
 
-# Index arithmetic (`index_forms.py`) as expressions over the sizes of a launch.
+# Index forms as expressions over the sizes of a launch.
 #
 # Sizes are `global_size(d)`, `local_size(d)`, `groups(d)`, and whole scalar arguments by their names. Values of
 # which they say nothing, loaded ones for example, have no expression. A work-item's ids and the iterations of
 # loops stay names of their own at first; whoever takes a mean over work-items replaces them.
-#
-# Predict with it, never decide what is legal: index forms take arithmetic as exact.
 
 _SIZES = {Query.GLOBAL_SIZE: "global_size", Query.LOCAL_SIZE: "local_size", Query.GROUP_COUNT: "groups"}
 _SIZES[Query.ENQUEUED_LOCAL_SIZE] = "local_size"

@@ -1,4 +1,4 @@
-"""Operands that are numbers, and the widths of integers and addresses."""
+"""Whole numbers modulo 2^n: operands that are numbers, their widths, and the operations of the ring."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def relation_of(comparison: Instruction, *, holds: bool = True) -> str:
     return relation if holds else _OPPOSITE[relation]
 
 
-# Rules that hold in all three semantics, because whole numbers modulo 2^n are a ring.
+# Rules that hold in all three semantics, because these numbers are a ring.
 #
 #     (x + y) mod 2^n = (x mod 2^n + y mod 2^n) mod 2^n        whatever wraps on the way
 #

@@ -1,4 +1,4 @@
-"""The one walk over a kernel's values: the form of each from those of its operands.
+"""The one walk over a kernel's values, address arithmetic included: the form of each from those of its operands.
 
 It knows no opcode. What an operation does is in `rules.py`; what a form is, in `predict/` and `prove/`.
 """
@@ -111,7 +111,7 @@ class Walk(ABC, Generic[F]):
         return self.own(instruction) if found is None else found
 
 
-# The one walk over address arithmetic.
+# Address arithmetic:
 #
 #     getelementptr {i32, [8 x float]}, %p, i64 %i, i32 1, i32 %k     %p + 36·%i + 4 + 4·%k
 #

@@ -1,4 +1,4 @@
-"""The ways round a loop, told apart by the numbers that its phis have on them.
+"""The ways round a loop, told apart by the numbers that its phis have on them, and what a path tells of values.
 
 while (!done)                       header, done = 0  ──▶ body ──▶ latch ──▶ header, done = 0
     if (…) done = 1;                                   └▶ then ──▶ latch ──▶ header, done = 1 ──▶ exit

@@ -2,7 +2,8 @@
 
 A guard around the body, for launches that a factor does not divide, compares positions: the body is a divergent
 region whose replicas agree but at the end of the NDRange. It has a fast path by the rules of any other region
-(`transform/plan_guard.py`). A guard of the kernel's own that leads to its end, too, shares that fast path.
+(`transform/regions/plan_regions.py`). A guard of the kernel's own that leads to its end, too, shares that fast
+path.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 
 Everything comes from analyses of the original kernel: how often its blocks run (`analysis/executions.py`), which
 of its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
-divergent regions (`transform/plan_regions.py`). No coarsened kernel is written. Where the replicas may part, they
-are taken to agree. For predictions only.
+divergent regions (`transform/regions/plan_regions.py`). No coarsened kernel is written. Where the replicas may
+part, they are taken to agree. For predictions only.
 
 The instructions that compute ids and sizes at the start grow evenly with the factor: they are built at factors 2
 and 3 and counted. Along several axes the growths of register pressure multiply.

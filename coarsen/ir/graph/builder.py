@@ -1,4 +1,4 @@
-"""The one maker of instructions: puts them at a place in a function, each with its origin."""
+"""The one maker of instructions: puts them at a place in a function, each with its origin and its type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an instruction says beyond its opcode, its flags and its operands: one small class for each family."""
+"""The opcodes, and what an instruction says beyond opcode, flags and operands: one small class for each family."""
 
 from __future__ import annotations
 

@@ -5,7 +5,8 @@
 
 The text is expected to have been printed by LLVM: for `parse_module` from a module in normal form, with one
 instruction a line and names that need no quotes. Debug information is handed to `origins` and left out. For
-`open_module` any module will do; all of it stays.
+`open_module` any module will do; all of it stays. What LLVM gives back unchanged stays the object that it was
+(`FormerModule`).
 """
 
 from __future__ import annotations

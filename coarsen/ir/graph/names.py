@@ -1,6 +1,7 @@
 """Names of values and blocks, made unique late: `sum` becomes `sum`, `sum.1`, `sum.2`, … in the function's order.
 
-Until then a name is a wish. What has a unique name keeps it: a kernel's own values are called as they were.
+Until then a name is a wish. What has a unique name keeps it: a kernel's own values are called as they were. What
+LLVM's passes make is called, for a reader, after what they made it of.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class FreeNames:
         return name
 
 
-# The source's names carried on through LLVM's passes, which call what they make after what they make it of.
+# The source's names carried on through LLVM's passes.
 #
 #     %sum (sum)     ─▶  %sum.lcssa (sum)    %sum.us (sum)
 #     %add (none)    ─▶  %add.lcssa (none)

@@ -1,4 +1,4 @@
-"""A module as text and origins: what goes to other processes, and into caches, in place of the graph."""
+"""A module, or what of it one kernel needs, as text and origins: what other processes and caches get."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _with_origins(module: Module) -> Iterator[Block | Instruction]:
             yield from block.instructions
 
 
-# The part of a source's module that one kernel needs.
+# The part that one kernel needs.
 #
 # kernels a, b; helpers f, g, f calls g; variables t, u        a calls f, f reads t
 # excerpt for a ─▶ a, f, g, t

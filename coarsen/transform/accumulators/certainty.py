@@ -9,7 +9,8 @@
 
 The condition is a conjunction of tests: the header's first one, on the values with which the loop is entered,
 where the blocks are passed before the header is reached again; and tests of the loop that are the same in each
-iteration and one of whose sides leads to none of the blocks. Where it is false, none of the blocks is reached.
+iteration (`Invariants`) and one of whose sides leads to none of the blocks. Where it is false, none of the blocks
+is reached.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def _condition_key(block: Block, invariants: Invariants) -> Hashable | None:
     return invariants.key(branch.operands[0]) if len(branch.blocks) == _BRANCHES else None
 
 
-# Values that a loop computes anew in each iteration and that are always the same.
+# What a loop computes anew in each iteration, always the same.
 #
 # loop: %row = mul i32 %i, %n            %row, %index and %p are the same in each iteration
 #       %index = add i32 %row, %j        if %i, %n, %j and %c come from outside

@@ -4,7 +4,7 @@
         c[i * n + j] += a[i * n + k] * b[k * n + j];        location c[i * n + j], one load and one store
 
 A location is free if nothing else in the loop may touch it: other accesses have other roots, whose memory lies
-apart, or lie a known distance away (`distances.py`), whatever wraps.
+apart, or lie a known distance away (`Distances`), whatever wraps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Coordinates of an array's element that are proved, and what the proof demands of a launch.
+"""Coordinates of an array's element that are proved, what the proof demands of a launch, and the tests of that.
 
 All that is demanded is the same for the whole launch: it is tested once, where the kernel begins.
 """
@@ -133,7 +133,7 @@ class Digits:
     demands: Demands
 
 
-# Tests of what the proofs of coordinates demand of a launch, carried out once, where the kernel begins.
+# The tests:
 #
 # width == W && height <= H && H·W <= 2^32        one value, the same for all work-items
 

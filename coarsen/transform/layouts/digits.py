@@ -7,8 +7,8 @@
     matrix[row * 64 + column]         → the same if 64 is the extent of dimension 1
 
 An index is the extension of a number of w bits, or has 64 bits itself. That number is a polynomial modulo 2^w,
-whatever wraps (`analysis/algebra/bit_exact.py`). From the fastest dimension on, the polynomial is Q·A + R, where A
-is the same for the whole launch and R, in which A is not, is v + k modulo 2^w: v is a value that is proved to be
+whatever wraps (`analysis/algebra/exact_forms.py`). From the fastest dimension on, the polynomial is Q·A + R, where
+A is the same for the whole launch and R, in which A is not, is v + k modulo 2^w: v is a value that is proved to be
 less than A, k a number; then Q takes its place. What is left for dimension 0 is such a sum, too, its v proved to
 be less than something that is the same for the whole launch.
 
@@ -23,7 +23,7 @@ extents of coordinates that are extended. Why that suffices:
   is a multiple of 2^w between -2N and 2N, and 2N is at most 2^w: i is e. Where all k are 0, e is from 0 to N - 1,
   too, and N at most 2^w suffices;
 - the v + k are then the digits of i but for carries: one that is negative, or not below its extent, is so by no
-  more than the extent, even with what is carried to it, so that one row up or down mends it (`carries.py`). What
+  more than the extent, even with what is carried to it, so that one row up or down mends it (`Carries`). What
   is left for dimension 0 is its digit, for i is one of the N.
 
 A sum that is extended has to be the same number extended: with its sign if v + k is from -2^(b-1) to 2^(b-1) - 1
@@ -273,7 +273,7 @@ def _parted_by_number(form: Polynomial, number: int) -> tuple[Polynomial, Polyno
 #                             column = before ? W - 1 : column - 1
 #                             row    = before ? row - 1 : row
 #
-# A sum is beside its row by less than the row's length (`digits.py`), so that one row up or down mends it.
+# It is beside its row by less than the row's length, so that one row up or down mends it.
 
 
 @dataclass(frozen=True)

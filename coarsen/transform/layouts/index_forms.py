@@ -1,4 +1,4 @@
-"""What the integers of a kernel are, for the proofs about its indices: polynomials, extensions, ids."""
+"""What the integers of a kernel are, for proofs about its indices; arithmetic on them that folds constants."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Why it is legal:
 - **each byte of a field has one place** (`Arrangement`): accesses that were to the same bytes of an element still
   are, and those to others are not, whatever the index was computed from: two accesses meet just where they met;
 - **no access reaches over fields**, but those that are split (`whole_records.py`), which no atomic access is;
-- **padding has no place**: what only copies it is left out (`copied_padding.py`), other accesses to it refused;
+- **padding has no place**: what only copies it is left out (`copied_padding`), other accesses to it refused;
 - **alignment**: a field's places are multiples of what its size, its offset and the record's size have in common,
   and an access that needs more is refused.
 

@@ -1,4 +1,4 @@
-"""Where elements stand in an array whose dimensions are in another order, built before their accesses.
+"""Where elements of an array that lies otherwise stand, built before their accesses, and their bytes' addresses.
 
     order 1,0 of rows of W           matrix[row * width + column]
 
@@ -241,7 +241,7 @@ def _forked(function: Function, access: Instruction, test: Operand, true: _Made,
 #     aosoa:32         getelementptr double, (getelementptr i8, %bodies, (position / 32)·T + 32·p), position mod 32
 #     aosoa:5          getelementptr double, (getelementptr i8, %bodies, (position / 5)·(T - 5·8) + 5·p), position
 #     deep-soa         an index k into an array inside of the record: the address of its first element + k·N·b
-#     order            the position is built before (`positions.py`); without one it is the element's index
+#     order            the position is built before; without one it is the element's index
 #
 # Extents are numbers, or arguments of the kernel. All arithmetic has 64 bits and is exact: elements, and the
 # bytes of an array, are below 2^48 (`Arrangement`).

@@ -4,8 +4,9 @@
     memset(%bodies[i], 0, 24)          →   store 0 to each
     %v = load i64, over two of 4 bytes →   %v = zext(low) | zext(high) << 32
 
-Of a copy all is loaded before anything is stored, so that it may overlap. Bytes that are padding have no value on
-which a program could rely: they are zero where a number is made of them.
+Accesses to padding that only copy it are found first. Of a copy all is loaded before anything is stored, so that
+it may overlap. Bytes that are padding have no value on which a program could rely: they are zero where a number is
+made of them.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
 Why it is legal:
 
 - **the array is only read** through the argument, by uses that are all known (`uses.py`);
-- **nothing else writes it** while the kernel runs: what the kernel writes goes to other arguments (`changes.py`),
+- **nothing else writes it** while the kernel runs: what the kernel writes goes to other arguments (`apart_from`),
   each of which is `restrict`, or must be passed other memory, which is said (`PlacedArray.apart_from`). Other
   kernels that run meanwhile may not write what this one reads in any case: that would be a race;
 - `local`: the copy reads just the elements that the array has, so the number of these must be given.

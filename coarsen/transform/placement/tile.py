@@ -8,7 +8,7 @@
                                               … a_tile[local id 1 + 2][local id 0 + 1] …
 
 A cell's address is that of one of the reads, computed anew with other ids and counters, so that its place along
-each axis is the cell's. All work-items come to all reads (`executed.py`), so that just what the kernel reads is
+each axis is the cell's. All work-items come to all reads (`footprint.py`), so that just what the kernel reads is
 copied.
 """
 

@@ -1,4 +1,4 @@
-"""All uses of an argument's array that is only read: the addresses in it, and what reads it.
+"""All uses of an argument's array that is only read, and what must be apart from it since the kernel may write it.
 
     %a = getelementptr float, ptr addrspace(1) %w, i64 %k      an address
     %v = load float, ptr addrspace(1) %a                       a read

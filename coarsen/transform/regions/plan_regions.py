@@ -1,6 +1,6 @@
 """Chooses what is done to each divergent region: copies, a fast path, or lock-step.
 
-A region of a loop may go in lock-step (`plan_loop.py`), any other may have a fast path (`plan_guard.py`); where
+A region of a loop may go in lock-step (`loop_branches`), any other may have a fast path (`guard_branches`); where
 neither is legal, allowed or likely to pay, it is copied. Inside of a region whose replicas go together, the
 regions nested in it are chosen for in the same way.
 """

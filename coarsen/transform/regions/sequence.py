@@ -4,7 +4,7 @@ After each copy stands a block that takes the copy's results out of it and enter
 
     dispatch ─▶ region ─▶ after ─▶ region.1 ─▶ after.1 ─▶ join
 
-Where the region has barriers, the work-group meets in each of these blocks (`meetings.py`).
+Where the region has barriers, the work-group meets in each of these blocks (`RejoinBarriers`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The slow path of a region whose replicas have parted: each replica goes through the region alone.
 
-It is written once, as a loop over the replicas (`turns.py`), where that is shorter than one copy after the other
-(`sequence.py`) and can be said. For a CPU, whose compiler may vectorise a kernel without loops over its
+It is written once, as a loop over the replicas (`replica_loop.py`), where that is shorter than one copy after the
+other (`sequence.py`) and can be said. For a CPU, whose compiler may vectorise a kernel without loops over its
 work-items, no loop is brought into a region that has none. Regions with barriers are never copied if it can be
 avoided: PoCL's compile time doubles with each barrier that depends on a condition.
 """

@@ -12,7 +12,7 @@
 
 The blocks are visited so that each comes after those that dominate it. A value takes the place of a later one if
 it dominates it, is in the same loops, and is the same: an equal expression (`expressions.py`), or an equal sum
-(`shared_sums.py`); for loads, if nothing between them may change memory (`memory_order.py`). Nothing is moved, and
+(`sums.py`); for loads, if nothing between them may change memory (`memory_order.py`). Nothing is moved, and
 calls with an effect all stay where they are: barriers are neither copied nor brought under a branch. Operations on
 floats are never reordered: results stay the same to the bit.
 """

@@ -6,7 +6,8 @@
     %x = trunc i64 %id.1 to i32         id + 1 as 32 bits: one symbol for `id`, and 1
 
 Where two values have the same sum they are the same number, whatever the order in which it was computed; nothing
-is assumed about overflow. What is not a sum, difference or product stands for itself, as a symbol.
+is assumed about overflow. What is not a sum, difference or product stands for itself, as a symbol. A value that
+has the sum of an earlier one, or is one addition away, is taken from it; bits that are known decide comparisons.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The predicting rules of arithmetic and of calls.
+"""The predicting rules of arithmetic and of calls, OpenCL's queries of the NDRange among them.
 
 - `x / c` is a piece that does not change along a dimension where x moves by at most half of c; a c that is no
   constant counts as larger than any number. `x % c` is x - c·(x / c), so `(x / w)·w + x % w` is x again.
-- `min`, `max` and `clamp` are choices between values (`choices.py`), and so is `x ^ uniform`: it moves like x,
+- `min`, `max` and `clamp` are choices between values (`prediction.py`), and so is `x ^ uniform`: it moves like x,
   since neighbours stay within one aligned group.
 """
 

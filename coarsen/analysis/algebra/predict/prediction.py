@@ -1,4 +1,4 @@
-"""A walk whose forms hold where nothing wraps: over ids, loop iterations and uniform values."""
+"""A walk whose forms hold where nothing wraps, over ids, iterations and uniform values; phis and choices in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A walk whose forms hold for all inputs: its symbols, what they stand for, and what is assumed for a trial."""
+"""A walk whose forms hold for all inputs: its symbols, what they stand for, and what is assumed for a trial.
+
+A form is the value modulo 2^width. Extensions and what only resembles a ring operation are symbols of their own,
+phis of one block that stay at a constant distance share one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes expressions, and asks what they are: places, conversions, repeated scalars."""
+"""Makes expressions, and asks what they are: places, conversions, repeated scalars, joined conditions."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def common_integer(left: Scalar, right: Scalar) -> Scalar:
     return first if first.kind == "unsigned" else second
 
 
-# Conditions joined and negated, as a reader would write them.
+# Conditions, as a reader would write them.
 
 _OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 

@@ -2,7 +2,8 @@
 
     a[i] + 2 * x   is   Binary(Index(Name(a), Name(i)), "+", Binary(Integer(2), "*", Name(x)))
 
-Nothing is text but names and digits; parentheses are the printer's business, which asks for precedences.
+Nothing is text but names and digits; parentheses are the printer's business, which asks for precedences. Walks say
+what the text of a tree names.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def _upsampled(types: tuple[CType, ...], instruction: Instruction) -> CType | No
     return with_sign(from_llvm(instruction.type), signed=signed)
 
 
-# The parameters of a builtin, out of its Itanium-mangled name.
+# The parameters, out of the Itanium-mangled name.
 #
 #     _Z6selectDv3_fS_Dv3_i  → float3, float3, int3
 #     _Z8atom_addPU3AS1Vll   → volatile global long *, long

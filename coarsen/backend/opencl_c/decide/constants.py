@@ -1,4 +1,4 @@
-"""LLVM's constants as data, parsed from LLVM's spelling.
+"""LLVM's constants as data, parsed from LLVM's spelling, and their bits as another type has them.
 
 <2 x i32> <i32 1, i32 -2>             → Elements(((i32, Number(1)), (i32, Number(-2))))
 float 0x3FB99999A0000000              → Real(0.1…)
@@ -237,7 +237,7 @@ def _single_nan(bits: int) -> int:
     return (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF)
 
 
-# The bits of constants, as another type has them: what a constant `bitcast` is.
+# What a constant `bitcast` is.
 #
 # bitcast (<1 x i64> <i64 1> to <2 x i32>)   →   <2 x i32> <i32 1, i32 0>
 

@@ -166,7 +166,7 @@ class Liveness:
             defined &= ~(1 << self.candidates[name])
 
 
-# Gives a phi and the values that it takes one C variable, where that is right.
+# The variables that are shared:
 #
 # %i = phi [0, %entry], [%i.next, %body]  and  %i.next = add %i, 1   →   i = i + 1;
 

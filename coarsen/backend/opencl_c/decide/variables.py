@@ -1,4 +1,4 @@
-"""The C variables of a kernel: which values share one, its name and its type."""
+"""The C variables of a kernel: which values share one, its name, its type and what a private array starts with."""
 
 from __future__ import annotations
 

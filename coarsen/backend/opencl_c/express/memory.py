@@ -1,4 +1,4 @@
-"""Loads and stores."""
+"""Loads, stores and LLVM's atomic operations, which become OpenCL's functions."""
 
 from __future__ import annotations
 

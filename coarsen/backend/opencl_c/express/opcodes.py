@@ -1,4 +1,4 @@
-"""The table of all opcodes whose result is a C expression."""
+"""The table of all opcodes whose result is a C expression, with overflow tests and members of aggregates."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Expressions as tokens of C, with the fewest parentheses that say what the tree says.
 
 Where C would group rightly but readers and compilers want parentheses, there are some: operands of shifts and bit
-operators, sums and all that binds less tightly in comparisons, `&&` inside of `||`.
+operators, sums and all that binds less tightly in comparisons, `&&` inside of `||`. Long lines are broken between
+tokens.
 """
 
 from __future__ import annotations

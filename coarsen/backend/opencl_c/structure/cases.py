@@ -164,7 +164,7 @@ def _texts(assign: Assign) -> tuple[str, str]:
     return assign.variable, written(assign.value) if assign.value is not None else ""
 
 
-# The blocks and edges of the C text, as the terminators of the kernel's blocks become them.
+# The blocks and edges that the chains are found in, as the terminators of the kernel's blocks become them.
 
 
 @dataclass(frozen=True, slots=True)

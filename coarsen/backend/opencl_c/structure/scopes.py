@@ -1,6 +1,7 @@
-"""Declares each variable as deep inside as its uses allow, with its first value where that is one assignment.
+"""Declares each variable as deep inside as its uses allow, and removes the `goto`s that an `if` can say.
 
-A variable belongs to the innermost block that encloses all its uses. Names are unique in a kernel.
+A variable belongs to the innermost block that encloses all its uses, and is declared with its first value where
+that is one assignment. Names are unique in a kernel.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def _common(first: _Path, second: _Path) -> _Path:
     return tuple(common)
 
 
-# Removes `goto`s that an `if` can say: forward jumps over statements, and jumps to what comes next anyway.
+# Such `goto`s are forward jumps over statements, and jumps to what comes next anyway.
 #
 # if (c) goto end; A; end:;          →   if (!c) { A; } end:;
 # if (c) { A; S; } else { B; S; }    →   if (c) { A; } else { B; } S;      (S a jump that both arms end with)
