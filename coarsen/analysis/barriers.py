@@ -1,4 +1,6 @@
-"""Barriers that order nothing: no work-item does anything after them that another could notice or disturb.
+"""Barriers that order nothing, and ways through a kernel that differ in their barriers.
+
+After a barrier that orders nothing no work-item does anything that another could notice or disturb:
 
     out[g] = sum;                          out[g] = sum;
     barrier(CLK_GLOBAL_MEM_FENCE);         barrier(CLK_GLOBAL_MEM_FENCE);

@@ -28,22 +28,96 @@ from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace, PointerType, TargetType
 
+DEFAULT_ARCHITECTURE = "sm_75"
+_ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?$")
+_TRIPLE = "nvptx64-nvidia-cuda"
+_PASSES = (
+    *("always_inliner", "global_dead_code_eliminate", "strip_dead_prototype"),
+    *("sroa", "instruction_combine", "simplify_cfg", "aggressive_dce"),
+)
+_NATIVE = {
+    **{name: f"native_{name}" for name in ("sin", "cos", "tan", "exp", "exp2", "exp10", "log", "log2", "log10")},
+    "pow": "native_powr",
+    "powr": "native_powr",
+}
+
+
+def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, approximate: bool = False) -> str:
+    """Return a kernel as PTX text.
+
+    Args:
+        kernel: the kernel, in normal form.
+        architecture: NVIDIA's name of a compute capability, `sm_90` for one.
+        approximate: whether elementary functions may be approximated whatever the build options say.
+
+    Raises:
+        RefusalError: the kernel uses what PTX has no counterpart of.
+        InvalidInputError: there is no such architecture.
+    """
+    if not _ARCHITECTURE.match(architecture):
+        raise InvalidInputError(f"'{architecture}' is not an architecture of NVIDIA's, such as sm_75")
+    check_limits(kernel)
+    relaxed = frozenset(i.callee for i in kernel.instructions()) if approximate else relaxed_functions(kernel)
+    text = with_definitions(module_text(kernel.graph), _library(relaxed), kernel.structures)
+    _check_defined(kernel, text)
+    machine = target_machine(_TRIPLE, architecture)
+    with own_module(retargeted(text, kernel)) as module:
+        module.triple = _TRIPLE
+        module.data_layout = str(machine.target_data)
+        run_passes(module, _PASSES, machine)
+        assembly = str(machine.emit_assembly(module))
+    return _header(kernel) + assembly.lstrip()
+
+
+def _library(relaxed: frozenset[str]) -> Library:
+    """Return what defines builtins; `relaxed` names the functions (mangled) that may be approximated."""
+
+    def define(declaration: Declaration) -> Iterable[str] | None:
+        approximated = approximation_body(Body(declaration), _HARDWARE, relaxed=declaration.name in relaxed)
+        if approximated is not None:
+            return approximated
+        for write in _BODIES:
+            body = write(Body(declaration))
+            if body is not None:
+                return body
+        return atomic_body(declaration)
+
+    return define
+
+
+def _check_defined(kernel: Kernel, text: str) -> None:
+    defined = set(re.findall(r"^define [^\n@]*@([\w.$]+)", text, re.MULTILINE))
+    for instruction in kernel.instructions():
+        callee = instruction.callee
+        if callee and callee not in defined and not callee.startswith("llvm."):
+            raise RefusalError("ptx-unsupported", _reason(instruction), instruction.position)
+
+
+def _reason(call: Instruction) -> str:
+    function = builtin_name(call.callee)
+    if function not in APPROXIMATED:
+        return f"{function} has no counterpart in PTX"
+    if scalar(call.type) != FLOAT:
+        return f"{function} on {scalar(call.type)} has no counterpart in PTX without NVIDIA's libdevice"
+    native = f"use {_NATIVE[function]} or " if function in _NATIVE else ""
+    remedy = f"{native}build with -cl-fast-relaxed-math"
+    return f"{function} has no counterpart in PTX without NVIDIA's libdevice; {remedy}"
+
+
+def _header(kernel: Kernel) -> str:
+    lines = [f"// {kernel.name}: a launch has no global offset."]
+    local = local_arguments(kernel)
+    if local:
+        names = ", ".join(argument.name for argument in local)
+        lines.append(f"// In place of {names}: bytes from the start of {DYNAMIC_MEMORY}, 0 for the first.")
+    return "\n".join(lines) + "\n"
+
+
 # Found by experiment with LLVM 22.1: these need a library that NVPTX hasn't got.
 _INTRINSICS_WITHOUT_FORM = re.compile(
     r"llvm\.(?:a?(?:sin|cos|tan)h?|atan2|sincos|sincospi|exp|exp2|exp10|log|log2|log10|pow|powi|modf|l?lrint|l?lround)\."
 )
 _FORBIDDEN_OPCODES = frozenset({"indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg"})
-# For `native_` and `half_` functions always, and for the precise ones where the build options allow it
-# (`-cl-fast-relaxed-math`): without libdevice PTX has no precise ones.
-_HARDWARE = Hardware(
-    sine=intrinsic("nvvm.sin.approx.f"),
-    cosine=intrinsic("nvvm.cos.approx.f"),
-    power_of_two=intrinsic("nvvm.ex2.approx.f"),
-    logarithm=intrinsic("nvvm.lg2.approx.f"),
-    quotient=intrinsic("nvvm.div.approx.f"),
-    root=intrinsic("nvvm.sqrt.approx.f"),
-    reciprocal_root=intrinsic("nvvm.rsqrt.approx.f"),
-)
 _EVENT = 'target("spirv.Event")'
 _APPROXIMATE_FLAGS = frozenset({"afn", "fast"})
 
@@ -152,6 +226,19 @@ def _insert_variable(text: str) -> str:
     return text[: position.start()] + variable + text[position.start() :]
 
 
+# For `native_` and `half_` functions always, and for the precise ones where the build options allow it
+# (`-cl-fast-relaxed-math`): without libdevice PTX has no precise ones.
+_HARDWARE = Hardware(
+    sine=intrinsic("nvvm.sin.approx.f"),
+    cosine=intrinsic("nvvm.cos.approx.f"),
+    power_of_two=intrinsic("nvvm.ex2.approx.f"),
+    logarithm=intrinsic("nvvm.lg2.approx.f"),
+    quotient=intrinsic("nvvm.div.approx.f"),
+    root=intrinsic("nvvm.sqrt.approx.f"),
+    reciprocal_root=intrinsic("nvvm.rsqrt.approx.f"),
+)
+
+
 _REGISTERS = work_items.Registers(
     local_id="nvvm.read.ptx.sreg.tid",
     group_id="nvvm.read.ptx.sreg.ctaid",
@@ -167,87 +254,4 @@ def work_item_body(body: Body) -> list[str] | None:
     return work_items.work_item_body(body, _REGISTERS)
 
 
-DEFAULT_ARCHITECTURE = "sm_75"
-_ARCHITECTURE = re.compile(r"sm_\d{2,3}[af]?$")
-_TRIPLE = "nvptx64-nvidia-cuda"
-_PASSES = (
-    *("always_inliner", "global_dead_code_eliminate", "strip_dead_prototype"),
-    *("sroa", "instruction_combine", "simplify_cfg", "aggressive_dce"),
-)
-_NATIVE = {
-    **{name: f"native_{name}" for name in ("sin", "cos", "tan", "exp", "exp2", "exp10", "log", "log2", "log10")},
-    "pow": "native_powr",
-    "powr": "native_powr",
-}
 _BODIES = (work_item_body, integer_body, float_body, parts_body, conversion_body, vector_body, copy_body)
-
-
-def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, approximate: bool = False) -> str:
-    """Return a kernel as PTX text.
-
-    Args:
-        kernel: the kernel, in normal form.
-        architecture: NVIDIA's name of a compute capability, `sm_90` for one.
-        approximate: whether elementary functions may be approximated whatever the build options say.
-
-    Raises:
-        RefusalError: the kernel uses what PTX has no counterpart of.
-        InvalidInputError: there is no such architecture.
-    """
-    if not _ARCHITECTURE.match(architecture):
-        raise InvalidInputError(f"'{architecture}' is not an architecture of NVIDIA's, such as sm_75")
-    check_limits(kernel)
-    relaxed = frozenset(i.callee for i in kernel.instructions()) if approximate else relaxed_functions(kernel)
-    text = with_definitions(module_text(kernel.graph), _library(relaxed), kernel.structures)
-    _check_defined(kernel, text)
-    machine = target_machine(_TRIPLE, architecture)
-    with own_module(retargeted(text, kernel)) as module:
-        module.triple = _TRIPLE
-        module.data_layout = str(machine.target_data)
-        run_passes(module, _PASSES, machine)
-        assembly = str(machine.emit_assembly(module))
-    return _header(kernel) + assembly.lstrip()
-
-
-def _library(relaxed: frozenset[str]) -> Library:
-    """Return what defines builtins; `relaxed` names the functions (mangled) that may be approximated."""
-
-    def define(declaration: Declaration) -> Iterable[str] | None:
-        approximated = approximation_body(Body(declaration), _HARDWARE, relaxed=declaration.name in relaxed)
-        if approximated is not None:
-            return approximated
-        for write in _BODIES:
-            body = write(Body(declaration))
-            if body is not None:
-                return body
-        return atomic_body(declaration)
-
-    return define
-
-
-def _check_defined(kernel: Kernel, text: str) -> None:
-    defined = set(re.findall(r"^define [^\n@]*@([\w.$]+)", text, re.MULTILINE))
-    for instruction in kernel.instructions():
-        callee = instruction.callee
-        if callee and callee not in defined and not callee.startswith("llvm."):
-            raise RefusalError("ptx-unsupported", _reason(instruction), instruction.position)
-
-
-def _reason(call: Instruction) -> str:
-    function = builtin_name(call.callee)
-    if function not in APPROXIMATED:
-        return f"{function} has no counterpart in PTX"
-    if scalar(call.type) != FLOAT:
-        return f"{function} on {scalar(call.type)} has no counterpart in PTX without NVIDIA's libdevice"
-    native = f"use {_NATIVE[function]} or " if function in _NATIVE else ""
-    remedy = f"{native}build with -cl-fast-relaxed-math"
-    return f"{function} has no counterpart in PTX without NVIDIA's libdevice; {remedy}"
-
-
-def _header(kernel: Kernel) -> str:
-    lines = [f"// {kernel.name}: a launch has no global offset."]
-    local = local_arguments(kernel)
-    if local:
-        names = ", ".join(argument.name for argument in local)
-        lines.append(f"// In place of {names}: bytes from the start of {DYNAMIC_MEMORY}, 0 for the first.")
-    return "\n".join(lines) + "\n"

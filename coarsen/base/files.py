@@ -1,4 +1,4 @@
-"""Files written in one step: whoever looks finds the old content or the whole new one, whatever happens."""
+"""Files written in one step, old content or the whole new one whatever happens, and whole standard output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variants as JSON, and back.
+"""Variants, and the plans of their arrays, as JSON, and back.
 
     {"local_size": [16, 16], "coarsenings": [[4, 0, 1], [2, 1, 1, "group"]], "definitions": {"TILE": "8"},
      "transforms": {"fast_path": "auto", …}, "any_size": true, "arrays": {"bodies": {"layout": "soa"}}}
@@ -14,15 +14,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configuration
+from coarsen.variant.data_layout import AOS, ArrayLayout, Order
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import NO_PAD, Pad
+from coarsen.variant.placement import GLOBAL, parse_place
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
-
-if TYPE_CHECKING:
-    from coarsen.variant.data_plan import ArrayPlan
 
 # Far beyond any device, and what is computed of it stays within 64 bits.
 MOST_WORK_ITEMS = 2**32
@@ -46,7 +47,6 @@ def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict
         value["any_size"] = True
     if variant.arrays:
         # Imported late, as below: a program that launches what is remembered has none.
-        from coarsen.variant.array_json import array_to_json
 
         value["arrays"] = {plan.argument: array_to_json(plan) for plan in variant.arrays}
     return value
@@ -120,7 +120,6 @@ def _local_size(value: object) -> tuple[int, ...]:
 def _arrays(value: Mapping[str, Any]) -> tuple[ArrayPlan, ...]:
     if value == {}:
         return ()
-    from coarsen.variant.array_json import array_from_json
 
     return tuple(array_from_json(_text(name), entry) for name, entry in value.items())
 
@@ -144,3 +143,59 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
     return value
+
+
+# Plans of arrays: of each what changes something.
+#
+# ArrayPlan("image", soa, order 1,0, shape 48 x 64)   ⇄   {"layout": "soa", "order": [1, 0], "shape": [48, 64]}
+
+_KEYS = frozenset({"layout", "order", "shape", "place", "pad"})
+
+
+def array_to_json(plan: ArrayPlan) -> dict[str, Any]:
+    """Write a plan as JSON takes it, without its argument; `array_from_json` reads it back.
+
+    Args:
+        plan: as a variant has it (`ArrayPlan.choice`).
+    """
+    value: dict[str, Any] = {}
+    if plan.layout != AOS:
+        value["layout"] = str(plan.layout)
+    if plan.order is not None:
+        value["order"] = list(plan.order.permutation)
+    if plan.shape is not None:
+        value["shape"] = list(plan.shape)
+    if plan.place is not GLOBAL:
+        value["place"] = str(plan.place)
+    if plan.pad != NO_PAD:
+        value["pad"] = str(plan.pad)
+    return value
+
+
+def array_from_json(argument: str, value: object) -> ArrayPlan:
+    """Read the plan for an argument that `array_to_json` wrote.
+
+    Raises:
+        InvalidInputError: a layout, an order, a shape, a place or a pad that can't be.
+        TypeError, ValueError: it is none.
+    """
+    if not isinstance(value, Mapping) or not set(value) <= _KEYS:
+        raise ValueError(value)
+    layout = _array_text(value, "layout", AOS)
+    order = Order(_whole_numbers(value["order"])) if "order" in value else None
+    shape = _whole_numbers(value["shape"]) if "shape" in value else None
+    place, pad = parse_place(_array_text(value, "place", GLOBAL)), Pad.parse(_array_text(value, "pad", NO_PAD))
+    return ArrayPlan(argument, ArrayLayout.parse(layout), order, shape, place=place, pad=pad)
+
+
+def _array_text(value: Mapping[str, object], key: str, default: object) -> str:
+    found = value.get(key, str(default))
+    if not isinstance(found, str):
+        raise TypeError(found)
+    return found
+
+
+def _whole_numbers(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or any(type(entry) is not int or entry < 0 for entry in value):
+        raise TypeError(value)
+    return tuple(value)

@@ -19,12 +19,12 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import run_pipeline
 from coarsen.tuning.measure.run import GuardedBuffer
-from coarsen.variant.array_json import array_from_json
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
 from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import array_from_json
 from tests.fuzz.launches import Launch, sizes_of
 from tests.fuzz.render import COUNTERS, DATA, NAME, OPERATIONS, SLOTS
 from tests.fuzz.trial import UNOPTIMISED, FieldBuffers

@@ -7,12 +7,12 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from coarsen.variant.array_json import array_to_json
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import XOR, Pad
 from coarsen.variant.placement import Place
 from coarsen.variant.transforms import DeviceKind, Transforms, Use
+from coarsen.variant.variant_json import array_to_json
 from tests.fuzz import nodes
 from tests.fuzz.draw_coarsening import draw_configuration
 from tests.fuzz.field import last_read, weights_read

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.array_json import array_from_json, array_to_json
 from coarsen.variant.data_layout import AOS, SOA, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan, array_plan, array_plans
 from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import array_from_json, array_to_json
 
 
 def test_plans_by_argument() -> None:

@@ -1,14 +1,17 @@
 """The whole of the OpenCL C writer: what is decided before a line is written, in order, and the text at the end.
 
 folding ▸ liveness, sharing ▸ signs, pointees ▸ names ▸ expressions and statements ▸ structure ▸ scopes ▸ text
+
+The OpenCL C version that a kernel needs, and the hints of its loops, are found here, too.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.control_flow import ControlFlow
+from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import coerce
 from coarsen.backend.opencl_c.c.names import Names
@@ -17,13 +20,11 @@ from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow, constant_number
 from coarsen.backend.opencl_c.decide.folding import plan_folding
-from coarsen.backend.opencl_c.decide.liveness import Liveness, share_variables
+from coarsen.backend.opencl_c.decide.liveness import Liveness, Reads, share_variables
 from coarsen.backend.opencl_c.decide.pointees import Pointees, declared_type
-from coarsen.backend.opencl_c.decide.reads import Reads
 from coarsen.backend.opencl_c.decide.records import field_names
 from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.backend.opencl_c.decide.source_names import label_name
-from coarsen.backend.opencl_c.decide.unroll_hints import unroll_hints
 from coarsen.backend.opencl_c.decide.variables import Variables
 from coarsen.backend.opencl_c.express.block_statements import statements_of
 from coarsen.backend.opencl_c.express.comparisons import equality
@@ -41,9 +42,10 @@ from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top, w
 from coarsen.backend.opencl_c.structure.terminators import BlockWriter, Copy, branch_graph, in_order
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.errors import InternalError
-from coarsen.ir.details import predicate, source_element_type
+from coarsen.ir.details import attached, predicate, source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.queries import NEWER_QUERIES, builtin_name
 from coarsen.ir.types import IntegerType, Type
 
@@ -286,3 +288,61 @@ def _is_atomic(type_: CType) -> bool:
     while isinstance(type_, Pointer):
         type_ = type_.pointee
     return isinstance(type_, Opaque) and type_.name.startswith("atomic_")
+
+
+# Unroll hints of loops, which clang attaches to the branch back to a loop's header.
+#
+# br label %header, !llvm.loop !{…, !{!"llvm.loop.unroll.count", i32 4}}   →   opencl_unroll_hint(4)
+
+_HINT = "opencl_unroll_hint"
+_COUNT = '!"llvm.loop.unroll.count"'
+_WITHOUT_COUNT = {
+    '!"llvm.loop.unroll.disable"': f"{_HINT}(1)",
+    '!"llvm.loop.unroll.enable"': _HINT,
+    '!"llvm.loop.unroll.full"': _HINT,
+}
+
+
+def unroll_hints(kernel: Kernel, flow: ControlFlow) -> Mapping[str, str]:
+    """Return the attributes of loops that have a hint, by the loops' headers.
+
+    A loop that became two, one inside of the other, has it once.
+    """
+    described = {loop.header: _described(kernel, flow, loop) for loop in flow.loops}
+    hints = {}
+    for loop in flow.loops:
+        around = {described[outer.header] for outer in flow.loops_around(loop.header) if outer is not loop}
+        node = described[loop.header]
+        hint = _hint(kernel.metadata, node) if node and node not in around else ""
+        if hint:
+            hints[loop.header] = hint
+    return hints
+
+
+def _described(kernel: Kernel, flow: ControlFlow, loop: Loop) -> str:
+    """The node that all branches back to a loop's header carry; empty where they differ."""
+    latches = [name for name in flow.predecessors(loop.header) if name in loop.blocks]
+    nodes = {attached(kernel.block[name].terminator, "llvm.loop") for name in latches}
+    return nodes.pop() if len(nodes) == 1 else ""
+
+
+def _hint(nodes: Mapping[str, str], loop: str) -> str:
+    for name, *rest in _properties(nodes, loop, set()):
+        if name == _COUNT:
+            return f"{_HINT}({rest[0].split()[-1]})"
+        if name in _WITHOUT_COUNT:
+            return _WITHOUT_COUNT[name]
+    return ""
+
+
+def _properties(nodes: Mapping[str, str], node: str, seen: set[str]) -> Iterator[list[str]]:
+    """Yield the lists that begin with a word, those that hold after vectorising among them."""
+    if node in seen:
+        return
+    seen.add(node)
+    items = node_items(nodes, node)
+    if items[0].startswith('!"'):
+        yield items
+    for item in items:
+        if item.startswith("!") and item[1:] in nodes:
+            yield from _properties(nodes, item, seen)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from coarsen.errors import InternalError, SourcePosition
-from coarsen.ir.graph.details import TERMINATORS, CallSite, Detail, Opcode, is_atomic, is_volatile
+from coarsen.ir.graph.details import CallSite, Detail, Opcode, is_atomic, is_volatile
 from coarsen.ir.graph.operands import Callee, Named, Operand, Use, ValueKind
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.types import LabelType, Type
@@ -78,11 +78,6 @@ class Instruction(Named):
     def blocks(self) -> Sequence[Block]:
         """A phi's sources, in the order of its operands; a terminator's targets, in LLVM's textual order."""
         return self._blocks
-
-    @property
-    def is_terminator(self) -> bool:
-        """Return True if it leaves its block."""
-        return self.opcode in TERMINATORS
 
     @property
     def arguments(self) -> Sequence[Operand]:

@@ -1,4 +1,4 @@
-"""One instruction's line to the graph."""
+"""One instruction's line to the graph, its metadata apart."""
 
 from __future__ import annotations
 
@@ -26,6 +26,155 @@ from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.graph.value_parser import WORDS_OF_CONSTANTS, ValueParser
 from coarsen.ir.types import IntegerType, PointerType, StructType, Type, VoidType
+
+_TAILS = frozenset({"tail", "musttail", "notail"})
+_CONVENTIONS = frozenset({"spir_func", "spir_kernel", "fastcc", "coldcc"})
+
+
+# What a line says is collected from left to right.
+
+FAST_MATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
+FLAGS = FAST_MATH | {"nsw", "nuw", "exact", "inbounds", "disjoint", "nneg", "samesign", "nusw"}
+_VOID = VoidType()
+
+
+@dataclass
+class Parts:
+    """The parts of an instruction, its name and attachments apart."""
+
+    type: Type = _VOID
+    operands: list[Operand] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    flags: tuple[str, ...] = ()
+    detail: Detail = None
+
+
+def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:
+    """Parse a line as LLVM prints it.
+
+    Args:
+        text: without indentation and metadata.
+        values: of the function; it is told of the instruction's result.
+        structures: the module's named types.
+
+    Raises:
+        RefusalError: `unsupported-instruction`.
+    """
+    name, equals, line = text.partition(" = ") if text.startswith("%") else ("", "", text)
+    scanner = Scanner(line, structures)
+    word, tail = scanner.word(), ""
+    if word in _TAILS:
+        word, tail = scanner.word(), word
+    opcode = _OPCODES.get(word)
+    if opcode is None:
+        raise scanner.unexpected()
+    parts = Parts() if opcode is not Opcode.CALL else Parts(detail=CallSite(tail=tail))
+    _READERS[opcode](scanner, values, parts)
+    if scanner.position < len(line):
+        raise scanner.unexpected()
+    instruction = Instruction(
+        opcode,
+        parts.type,
+        parts.operands,
+        name[1:],
+        blocks=parts.blocks,
+        flags=parts.flags,
+        detail=parts.detail,
+    )
+    if equals:
+        values.define(instruction)
+    return instruction
+
+
+_ATTACHMENTS = re.compile(r"(?:, ![\w.]+ !\d+)+$")
+_ATTACHMENT = re.compile(r"!([\w.]+) (!\d+)")
+_TAG = re.compile(r'"[^"]*"')
+
+
+def split_attachments(line: str) -> tuple[str, list[Attachment]]:
+    """Return a line, of an instruction or a variable, without the metadata at its end, and that."""
+    first = line.find(", !")
+    if first < 0:
+        return line, []
+    # Mostly all begins with what looks like metadata first: no operand does.
+    end = _ATTACHMENTS.match(line, first) or _ATTACHMENTS.search(line, first)
+    return (line[: end.start()], _ATTACHMENT.findall(end.group())) if end else (line, [])
+
+
+def split_location(line: str) -> tuple[str, str, tuple[Attachment, ...]]:
+    """Return an instruction's line without the metadata at its end, its debug location's number, and the rest.
+
+    The number is empty where there is no location.
+    """
+    text, location, number = line.partition(", !dbg !")
+    if location and number.isdecimal():  # as most have: it comes first, and mostly alone
+        return text, number, ()
+    text, attached = split_attachments(line)
+    number = next((node[1:] for kind, node in attached if kind == "dbg"), "")
+    return text, number, tuple([each for each in attached if each[0] != "dbg"])
+
+
+def typed_operands(line: Scanner, values: ValueParser) -> list[Operand]:
+    """Read operands, each after its type."""
+    operands = [values.typed(line)]
+    while line.take(","):
+        operands.append(values.typed(line))
+    return operands
+
+
+def _same_type(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    parts.flags = line.words_of(FLAGS)
+    parts.type = line.type()
+    parts.operands = [values.operand(line, parts.type)]
+    while line.take(","):
+        parts.operands.append(values.operand(line, parts.type))
+
+
+def _comparison(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    parts.flags = line.words_of(FLAGS)
+    parts.detail = Comparison(line.word())
+    type_ = line.type()
+    first = values.operand(line, type_)
+    line.expect(",")
+    parts.operands = [first, values.operand(line, type_)]
+    parts.type = compared(type_)
+
+
+def _cast(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    parts.flags = line.words_of(FLAGS)
+    parts.operands = [values.typed(line)]
+    line.expect("to")
+    parts.type = line.type()
+
+
+def _select(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    parts.flags = line.words_of(FLAGS)
+    parts.operands = typed_operands(line, values)
+    parts.type = parts.operands[-1].type
+
+
+def _like_first(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    parts.operands = typed_operands(line, values)
+    parts.type = parts.operands[0].type
+
+
+def _element(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    parts.operands = typed_operands(line, values)
+    parts.type = element_of(parts.operands[0].type)
+
+
+def _phi(line: Scanner, values: ValueParser, parts: Parts) -> None:
+    parts.flags = line.words_of(FAST_MATH)
+    parts.type = line.type()
+    while True:
+        line.expect("[")
+        parts.operands.append(values.operand(line, parts.type))
+        line.expect(",")
+        parts.blocks.append(values.block(line))
+        line.expect("]")
+        if not line.take(","):
+            return
+
 
 _ORDERINGS = frozenset({"unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"})
 _SCOPE = re.compile(r'syncscope\("[^"]*"\)')
@@ -111,153 +260,6 @@ def exchange(line: Scanner, values: ValueParser, parts: Parts) -> None:
 def fence(line: Scanner, _values: ValueParser, parts: Parts) -> None:
     """Read a `fence`."""
     parts.detail = _access(line, is_volatile=False)
-
-
-# What a line says of an instruction, collected from left to right.
-
-FAST_MATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
-FLAGS = FAST_MATH | {"nsw", "nuw", "exact", "inbounds", "disjoint", "nneg", "samesign", "nusw"}
-_VOID = VoidType()
-
-
-@dataclass
-class Parts:
-    """The parts of an instruction, its name and attachments apart."""
-
-    type: Type = _VOID
-    operands: list[Operand] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    flags: tuple[str, ...] = ()
-    detail: Detail = None
-
-
-def typed_operands(line: Scanner, values: ValueParser) -> list[Operand]:
-    """Read operands, each after its type."""
-    operands = [values.typed(line)]
-    while line.take(","):
-        operands.append(values.typed(line))
-    return operands
-
-
-_TAILS = frozenset({"tail", "musttail", "notail"})
-_CONVENTIONS = frozenset({"spir_func", "spir_kernel", "fastcc", "coldcc"})
-_ATTACHMENTS = re.compile(r"(?:, ![\w.]+ !\d+)+$")
-_ATTACHMENT = re.compile(r"!([\w.]+) (!\d+)")
-_TAG = re.compile(r'"[^"]*"')
-
-
-def split_attachments(line: str) -> tuple[str, list[Attachment]]:
-    """Return a line, of an instruction or a variable, without the metadata at its end, and that."""
-    first = line.find(", !")
-    if first < 0:
-        return line, []
-    # Mostly all begins with what looks like metadata first: no operand does.
-    end = _ATTACHMENTS.match(line, first) or _ATTACHMENTS.search(line, first)
-    return (line[: end.start()], _ATTACHMENT.findall(end.group())) if end else (line, [])
-
-
-def split_location(line: str) -> tuple[str, str, tuple[Attachment, ...]]:
-    """Return an instruction's line without the metadata at its end, its debug location's number, and the rest.
-
-    The number is empty where there is no location.
-    """
-    text, location, number = line.partition(", !dbg !")
-    if location and number.isdecimal():  # as most have: it comes first, and mostly alone
-        return text, number, ()
-    text, attached = split_attachments(line)
-    number = next((node[1:] for kind, node in attached if kind == "dbg"), "")
-    return text, number, tuple([each for each in attached if each[0] != "dbg"])
-
-
-def parse_instruction(text: str, values: ValueParser, structures: dict[str, StructType]) -> Instruction:
-    """Parse a line as LLVM prints it.
-
-    Args:
-        text: without indentation and metadata.
-        values: of the function; it is told of the instruction's result.
-        structures: the module's named types.
-
-    Raises:
-        RefusalError: `unsupported-instruction`.
-    """
-    name, equals, line = text.partition(" = ") if text.startswith("%") else ("", "", text)
-    scanner = Scanner(line, structures)
-    word, tail = scanner.word(), ""
-    if word in _TAILS:
-        word, tail = scanner.word(), word
-    opcode = _OPCODES.get(word)
-    if opcode is None:
-        raise scanner.unexpected()
-    parts = Parts() if opcode is not Opcode.CALL else Parts(detail=CallSite(tail=tail))
-    _READERS[opcode](scanner, values, parts)
-    if scanner.position < len(line):
-        raise scanner.unexpected()
-    instruction = Instruction(
-        opcode,
-        parts.type,
-        parts.operands,
-        name[1:],
-        blocks=parts.blocks,
-        flags=parts.flags,
-        detail=parts.detail,
-    )
-    if equals:
-        values.define(instruction)
-    return instruction
-
-
-def _same_type(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(FLAGS)
-    parts.type = line.type()
-    parts.operands = [values.operand(line, parts.type)]
-    while line.take(","):
-        parts.operands.append(values.operand(line, parts.type))
-
-
-def _comparison(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(FLAGS)
-    parts.detail = Comparison(line.word())
-    type_ = line.type()
-    first = values.operand(line, type_)
-    line.expect(",")
-    parts.operands = [first, values.operand(line, type_)]
-    parts.type = compared(type_)
-
-
-def _cast(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(FLAGS)
-    parts.operands = [values.typed(line)]
-    line.expect("to")
-    parts.type = line.type()
-
-
-def _select(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(FLAGS)
-    parts.operands = typed_operands(line, values)
-    parts.type = parts.operands[-1].type
-
-
-def _like_first(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.operands = typed_operands(line, values)
-    parts.type = parts.operands[0].type
-
-
-def _element(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.operands = typed_operands(line, values)
-    parts.type = element_of(parts.operands[0].type)
-
-
-def _phi(line: Scanner, values: ValueParser, parts: Parts) -> None:
-    parts.flags = line.words_of(FAST_MATH)
-    parts.type = line.type()
-    while True:
-        line.expect("[")
-        parts.operands.append(values.operand(line, parts.type))
-        line.expect(",")
-        parts.blocks.append(values.block(line))
-        line.expect("]")
-        if not line.take(","):
-            return
 
 
 def _shuffle(line: Scanner, values: ValueParser, parts: Parts) -> None:

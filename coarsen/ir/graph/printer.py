@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from coarsen.ir.graph.details import (
     BINARY,
@@ -15,6 +15,7 @@ from coarsen.ir.graph.details import (
     AtomicUpdate,
     CallSite,
     Comparison,
+    Detail,
     ElementAddress,
     Indices,
     Mask,
@@ -25,8 +26,76 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument
-from coarsen.ir.graph.written import Written, WrittenOperand
-from coarsen.ir.types import StructType, VoidType, quoted
+from coarsen.ir.types import StructType, Type, VoidType, quoted
+
+
+class WrittenOperand(Protocol):
+    """An operand."""
+
+    @property
+    def type(self) -> Type:
+        """The type of the value."""
+        ...
+
+    @property
+    def spelling(self) -> str:
+        """The operand as it stands in LLVM's text, without its type."""
+        ...
+
+
+class Written(Protocol):
+    """An instruction."""
+
+    @property
+    def name(self) -> str:
+        """The result's name."""
+        ...
+
+    @property
+    def opcode(self) -> str:
+        """LLVM's word for it."""
+        ...
+
+    @property
+    def type(self) -> Type:
+        """The type of the result."""
+        ...
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags, in LLVM's order."""
+        ...
+
+    @property
+    def detail(self) -> Detail:
+        """Whatever else it says, by its family."""
+        ...
+
+    @property
+    def attachments(self) -> tuple[tuple[str, str], ...]:
+        """Its metadata: kinds and nodes."""
+        ...
+
+    @property
+    def operands(self) -> Sequence[WrittenOperand]:
+        """The values it computes with; a call's callee is the last."""
+        ...
+
+    @property
+    def arguments(self) -> Sequence[WrittenOperand]:
+        """The operands that carry data."""
+        ...
+
+    @property
+    def incoming(self) -> tuple[str, ...]:
+        """The names of a phi's sources."""
+        ...
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The names of a terminator's targets."""
+        ...
+
 
 Suffix = Callable[[Instruction, str], str]
 """What to write after an instruction, by it and its text without attachments: a debug location, or nothing."""

@@ -238,6 +238,6 @@ def _arrays(plans: Sequence[ArrayPlan]) -> dict[str, Any]:
     if not plans:
         return {}
     # Imported late: hardly any program has some.
-    from coarsen.variant.array_json import array_to_json
+    from coarsen.variant.variant_json import array_to_json
 
     return {plan.argument: array_to_json(plan) for plan in plans}

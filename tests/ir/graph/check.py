@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from coarsen.errors import InternalError
-from coarsen.ir.graph.details import BINARY, Opcode
+from coarsen.ir.graph.details import BINARY, TERMINATORS, Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.names import named_in
@@ -48,7 +48,7 @@ def _is_there(use: Use, known: set[Named]) -> bool:
 
 def _in_block(block: Block) -> Iterator[str]:
     instructions = block.instructions
-    if not instructions or not instructions[-1].is_terminator or any(i.is_terminator for i in instructions[:-1]):
+    if [i for i in instructions if i.opcode in TERMINATORS] != [*instructions[-1:]]:
         yield f"the block '{block.name}' does not end with its only terminator"
     if any(i.opcode is Opcode.PHI for i in instructions[len(block.phis) :]):
         yield f"a phi of '{block.name}' stands after other instructions"

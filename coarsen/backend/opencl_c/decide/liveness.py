@@ -2,7 +2,8 @@
 
 A phi and the values that it takes get one variable where their lifetimes don't overlap (out of SSA after Boissinot
 et al., "Revisiting out-of-SSA translation", CGO 2009: two values interfere if one is live where the other is
-defined). Lifetimes end where the *text* reads a value, so that a folded expression keeps its variables alive.
+defined). Lifetimes end where the *text* reads a value (`Reads`), so that a folded expression keeps its variables
+alive.
 Sets of values are integers' bits.
 """
 
@@ -14,7 +15,7 @@ from functools import cached_property
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.folding import Folding
-from coarsen.backend.opencl_c.decide.reads import Reads
+from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Instruction, Kernel, Value
 
 _PHI = -1
@@ -213,3 +214,41 @@ class _Groups:
         one.extend(other)
         for name in other:
             self.group_of[name] = one
+
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+class Reads:
+    """Answers, with memory: the variables read by an instruction's operands, and by a value."""
+
+    def __init__(self, kernel: Kernel, dataflow: Dataflow, folding: Folding) -> None:
+        self.kernel = kernel
+        self.dataflow = dataflow
+        self.folding = folding
+        self._of_inlined: dict[str, frozenset[str]] = {}
+
+    def of_values(self, values: Iterable[Value]) -> frozenset[str]:
+        """Return the variables that the text of these values names."""
+        return self._of_origins(map(self.dataflow.origin, values))
+
+    def of_instruction(self, instruction: Instruction) -> frozenset[str]:
+        """Return the variables that an instruction's own text names."""
+        return self._of_origins(self.dataflow.operands(instruction))
+
+    def _of_origins(self, origins: Iterable[Value]) -> frozenset[str]:
+        found: set[str] = set()
+        for value in origins:
+            if value.kind is ValueKind.INSTRUCTION:
+                found |= self._of(value.text)
+        return frozenset(found)
+
+    def _of(self, name: str) -> frozenset[str]:
+        if name in self.folding.variables:
+            return frozenset((name,))
+        if name not in self.folding.inlined:
+            return _NOTHING
+        known = self._of_inlined.get(name)
+        if known is None:
+            known = self._of_inlined[name] = self.of_instruction(self.kernel.definition[name])
+        return known
