@@ -1,4 +1,4 @@
-"""Small expressions over named sizes, with values, text and JSON: how often a loop runs, how far apart accesses are.
+"""Small expressions over named sizes, with values, text and JSON: how often loops run, how far apart accesses are.
 
     ⌈(width - 3) / 4⌉        CEILING of a sum by a number; FLOOR likewise
     height / groups(0)       an exact QUOTIENT: a mean over work-items need not be whole
