@@ -1,4 +1,4 @@
-"""Small expressions over named sizes, with values, text and JSON: how often loops run, how far apart accesses are.
+"""Small expressions over named sizes, and their values: how often a loop goes round, how far apart accesses are.
 
     ⌈(width - 3) / 4⌉        CEILING of a sum by a number; FLOOR likewise
     height / groups(0)       an exact QUOTIENT: a mean over work-items need not be whole
@@ -6,7 +6,7 @@
     width                    OTHERWISE: its first part where all names in it have values, else its second
 
 Trees are made by the functions here, which fold numbers, collect equal terms and cancel equal factors; they never
-change once they are made.
+change once they are made. `expression_text.py` prints them and writes them as JSON.
 
 They predict. Nothing here proves anything, so nothing that decides what is legal may use them.
 """
@@ -381,81 +381,3 @@ _RULES: Mapping[Operator, Callable[[Sequence[Quantity]], Quantity]] = {
     Operator.LOGARITHM: _logarithm,
     Operator.POWER: _power,
 }
-
-
-# Their text, as people read it: `⌈(width - 3) / 4⌉`, `4·width·height`, `min(width, 16)`.
-
-_CALLS = {Operator.MINIMUM: "min", Operator.MAXIMUM: "max"}
-
-
-def expression_text(expression: Expression) -> str:
-    """Return an expression in one line, as it is where all names have values."""
-    return _text(as_known(expression))
-
-
-def _text(expression: Expression) -> str:
-    if isinstance(expression, Number):
-        return str(expression.value) if isinstance(expression.value, int) else f"{expression.value:.6g}"
-    if isinstance(expression, Name):
-        return expression.text
-    operands = expression.operands
-    match expression.operator:
-        case Operator.SUM:
-            return _sum(expression)
-        case Operator.PRODUCT:
-            return "·".join(map(_factor, operands))
-        case Operator.QUOTIENT:
-            return f"{_factor(operands[0])} / {_divisor(operands[1])}"
-        case Operator.CEILING:
-            return f"⌈{_ratio(*operands)}⌉"
-        case Operator.FLOOR:
-            return f"⌊{_ratio(*operands)}⌋"
-        case Operator.LOGARITHM:
-            return f"⌊log{_text(operands[1])}({_text(operands[0])})⌋"
-        case Operator.POWER:
-            return f"{_text(operands[0])}^{_in_parentheses(operands[1], set(Operator))}"
-        case _:
-            return f"{_CALLS[expression.operator]}({', '.join(map(_text, operands))})"
-
-
-def _sum(expression: Combined) -> str:
-    text = ""
-    for term in expression.operands:
-        factor, rest = split(term)
-        spelled = _text(product([number(abs(factor)), rest]))
-        sign = "-" if factor < 0 else "+"
-        text += f" {sign} {spelled}" if text else f"-{spelled}" if factor < 0 else spelled
-    return text
-
-
-def _ratio(dividend: Expression, divisor: Expression) -> str:
-    if divisor == Number(1):
-        return _text(dividend)
-    return f"{_factor(dividend)} / {_divisor(divisor)}"
-
-
-def _factor(expression: Expression) -> str:
-    return _in_parentheses(expression, {Operator.SUM, Operator.QUOTIENT})
-
-
-def _divisor(expression: Expression) -> str:
-    return _in_parentheses(expression, {Operator.SUM, Operator.QUOTIENT, Operator.PRODUCT})
-
-
-def _in_parentheses(expression: Expression, looser: set[Operator]) -> str:
-    text = _text(expression)
-    return f"({text})" if isinstance(expression, Combined) and expression.operator in looser else text
-
-
-# Their JSON: a number, a name in quotation marks, or {operator: [operands]}.
-#
-#     {"ceiling": [{"sum": ["width", -3]}, 4]}
-
-
-def expression_as_data(expression: Expression) -> object:
-    """Return an expression as what `json.dumps` takes."""
-    if isinstance(expression, Number):
-        return expression.value
-    if isinstance(expression, Name):
-        return expression.text
-    return {expression.operator.value: [expression_as_data(operand) for operand in expression.operands]}

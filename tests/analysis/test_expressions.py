@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from coarsen.analysis.expression_text import expression_as_data, expression_text
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,
@@ -16,8 +17,6 @@ from coarsen.analysis.expressions import (
     ceiling,
     difference,
     evaluate,
-    expression_as_data,
-    expression_text,
     floor,
     logarithm,
     magnitude,

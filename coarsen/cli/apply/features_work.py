@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coarsen.analysis.expressions import (
-    ZERO,
-    Expression,
-    Quantity,
-    evaluate,
-    expression_as_data,
-    expression_text,
-    number,
-)
+from coarsen.analysis.expression_text import expression_as_data, expression_text
+from coarsen.analysis.expressions import ZERO, Expression, Quantity, evaluate, number
 from coarsen.analysis.loop_counts import LoopCount
 from coarsen.cli.kernel_input import whole_arguments
 from coarsen.cli.options import local_size_of
