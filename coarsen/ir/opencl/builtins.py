@@ -179,14 +179,9 @@ _PURE_INTRINSICS = frozenset(
 )
 
 
-def builtin_of(instruction: Instruction, declaration: str = "") -> Builtin:
-    """Return what is known of the function that a call calls.
-
-    Args:
-        instruction: the call.
-        declaration: the attributes of the function in LLVM's words.
-    """
-    return builtin_named(instruction.callee, declaration)
+def builtin_of(call: Instruction) -> Builtin:
+    """Return what is known of the function that a call calls, by its name alone."""
+    return builtin_named(call.callee)
 
 
 @lru_cache(maxsize=4096)

@@ -243,7 +243,7 @@ def common_integer(left: Scalar, right: Scalar) -> Scalar:
 
 # Conditions, as a reader would write them.
 
-_OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 
 
 def negation(condition: Expression) -> Expression:
@@ -257,7 +257,7 @@ def _opposite(condition: Expression) -> Expression | None:
         case Unary("!", operand):
             return operand
         case Binary(left, operator, right, type_, True):
-            return Binary(left, _OPPOSITE[operator], right, type_, True)
+            return Binary(left, OPPOSITE[operator], right, type_, True)
         case Logical(left, is_conjunction, right, is_eager):
             first, second = _opposite(left), _opposite(right)
             if first is not None and second is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coarsen.backend.opencl_c.c.build import (
+    OPPOSITE,
     call,
     coerce,
     constructed,
@@ -40,7 +41,6 @@ from coarsen.ir.details import predicate
 from coarsen.ir.kernel import Instruction
 
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-_OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 
 
 def _compare(left: Expression, operator: str, right: Expression, *, exact: bool = True) -> Binary:
@@ -128,7 +128,7 @@ def _floats(translator: Translator, instruction: Instruction) -> Expression:
         return different if word == "one" else _opposite(different)
     if word[0] == "o":
         return _compare(left, operator, right, exact=False)
-    return _opposite(_compare(left, _OPPOSITE[operator], right, exact=False))
+    return _opposite(_compare(left, OPPOSITE[operator], right, exact=False))
 
 
 def _ordering(left: Expression, right: Expression, word: str, type_: CType) -> Expression:
