@@ -152,7 +152,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _pattern(access: Access) -> str:
-    """Whether neighbours' accesses touch, are to one address, or lie apart by a stride, or irregularly."""
+    """Tell whether neighbours' accesses touch, are to one address, or lie apart by a stride, or irregularly."""
     stride = access.stride_along(0)
     if stride is INDIRECT:
         return "indirect"

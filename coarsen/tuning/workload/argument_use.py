@@ -81,7 +81,7 @@ class PointerUse:
 
 
 def pointer_uses(kernel: Kernel) -> Mapping[str, PointerUse]:
-    """The use of each parameter, by name. What calls are given counts as read and written."""
+    """Return the use of each parameter, by name. What calls are given counts as read and written."""
     return {argument.name: _use_of(kernel, argument.name) for argument in kernel.arguments}
 
 
@@ -410,7 +410,7 @@ def kind_of(parameter: Argument) -> str | None:
 
 
 def declared_type(parameter: Argument) -> ElementType | None:
-    """The type of a parameter, of a pointer's elements; None where it is a structure's or not recorded."""
+    """Return the type of a parameter, of a pointer's elements; None where it is a structure's or not recorded."""
     match = _TYPE_NAME.fullmatch(parameter.base_type_name)
     if match is None:
         return None
@@ -421,7 +421,7 @@ def declared_type(parameter: Argument) -> ElementType | None:
 
 
 def parameter_type(kernel: Kernel, parameter: Argument) -> ElementType:
-    """The type of a parameter, of a pointer's elements; bytes where it is a structure's or isn't known."""
+    """Return the type of a parameter, of a pointer's elements; bytes where it is a structure's or isn't known."""
     declared = declared_type(parameter)
     if declared is not None:
         return declared

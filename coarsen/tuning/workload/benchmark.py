@@ -112,7 +112,7 @@ class Workload:
     element_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def expected(self) -> Mapping[str, Array]:
-        """The outputs by the reference. Raises InternalError where there is none."""
+        """Return the outputs by the reference. Raises InternalError where there is none."""
         if self.reference is None:
             raise InternalError("the workload has no reference")
         return self.reference()
@@ -218,7 +218,7 @@ class Benchmark:
         return tuple((name, values[0]) for name, values in sorted(self.tunables.items()))
 
     def definitions_of_workload(self, definitions: Definitions) -> Definitions:
-        """The macro values that the workload for some others is made with: the same where they share it."""
+        """Return the macro values that the workload for some others is made with: the same where they share it."""
         if self.input_macros is None:
             return definitions
         own = {name: value for name, value in definitions if name in self.input_macros}
@@ -230,13 +230,13 @@ class Benchmark:
         return (*self.build_options, *(f"-D{name}={value}" for name, value in self.own_definitions))
 
     def content_hash(self, preset: str) -> str:
-        """A hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""
+        """Return a hash of what is measured at a preset, the kernel's code apart. Raises InvalidInputError."""
         size = sorted(self.preset(preset).size.items())
         content = [self.name, self.kernel, size, self.inputs_hash]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def preset(self, name: str) -> Preset:
-        """The preset of this name. Raises InvalidInputError where there is none; the message lists the names."""
+        """Return the preset of this name. Raises InvalidInputError, listing the names, if there is none."""
         if name not in self.presets:
             hint = did_you_mean(name, self.presets)
             raise InvalidInputError(f"{self.name}: no preset {name!r}{hint}; there are {', '.join(self.presets)}")
@@ -247,7 +247,7 @@ class Benchmark:
         return launch.kernel not in self.other_kernels
 
     def local_sizes_of(self, preset: str) -> tuple[LocalSize, ...]:
-        """The work-group sizes worth trying at a preset, its own first. Raises InvalidInputError."""
+        """Return the work-group sizes worth trying at a preset, its own first. Raises InvalidInputError."""
         return tuple(dict.fromkeys((self.preset(preset).local_size, *self.local_sizes)))
 
     def workload(
@@ -338,7 +338,7 @@ class Benchmark:
 
 
 def whole_numbers(definitions: Definitions) -> dict[str, int]:
-    """The macros whose value is a decimal whole number, by name."""
+    """Return the macros whose value is a decimal whole number, by name."""
     return {name: int(value) for name, value in definitions if value.removeprefix("-").isdecimal()}
 
 

@@ -21,17 +21,17 @@ UNWRITTEN_BYTE = 0xA5
 
 
 def round_up(extent: int, multiple: int) -> int:
-    """The smallest multiple of `multiple` that is at least `extent`."""
+    """Return the smallest multiple of `multiple` that is at least `extent`."""
     return -(-extent // multiple) * multiple
 
 
 def whole_groups(size: Size, names: tuple[str, ...], local_size: LocalSize) -> tuple[int, ...]:
-    """The extents of these names, one per dimension of the NDRange, each rounded up to whole work-groups."""
+    """Return the extents of these names, one per dimension of the NDRange, rounded up to whole work-groups."""
     return tuple(round_up(size[name], extent) for name, extent in zip(names, local_size, strict=True))
 
 
 def unwritten(shape: int | tuple[int, ...], dtype: type[np.generic]) -> Array:
-    """An output before the launch: NaN or a fixed bit pattern, so that an unwritten element is found."""
+    """Return an output before the launch: NaN or a fixed bit pattern, so that an unwritten element is found."""
     if np.issubdtype(dtype, np.floating):
         return np.full(shape, np.nan, dtype)
     item_size = np.dtype(dtype).itemsize

@@ -91,7 +91,7 @@ class ElementType:
         return bool(np.issubdtype(self.scalar, np.integer))
 
     def shape(self, elements: int) -> tuple[int, ...]:
-        """The shape of an array of so many elements."""
+        """Return the shape of an array of so many elements."""
         return (elements,) if self.components == 1 else (elements, self.stored_components)
 
     def can_hold(self, number: float) -> bool:
@@ -103,7 +103,7 @@ class ElementType:
         return bool(limits.min <= number <= limits.max and number == int(number))
 
     def value(self, numbers: Sequence[float]) -> np.generic:
-        """An argument passed by value, from its components."""
+        """Return an argument passed by value, from its components."""
         if self.components == 1:
             made: Array = np.array([numbers[0]], self.scalar)
         else:
@@ -174,12 +174,12 @@ class Structure:
 
 
 def structure_type(structure: Structure) -> ElementType:
-    """The type of a described structure."""
+    """Return the type of a described structure."""
     return ElementType(structure.name, np.uint8, structure.dtype.itemsize, structure)
 
 
 def opaque_type(byte_count: int) -> ElementType:
-    """The type of a structure of so many bytes."""
+    """Return the type of a structure of so many bytes."""
     return ElementType(OPAQUE, np.uint8, byte_count)
 
 
@@ -190,7 +190,7 @@ def pixel_type(image_format: ImageFormat) -> ElementType:
 
 
 def element_type(name: str) -> ElementType:
-    """The type of this name. Raises InvalidInputError where there is none."""
+    """Return the type of this name. Raises InvalidInputError where there is none."""
     match = _NAME.fullmatch(name)
     if match is None:
         hint = did_you_mean(name, _SCALARS)

@@ -79,11 +79,11 @@ class ImageFormat:
         return "ui" if self.channel_type.startswith("unsigned") else "f"
 
     def shape(self, extents: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the contents of an image of this width, height and depth (or number of layers)."""
+        """Return the shape of the contents of an image of this width, height and depth (or number of layers)."""
         return (*extents[::-1], *((self.component_count,) if self.component_count > 1 else ()))
 
     def extents(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The width, height and depth (or number of layers) of contents of this shape."""
+        """Return the width, height and depth (or number of layers) of contents of this shape."""
         return shape[: KINDS[self.kind]][::-1]
 
     def __str__(self) -> str:

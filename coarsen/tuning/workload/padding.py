@@ -66,7 +66,7 @@ class _Bytes:
     stride: int
 
     def within(self, period: int) -> frozenset[int]:
-        """The places that they may have in a period."""
+        """Return the places that they may have in a period."""
         step = math.gcd(self.stride, period)
         return frozenset(place for offset in self.offsets for place in range(offset % step, period, step))
 
