@@ -422,7 +422,7 @@ class VariantChoice:
         if not merges_groups(asked):
             return asked, None
         available = int(launch.device.local_mem_size)
-        # What an advisor's variant takes besides is asked when it is there: groups that fill it alike share it.
+        # What a decision's variant takes besides is asked when it is there: groups that fill it alike share it.
         is_advised = self.transforms is not None
         static = 0 if is_advised else self.plan.static_local_memory(self.name, launch.device)
         group_bytes = launch.local_bytes + static

@@ -7,6 +7,7 @@ kernel.set_args(…), enqueue          arguments are set as PyOpenCL does, and n
 
 from __future__ import annotations
 
+import operator
 import struct
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -112,6 +113,7 @@ class Kernel(pyopencl.Kernel):
                 if self._has_long_keys:
                     key = (*key, *self._more_of_key(queue, args))
                 ready = self._ready[key]
+                _check_whole(global_size, local_size)
             except (KeyError, TypeError, AttributeError, IndexError):
                 pass
             else:
@@ -140,6 +142,7 @@ class Kernel(pyopencl.Kernel):
         if self._ready_set and global_work_offset is None and not g_times_l:
             try:
                 kernel, *known = self._ready_set[global_work_size, local_work_size]
+                _check_whole(global_work_size, local_work_size)
             except (KeyError, TypeError):
                 pass
             else:
@@ -511,8 +514,6 @@ class Kernel(pyopencl.Kernel):
         if launches.observer is not None or launches.has_several_devices or (target is not None and target.added):
             return
         whole, local = plain_sizes(*sizes, False)
-        if target is None:
-            target = Target(self, None, DividedLaunch(whole, local, ()), ())
         if (
             launches.is_looked_at
             and launches.known(OriginalLaunch(queue.device, whole, local, self._set.local_bytes)) is None
@@ -612,6 +613,11 @@ class Kernel(pyopencl.Kernel):
 
     def _check_set(self) -> None:
         """Raise InvalidInputError where the arguments that were given hold for one call alone."""
+
+
+def _check_whole(global_size: AnySizes, local_size: AnySizes | None) -> None:
+    """Raise TypeError where sizes are no whole numbers: 64.0 finds what is kept for 64."""
+    operator.index(sum(global_size) if local_size is None else sum(global_size) + sum(local_size))
 
 
 def enqueue_nd_range_kernel(

@@ -46,7 +46,7 @@ class DividedLaunch:
     `coarsenings` are those of the kernel to launch, none for the original kernel (the sizes are then the
     caller's, or, where it is `regrouped`, with another local size); `guarded` says whether it is the variant for
     any size. `note` says in one line why it isn't what was asked for, None where it is, and where there is nothing
-    to merge; `hindrance` is the kind of that reason. Where an advisor chose, `transforms` are those of the variant
+    to merge; `hindrance` is the kind of that reason. Where a policy chose, `transforms` are those of the variant
     and `reason` says why; else None. `arrays` are the array plans that the variant is for.
     """
 

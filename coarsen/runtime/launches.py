@@ -101,7 +101,7 @@ class KernelLaunches:
     def choose(self, launch: OriginalLaunch, at_hand: AtHand | None = None) -> DividedLaunch:
         """Return how a launch is carried out, in work-items; raises DeviceError.
 
-        `at_hand` is what an advisor may look at; None where there is nothing.
+        `at_hand` is what a policy may look at; None where there is nothing.
         """
         return self._chooser.choose(launch, at_hand)
 

@@ -134,7 +134,12 @@ def requested_arrays(arrays: Arrays) -> RequestedArrays:
 
 
 def _checked(plans: Iterable[ArrayPlan]) -> _Plans:
-    given = tuple(plans)
+    try:
+        given = tuple(plans)
+    except TypeError:
+        raise InvalidInputError(
+            f"arrays are given as a sequence of coarsen.array_plan(…), not {plans!r}"
+        ) from None
     if not given:
         return ()
     # Imported late: most programs ask for none.
@@ -271,7 +276,7 @@ class CoarseningPlan:
             raise
 
     def arrays_of(self, kernel: str) -> tuple[ArrayPlan, ...]:
-        """Return how arrays lie in a kernel's variants, but for those that an advisor or a tuned file chose."""
+        """Return how arrays lie in a kernel's variants, but for those that a policy or a tuned file chose."""
         return self._arrays.of(kernel)
 
     def variant_of(

@@ -91,7 +91,7 @@ class TunedKernel(Kernel):
         key: Hashable = None
         found: Prepared | None = None
         try:
-            key = self._key(args), supplied, self._device_key(queue)
+            key = *map(type, args), *self._key(args), supplied, self._device_key(queue)
             found = self._known_without_sizes.get(key)
         except (TypeError, AttributeError, IndexError):
             key = found = None

@@ -181,3 +181,27 @@ def test_a_kernel_object_goes_with_its_last_reference(arrays: Arrays, options: d
         assert gone() is None, "it refers to itself"
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("options", [{"factor": 4}, {"tune": False}])
+def test_sizes_that_are_no_whole_numbers_are_refused_of_a_known_launch_too(
+    arrays: Arrays, options: dict[str, Any]
+) -> None:
+    queue = arrays.queue
+    kernel = Program(queue.context, SOURCE, **options).build().scale
+    passed = arrays.out, arrays.into, np.int32(2)
+    wanted = [2 * value for value in range(1, ITEMS + 1)]
+    for _ in range(2):
+        kernel(queue, (ITEMS,), (16,), *passed)
+        assert arrays.found() == wanted
+    real: Any = float(ITEMS)
+    for sizes in (((real,), (16,)), ((ITEMS,), (16.0,)), ((np.float32(ITEMS),), (np.float32(16),))):
+        with pytest.raises(RuntimeError):
+            kernel(queue, *sizes, *passed)
+    for _ in range(2):
+        cl.enqueue_nd_range_kernel(queue, kernel, (ITEMS,), (16,))
+        assert arrays.found() == wanted
+    with pytest.raises(RuntimeError):
+        cl.enqueue_nd_range_kernel(queue, kernel, (real,), (16,))
+    kernel(queue, (np.int64(ITEMS),), (16,), *passed)
+    assert arrays.found() == wanted

@@ -59,6 +59,18 @@ def test_after_a_call_that_failed_nothing_older_is_launched(context: cl.Context,
         cl.enqueue_nd_range_kernel(queue, kernel, *first.sizes)
 
 
+def test_a_real_number_is_no_whole_one_once_that_is_known(context: cl.Context, queue: cl.CommandQueue) -> None:
+    """Equal numbers of other types have other bytes: 64.0 must not run what was decided for 64."""
+    program = built(context, small_file(context.devices[0]))
+    product, kernel = Product(queue, 64, 64), tuned(program)
+    for _ in range(2):
+        kernel.launch(queue, *product.arguments)
+        product.check()
+    real = [np.float32(value) if isinstance(value, np.int32) else value for value in product.arguments]
+    with pytest.raises(InvalidInputError):
+        kernel.launch(queue, *real)
+
+
 def test_every_form_of_a_call(context: cl.Context, queue: cl.CommandQueue) -> None:
     program = built(context, small_file(context.devices[0]))
     product, kernel = Product(queue, 64, 64), tuned(program)
