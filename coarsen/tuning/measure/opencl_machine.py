@@ -11,9 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from coarsen.devices.building import PlainProgram, build_uncached
-from coarsen.devices.discovery import DeviceDescription, discover_devices, open_device
-from coarsen.devices.health import check_health
-from coarsen.devices.selection import newest_of_each_runtime
+from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.machine import BuildError, Durations, Executor, Job, LaunchError, check_placed
 from coarsen.tuning.measure.run import DeviceWorkload, Enqueue, LaunchableKernel
@@ -26,15 +24,6 @@ from coarsen.variant.variant import Variant
 POCL = "pocl"
 # More than any kernel that adapts has codes, so that each is built once for all its inputs.
 KEPT_PROGRAMS = 64
-
-
-def devices_to_measure() -> list[DeviceDescription]:
-    """Return the devices that run a kernel, without Oclgrind: an interpreter is for checking, not for timing.
-
-    Of several versions of one runtime it is the newest.
-    """
-    working = [each for each in discover_devices() if check_health(each).works and not each.is_called("oclgrind")]
-    return newest_of_each_runtime(working)
 
 
 class OpenClMachine:
