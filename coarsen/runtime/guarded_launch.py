@@ -13,12 +13,9 @@ guarded launch would have no fewer work-items than the original, there is none: 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import pyopencl
-
-from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.launch import DividedLaunch, LaunchLimits, Sizes, has_work, local_size_of_original
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 
@@ -243,9 +240,3 @@ def groups_of_one_item(wanted: Configuration, local_size: Sequence[int] | None) 
     return configuration(
         replace(entry, level=Level.GROUP, stride=1) if entry.dimension in alone else entry for entry in wanted
     )
-
-
-def like_set(added: AddedArgument, known: Mapping[int, pyopencl.LocalMemory]) -> pyopencl.LocalMemory | None:
-    """Local memory as large as that which is set for another argument; None where none is."""
-    like = known.get(added.like)
-    return None if like is None else pyopencl.LocalMemory(like.size)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument, extent_of
-from coarsen.runtime.layout import Layout
+from coarsen.runtime.layout import Layout, passed_twice
 from coarsen.variant.data_layout import Arrangement, ArrayLayout, Kind, Order
 from coarsen.variant.records import RecordType
 
@@ -166,17 +166,7 @@ class LaidOutArray:
         pyopencl.enqueue_copy(queue, self.data, self.layout.pack(host))
 
 
-# What a launch passes for arrays that lie otherwise: how many elements a buffer has, and that it has one use.
-
-
-def passed_twice(buffer: str) -> RefusalError:
-    """Return the refusal of a buffer that is passed for an array that lies otherwise, and for something else too.
-
-    Args:
-        buffer: what it is called.
-    """
-    reason = f"{buffer} lies otherwise for one argument, and another argument or kernel is given it, too"
-    return RefusalError("layout-same-buffer", reason)
+# What a launch passes for arrays that lie otherwise: how many elements a buffer has.
 
 
 def shape_of_bytes(

@@ -22,7 +22,6 @@ from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.advice import GUESS, AtHand
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser, Variants
-from coarsen.runtime.guarded_launch import like_set
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, names_of
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import PlacedArgument
@@ -280,12 +279,18 @@ def added_values(
     for index, entry in enumerate(added, count):
         if entry.meaning == "global-size":
             values.append(np.uint64(global_size[entry.dimension]))
-        elif (local := like_set(entry, known)) is not None:
+        elif (local := _like_set(entry, known)) is not None:
             known[index] = local
             values.append(local)
         else:
             return None
     return tuple(values)
+
+
+def _like_set(added: AddedArgument, known: Mapping[int, pyopencl.LocalMemory]) -> pyopencl.LocalMemory | None:
+    """Local memory as large as that which is set for another argument; None where none is."""
+    like = known.get(added.like)
+    return None if like is None else pyopencl.LocalMemory(like.size)
 
 
 def added_types(added: Sequence[AddedArgument]) -> list[type[np.uint64] | None]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.variant.data_layout import AOS, Arrangement, ArrayLayout, Kind, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.records import MOST_FIELDS, Field, RecordType
@@ -242,3 +242,13 @@ def _places(arrangement: Arrangement, memory: Bytes) -> Iterator[tuple[Field, By
         start = arrangement.start_of(each)
         # A view, so that it can be written.
         yield each, tiles[:, start : start + lanes * each.size]
+
+
+def passed_twice(buffer: str) -> RefusalError:
+    """Return the refusal of a buffer that is passed for an array that lies otherwise, and for something else too.
+
+    Args:
+        buffer: what it is called.
+    """
+    reason = f"{buffer} lies otherwise for one argument, and another argument or kernel is given it, too"
+    return RefusalError("layout-same-buffer", reason)

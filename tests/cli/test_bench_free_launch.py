@@ -12,6 +12,7 @@ from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.run_pack import main as run_pack
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
+from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 from coarsen.tuning.engine.plan import limits_of
 from coarsen.variant.transforms import DeviceKind
@@ -81,12 +82,14 @@ def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
     design = ("launch-0-13", "--preset", "test", "--space", "grid", "--quick", "--device", "cpu")
     assert run("bench", *design, "--pack", tmp_path / "pack", "-q").code == 0
     (sweep,) = json.loads((tmp_path / "pack" / "plan.json").read_text())["sweeps"]
-    assert [each["candidate"] for each in sweep["candidates"]] == sweep["space"]["variants"]
+    space = GridDesign().space(free_launch_benchmark("launch-0-13"), "test", DeviceKind.CPU, USUAL_LIMITS)
+    grid = [variant_to_json(variant) for variant in space.variants or ()]
+    assert grid
+    assert [each["candidate"] for each in sweep["candidates"]] == grid
     words = (str(tmp_path / "pack"), "-o", str(tmp_path / "rows.jsonl"), "--device", "intel", "--no-confirmation")
     assert run_pack([*words]) == 0
     rows = read_lines(tmp_path / "rows.jsonl")
-    compared = [variant_to_json(row.candidate) for row in rows if row.role.value == "comparison"]
-    assert compared == sweep["space"]["variants"]
+    assert [variant_to_json(row.candidate) for row in rows if row.role.value == "comparison"] == grid
 
 
 def test_a_pack_of_the_grid_is_for_a_kind_of_device(tmp_path: Path, run: Run) -> None:

@@ -196,7 +196,7 @@ def write_page(results: Results | None, wanted: Figure, tuned: Sequence[Path]) -
     assert wanted.output is not None
     names = () if results is None else results.benchmarks
     if len(names) > _MANY:
-        note(f"predicting, coarsening and drawing {len(names)} kernels")
+        note(f"coarsening and drawing {len(names)} kernels")
     write_report(results, wanted.output, kernels=wanted.kernels, processes=processors(), tuned=tuple(tuned))
     unknown = [name for name in names if known_kernel(name, wanted.kernels) is None]
     if unknown:
@@ -208,4 +208,4 @@ def _without_source(names: Sequence[str], kernels: Path | None) -> str:
     """Return what the page lacks of kernels that are neither the suite's nor described, and what mends it."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     why = "it says why" if kernels else "--descriptions FOLDER names the folder with NAME.toml of them"
-    return f"the page has neither source nor predictions of {', '.join(names[:_NAMED])}{more}; {why}"
+    return f"the page has no source of {', '.join(names[:_NAMED])}{more}; {why}"

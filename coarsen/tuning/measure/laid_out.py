@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.laid_out_kernel import passed_twice
-from coarsen.runtime.layout import packed, unpacked
+from coarsen.runtime.layout import packed, passed_twice, unpacked
 from coarsen.tuning.measure.machine import Executor, Job, LaunchError, Machine
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.workload.benchmark import Array, BufferArgument, Launch, Workload

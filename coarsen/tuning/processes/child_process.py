@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -277,6 +278,8 @@ def serve(handlers: Mapping[str, Handler]) -> None:
     """
     end_with_parent()  # elsewhere than on Linux the end of its input ends it
     with _answers() as answers:
+        if _is_abandoned(answers):
+            return
         for line in sys.stdin:
             request = json.loads(line)
             answers.write(json.dumps(handlers[request["do"]](request)) + "\n")
@@ -290,3 +293,10 @@ def _answers() -> Iterator[TextIO]:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with answers:
         yield answers
+
+
+def _is_abandoned(answers: TextIO) -> bool:
+    """Return True if the parent ended while this process started, and so did not end it: nobody reads answers."""
+    hung_up = select.poll()
+    hung_up.register(answers, 0)
+    return bool(hung_up.poll(0))

@@ -39,8 +39,15 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def measurement_to_json(measurement: Measurement) -> dict[str, Any]:
-    """Return the measurement as dictionaries, lists, texts and numbers; `measurement_from_json` reads it back."""
-    return {"key": measurement.key, **encoded(measurement, {Variant: variant_to_json})}
+    """Return the measurement as dictionaries, lists, texts and numbers; `measurement_from_json` reads it back.
+
+    Raises:
+        InvalidInputError: it breaks a rule that `measurement_from_json` holds: a store with it could not be read.
+    """
+    value = {"key": measurement.key, **encoded(measurement, {Variant: variant_to_json})}
+    if measurement_from_json(value) != measurement:
+        raise InvalidInputError(f"the measurement {measurement.key[:12]} is not in its normal form")
+    return value
 
 
 def measurement_from_json(value: object) -> Measurement:

@@ -56,7 +56,6 @@ from coarsen.tuning.workload.captured_launch import (
 from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
 from coarsen.tuning.workload.launch_list import PassedLocal, PassedNull, PassedShared
 
-SUFFIX = ".npz"
 # The one preset of such a benchmark: a launch has one size.
 PRESET = "launch"
 _LAUNCH = "launch"

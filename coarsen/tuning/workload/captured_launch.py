@@ -15,6 +15,9 @@ from coarsen.tuning.workload.launch_list import (
     PassedShared,
 )
 
+# Of the file that a launch is handed to other processes in.
+SUFFIX = ".npz"
+
 
 @dataclass(frozen=True, slots=True)
 class CapturedBuffer:

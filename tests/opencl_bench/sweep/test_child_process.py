@@ -148,3 +148,17 @@ def test_a_child_does_not_outlive_its_parent() -> None:
     while is_alive(process) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not is_alive(process)
+
+
+def test_a_child_whose_parent_ended_before_it_served_begins_nothing(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    code = f"""
+from pathlib import Path
+from coarsen.tuning.processes.child_process import serve
+serve({{"begin": lambda request: Path({str(begun)!r}).touch() or {{}}}})
+"""
+    reading, writing = os.pipe()
+    os.close(reading)
+    subprocess.run([sys.executable, "-c", code], input=b'{"do": "begin"}\n', stdout=writing, check=True)
+    os.close(writing)
+    assert not begun.exists()
