@@ -101,7 +101,7 @@ def _installed_version() -> str:
         # Imported late: an installed package has its version elsewhere.
         import tomllib
 
-        settings = Path(__file__).parents[1] / "pyproject.toml"
+        settings = Path(__file__).parents[2] / "pyproject.toml"
         return str(tomllib.loads(settings.read_text(encoding="utf-8"))["project"]["version"])
 
 
