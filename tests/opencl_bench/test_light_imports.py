@@ -23,7 +23,7 @@ from coarsen.tuning.measure import comparison
 from coarsen.tuning.measure import run
 from coarsen.tuning.records import code
 from coarsen.tuning.records import measurement
-from coarsen.tuning.engine import plan as points
+from coarsen.tuning.engine import plan
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 limits = plan.DeviceLimits(1024, (1024, 1024, 1024), 1 << 16)
