@@ -51,6 +51,10 @@ def _loop_names(description: Description, known: set[str]) -> set[str]:
                 raise InvalidInputError(
                     f"{place}: there is a size or a macro '{loop.name}' too; rename the loop's"
                 )
+            if loop.name in inside:
+                raise InvalidInputError(
+                    f"{place}: a loop inside of another has its name, '{loop.name}'; rename one"
+                )
             for name in sorted(frozenset().union(*(bound.names for bound in loop.bounds)) - known - inside):
                 raise InvalidInputError(f"{place}: there is no '{name}'{did_you_mean(name, known | inside)}")
             inside.add(loop.name)

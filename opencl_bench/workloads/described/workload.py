@@ -216,10 +216,8 @@ def launches_at(description: Description, size: Size, local_size: LocalSize) -> 
     )
     if not made:
         with at(description, "launches"):
-            macros = ", ".join(
-                f"{name} = {values[name]}" for name in sorted(description.tunables) if name in values
-            )
-            raise InvalidInputError(f"there is none for {macros}")
+            names = sorted(description.tunables.keys() & values.keys()) or sorted(size)
+            raise InvalidInputError(f"there is none for {', '.join(f'{name} = {values[name]}' for name in names)}")
     return made
 
 

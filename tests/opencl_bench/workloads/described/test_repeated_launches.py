@@ -129,6 +129,8 @@ def test_a_preset_has_a_local_size_of_its_own(tmp_path: Path) -> None:
             "launches[0].repeat: there is no 'growing'; there are range",
         ),
         ("run in doubling(2, keys)", "keys in doubling(2, keys)", "there is a size or a macro 'keys' too"),
+        ("distance in halving(", "run in halving(", "a loop inside of another has its name, 'run'"),
+        ("run in doubling(2, keys)", "run in doubling(2 * keys, keys)", "there is none for keys = 16"),
         ("run in doubling(2, keys)", "run of keys", "'run of keys' is no expression"),
         (
             "run in doubling(2, keys)",
