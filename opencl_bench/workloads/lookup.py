@@ -14,7 +14,10 @@ from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.judge import JUDGE_PREFIX
 from coarsen.opencl_bench.workloads import suite
-from coarsen.tuning.workload.benchmark import KERNEL_FOLDER, Benchmark
+from coarsen.tuning.workload.benchmark import Benchmark
+
+KERNEL_FOLDER = Path(__file__).parents[1] / "kernels"
+"""The package's own kernels: the suite's here, the others with their descriptions in folders."""
 
 ADAPTIVE_PREFIX = "adaptive-"
 RECORDS_PREFIX = "records-"
@@ -26,7 +29,8 @@ def _drivers(package: ModuleType) -> Iterator[Benchmark]:
         found = [member for member in members.values() if isinstance(member, Benchmark)]
         if not found:
             raise InternalError(f"the module {module.name} defines no Benchmark")
-        yield from found
+        for each in found:
+            yield replace(each, source_file=KERNEL_FOLDER / f"{each.name}.cl")
 
 
 SUITE: Mapping[str, Benchmark] = MappingProxyType(

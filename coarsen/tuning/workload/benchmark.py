@@ -29,8 +29,6 @@ from coarsen.variant.variant import LocalSize as LocalSize
 Array = NDArray[Any]
 Size = Mapping[str, int]
 
-KERNEL_FOLDER = Path(__file__).parents[1] / "kernels"
-
 
 @dataclass(frozen=True, slots=True)
 class BufferArgument:
@@ -143,8 +141,8 @@ class Benchmark:
     `tunables` the values worth trying of `-D` macros, the default first.
 
     `make_launches` gives the launches alone, for a driver whose launches depend on the problem's extents in more
-    than their number. `kernel_name`, and `source_file` or `source_text`, are set where the suite's own kernel of
-    this name isn't meant. `inputs_hash` stands for all that decides about inputs and verification and isn't in
+    than their number. `source_file` or `source_text` holds the kernel, whose name is `kernel_name` where it isn't
+    the benchmark's. `inputs_hash` stands for all that decides about inputs and verification and isn't in
     the kernel nor the sizes: what a user's file says of arguments, outputs and tolerances. It is empty where the
     driver is part of this package. `input_files` are those that the workload reads. `shared_local_size`, where
     neither the inputs nor the results nor the global size depend on the local size, is the one at which the
@@ -197,10 +195,10 @@ class Benchmark:
 
     @property
     def kernel_file(self) -> Path:
-        """The path of the kernel's source. Raises InternalError where the source is a text of no file."""
-        if self.source_text and self.source_file is None:
+        """The path of the kernel's source. Raises InternalError where the source is in no file."""
+        if self.source_file is None:
             raise InternalError(f"the source of {self.name} is in no file")
-        return self.source_file or KERNEL_FOLDER / f"{self.name}.cl"
+        return self.source_file
 
     @property
     def code(self) -> Path | str:
