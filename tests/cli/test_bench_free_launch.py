@@ -12,25 +12,15 @@ from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.run_pack import main as run_pack
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
+from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS
 from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 from coarsen.tuning.engine.plan import limits_of
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant_json import variant_to_json
 from tests.cli.conftest import Run
 
-SMALL = (
-    "--preset",
-    "test",
-    "--quick",
-    "--space",
-    "factor=1,2",
-    "--space",
-    "stride=1",
-    "--space",
-    "dim=0",
-    "--space",
-    "local-size=64",
-)
+_SPACE = ("factor=1,2", "stride=1", "dim=0", "local-size=64")
+SMALL = ("--preset", "test", "--quick", *(word for value in _SPACE for word in ("--space", value)))
 ON_INTEL = ("bench", "-d", "intel", *SMALL, "-f", "json", "-q")
 # Both can have 64 work-items in a group.
 DRAWN = ("launch-0-1", "launch-5-6")
@@ -81,12 +71,14 @@ def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
     design = ("launch-0-13", "--preset", "test", "--space", "grid", "--quick", "--device", "cpu")
     assert run("bench", *design, "--pack", tmp_path / "pack", "-q").code == 0
     (sweep,) = json.loads((tmp_path / "pack" / "plan.json").read_text())["sweeps"]
-    assert [each["candidate"] for each in sweep["candidates"]] == sweep["space"]["variants"]
+    space = GridDesign().space(free_launch_benchmark("launch-0-13"), "test", DeviceKind.CPU, USUAL_LIMITS)
+    grid = [variant_to_json(variant) for variant in space.variants or ()]
+    assert [each["candidate"] for each in sweep["candidates"]] == grid
     words = (str(tmp_path / "pack"), "-o", str(tmp_path / "rows.jsonl"), "--device", "intel", "--no-confirmation")
     assert run_pack([*words]) == 0
     rows = read_lines(tmp_path / "rows.jsonl")
     compared = [variant_to_json(row.candidate) for row in rows if row.role.value == "comparison"]
-    assert compared == sweep["space"]["variants"]
+    assert compared == grid
 
 
 def test_a_pack_of_the_grid_is_for_a_kind_of_device(tmp_path: Path, run: Run) -> None:
