@@ -25,7 +25,6 @@ from coarsen.opencl_bench.reporting.evaluations import (
 )
 from coarsen.opencl_bench.reporting.sheet import (
     BLACK,
-    BLUE,
     GREEN,
     GRID,
     LIGHT_GREY,
@@ -53,7 +52,6 @@ _LOOKS = {
     "unique": {"facecolor": LIGHT_GREY},
     "published": {"facecolor": PURPLE, "hatch": "xxxx"},
     "cascade": {"facecolor": VERMILLION, "hatch": "////"},
-    "default": {"facecolor": BLUE},
     ORACLE: {"facecolor": "white", "edgecolor": BLACK},
 }
 _OTHERS = (

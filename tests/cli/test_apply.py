@@ -197,7 +197,7 @@ def test_bitcode_is_read(scale: Path, tmp_path: Path, run: Run) -> None:
 
 
 def test_a_definition_chooses_the_value_of_a_declared_parameter(tmp_path: Path, run: Run) -> None:
-    """As `coarsen tune show` names versions; a plain `#define` of the source would win over `-D`."""
+    """As `coarsen results show` names versions; a plain `#define` of the source would win over `-D`."""
     path = tmp_path / "scale.cl"
     path.write_text(
         """\

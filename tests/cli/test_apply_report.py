@@ -336,10 +336,10 @@ def test_levels_go_with_dimensions(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--report", "--explain"), "give --explain or --report, but not both"),
+        (("--report", "--explain"), "give one of --explain and --report: each writes something else"),
         (("-f", "json"), "--format goes with --report"),
-        (("--report", "--factor", 2, "--emit", "ll"), "--emit writes the kernel: give it without"),
-        (("--explain", "--emit", "cl"), "--emit writes the kernel: give it without"),
+        (("--report", "--factor", 2, "--emit", "ll"), "give one of --report and --emit"),
+        (("--explain", "--emit", "cl"), "give one of --explain and --emit: each writes something else"),
         (("--report", "--factor", 10**20), "the factor must be at most 4096, not 1000"),
         (("--factor", 2, "--level", "item", "--level", "group"), "level must have one value"),
         (("--report",), "give --factor, or --device"),

@@ -19,19 +19,8 @@ from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant_json import variant_to_json
 from tests.cli.conftest import Run
 
-SMALL = (
-    "--preset",
-    "test",
-    "--quick",
-    "--space",
-    "factor=1,2",
-    "--space",
-    "stride=1",
-    "--space",
-    "dim=0",
-    "--space",
-    "local-size=64",
-)
+_SPACE = ("factor=1,2", "stride=1", "dim=0", "local-size=64")
+SMALL = ("--preset", "test", "--quick", *(word for value in _SPACE for word in ("--space", value)))
 ON_INTEL = ("bench", "-d", "intel", *SMALL, "-f", "json", "-q")
 # Both can have 64 work-items in a group.
 DRAWN = ("launch-0-1", "launch-5-6")

@@ -142,9 +142,8 @@ def test_a_source_with_pragmas(run: Run, described: Path) -> None:
         lines = text.split("\n")
         lines[line] += f" {PLANTED}"
         source.write_text("\n".join(lines))
-        check(
-            run, [("apply", source, "--factor", "2", "-D", "IMPL=0"), ("tune", "init", source, "-o", "/dev/null")]
-        )
+        describing = ("describe", source, "--inputs", "-o", source.with_name("made.toml"), "--force")
+        check(run, [("apply", source, "--factor", "2", "-D", "IMPL=0"), describing])
 
 
 def test_a_model(run: Run, tmp_path: Path) -> None:

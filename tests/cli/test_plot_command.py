@@ -149,7 +149,7 @@ def test_to_look_at_a_store_makes_none(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "store.sqlite"
     outcome = run("results", "best", "--store", path)
     assert outcome.code == 2
-    assert outcome.error == f"there is no store at {path}; 'coarsen bench' makes one"
+    assert outcome.error == f"there is no store at {path}; 'coarsen tune' or 'coarsen bench' makes one"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -83,18 +83,18 @@ def test_predict_answers_for_each(run: Run, file: Path, model: list[str]) -> Non
     assert "choose one with -k: first, second, third" in outcome.err
 
 
-@pytest.mark.parametrize("command", ["bench", "tune"])
-def test_each_gets_a_description(run: Run, file: Path, command: str) -> None:
+@pytest.mark.parametrize("inputs", [[], ["--inputs"]])
+def test_each_gets_a_description(run: Run, file: Path, inputs: list[str]) -> None:
     taken = file.with_name("pairs.third.toml")
     taken.write_text("")
-    outcome = run(command, "init", str(file))
+    outcome = run("describe", str(file), *inputs)
     assert (outcome.code, list(file.parent.glob("*.first.toml"))) == (2, [])
     assert f"{taken}: the file is there already" in outcome.err
-    outcome = run(command, "init", str(file), "--force")
+    outcome = run("describe", str(file), *inputs, "--force")
     assert (outcome.code, outcome.out.count("wrote ")) == (0, 3)
     for name in ("first", "second", "third"):
         assert read_table(file.with_name(f"pairs.{name}.toml")).text("kernel") == name
-    # Whoever names the source is told of them, and not to write one that `init` never writes.
+    # Whoever names the source is told of them, and not to write one that `describe` never writes.
     outcome = run("predict", str(file), "-d", "intel", "--measure")
     listed = "pairs.first.toml or pairs.second.toml or pairs.third.toml"
     assert (outcome.code, outcome.error) == (2, f"{file}: there is no pairs.toml beside it; give {listed}")

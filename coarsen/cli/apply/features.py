@@ -106,7 +106,7 @@ def _names() -> list[str]:
     return [feature.name for feature in FEATURES]
 
 
-# `coarsen apply --features --registers`: how many registers a kernel takes at each factor, estimated and real.
+# `coarsen apply --features registers:CHIP`: how many registers a kernel takes at each factor, estimated and real.
 
 _UNKNOWN = "-"
 

@@ -209,11 +209,10 @@ def bench_search(
     if scheduler is not None:
         raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
     from coarsen.tuning.search.evaluator import Budget
-    from coarsen.tuning.search.guided import GuidedSearcher
 
     searcher = searcher_called(name)
     limit = Budget() if budget is None else parsed_budget(budget, in_seconds=True)
-    return BenchSearch(searcher, limit, seed, isinstance(searcher, GuidedSearcher))
+    return BenchSearch(searcher, limit, seed)
 
 
 def parsed_budget(text: str, option: str = "--budget", *, in_seconds: bool = False) -> Budget:
@@ -254,23 +253,23 @@ def searcher_called(name: str) -> Searcher:
 
 @dataclass(frozen=True, slots=True)
 class BenchSearch:
-    """The search of each plan of one call. `asks_model`: what the model predicts is what a search expects."""
+    """The search of each plan of one call."""
 
     searcher: Searcher
     budget: Budget
     seed: int
-    asks_model: bool
 
     def request_of(self, plan: SweepPlan) -> SearchRequest:
-        """Return how the space of a plan is searched."""
+        """Return how the space of a plan is searched; a guided search expects what the launch model predicts."""
         from coarsen.devices.selection import find_device
         from coarsen.opencl_bench.sweep.engine import name_of
         from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
         from coarsen.opencl_bench.workloads.lookup import find_benchmark
         from coarsen.tuning.launch_prior import coarsening_prior
+        from coarsen.tuning.search.guided import GuidedSearcher
 
         asked = find_benchmark(name_of(plan)), plan.preset, find_device(plan.device)
-        prior = coarsening_prior(*asked) if self.asks_model else None
+        prior = coarsening_prior(*asked) if isinstance(self.searcher, GuidedSearcher) else None
         return SearchRequest(self.searcher, self.budget, self.seed, prior)
 
     def rows_of(self, benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:

@@ -103,8 +103,7 @@ Figures = Annotated[
     typer.Option(
         "--figures",
         metavar="FOLDER",
-        help="Write figures there: calibration, predictions; of the cascade its loadings, their "
-        "relevance, and the changes of two features (deltas).",
+        help="Write figures there: calibration, predictions; and the factors as a table.",
     ),
 ]
 Details = Annotated[bool, typer.Option("--details", help="Show what each method chose for each kernel.")]

@@ -141,7 +141,7 @@ def open_existing_store(url: str | None = None) -> Store:
 def _check_is_there(file: Path) -> None:
     """Raise InvalidInputError unless there is a file with something in it: an empty one would be made a store."""
     if not file.exists():
-        raise InvalidInputError(f"there is no store at {file}; 'coarsen bench' makes one")
+        raise InvalidInputError(f"there is no store at {file}; 'coarsen tune' or 'coarsen bench' makes one")
     if file.is_file() and not file.stat().st_size:
         raise InvalidInputError(f"there is no store at {file}: the file is empty")
 
