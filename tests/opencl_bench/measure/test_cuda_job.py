@@ -66,7 +66,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     for name, module in (("cuda", package), ("cuda.bindings", bindings), ("cuda.bindings.driver", made)):
         monkeypatch.setitem(sys.modules, name, module)
     names = ("measure.cuda_driver", "measure.cuda_job")
-    ours = [f"coarsen.opencl_bench.{name}" for name in names]
+    ours = [f"coarsen.tuning.{name}" for name in names]
     kept = {name: sys.modules.pop(name, None) for name in ours}
     yield made
     # No other test meets modules that have this driver.
