@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.calibration_set import refuse_calibration
 from coarsen.models.cascade.model import STEP_FACTORS, Array, CascadeModel, StepModel, step_inputs
 from coarsen.models.cascade.step_classifier import (
     CascadeStepClassifier,
@@ -30,7 +29,7 @@ from coarsen.models.cascade.step_classifier import (
 from coarsen.models.cascade.varimax_components import VarimaxComponents
 from coarsen.models.evaluation.method import Choice, Fit
 from coarsen.models.examples import Example
-from coarsen.models.judge import refuse_judge
+from coarsen.models.held_out import refuse_calibration, refuse_judge
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.
 FEWEST_EXAMPLES = 4

@@ -21,7 +21,7 @@ from coarsen.models.evaluation.folds import leave_one_family_out, run_method
 from coarsen.models.evaluation.method import Choice
 from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore, case_of, hit_score, speedup_score
 from coarsen.models.examples import Example
-from coarsen.models.judge import is_judge, refuse_judge
+from coarsen.models.held_out import is_judge, refuse_judge
 
 # A kernel on a device along a dimension.
 Key = tuple[str, str, int]

@@ -11,7 +11,7 @@ from coarsen.cli.messages import note
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.cli.train.launch import read_cases
 from coarsen.errors import InvalidInputError
-from coarsen.models.calibration_set import is_calibration
+from coarsen.models.held_out import is_calibration
 from coarsen.models.launch.evaluation import Judgement
 
 FAMILIES = "families held out"

@@ -100,7 +100,7 @@ def _provenance(
     fitted: FittedLaunch,
     judgement: Judgement,
 ) -> LaunchProvenance:
-    from coarsen.models.calibration_set import is_calibration
+    from coarsen.models.held_out import is_calibration
     from coarsen.models.launch.storage import LaunchProvenance, cases_by_device
 
     return LaunchProvenance(
