@@ -1,15 +1,10 @@
-"""The features that the paper defines otherwise than others would: counted by hand, and of coarsened kernels."""
+"""The features that the paper defines otherwise than others would, counted by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from coarsen.features import Features, extract
-from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import coarsen_kernel
-from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.transforms import REPLICATION_ALONE
-from tests.cost.test_replication import CASES, CONTROL_FLOW, TOLERANCE, kernel_of
+from coarsen.features import extract
 from tests.features.counted_kernels import GUARDED, NEIGHBOUR, lowered
 
 # entry: call, trunc, call, trunc, icmp, br
@@ -122,33 +117,3 @@ def test_loops_are_one_region() -> None:
     }
     """
     assert extract(lowered(source)).divergent_regions == 1
-
-
-def compare(kernel: Kernel, dimension: int, factor: int) -> tuple[Features, Features]:
-    coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)], transforms=REPLICATION_ALONE)
-    return extract(kernel, dimension, factor), extract(coarsened, dimension)
-
-
-# Where copies of divergent loops follow each other the normal form adds phis: see test_replication.py.
-WITH_PHIS = ("dwtHaar1D", "mvCoal")
-OF_PHIS = ("divergent_instructions", "divergent_region_ratio", "instructions", "instruction_level_parallelism")
-
-
-@pytest.mark.parametrize("factor", [4])
-@pytest.mark.parametrize(("name", "dimension"), CASES)
-def test_computed_features_are_those_of_the_coarsened_kernel(name: str, dimension: int, factor: int) -> None:
-    computed, real = (features.by_name() for features in compare(kernel_of(name), dimension, factor))
-    for feature in computed:
-        tolerance = 1e-12
-        if name in WITH_PHIS and feature in OF_PHIS:
-            tolerance = 0.15 if feature == "instruction_level_parallelism" else TOLERANCE
-        assert computed[feature] == pytest.approx(real[feature], rel=tolerance), feature
-
-
-@pytest.mark.parametrize("body", CONTROL_FLOW.values(), ids=CONTROL_FLOW)
-def test_divergent_regions_are_those_of_the_coarsened_kernel(body: str) -> None:
-    source = f"kernel void flow(global int *a, global int *b, int n) {{ int x = get_global_id(0); {body} }}"
-    computed, real = compare(lowered(source), 0, 4)
-    assert computed.divergent_regions == real.divergent_regions
-    assert computed.memory_level_parallelism == pytest.approx(real.memory_level_parallelism)
-    assert computed.divergent_region_ratio == pytest.approx(real.divergent_region_ratio, rel=0.1)

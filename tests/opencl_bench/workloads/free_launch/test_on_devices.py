@@ -17,10 +17,11 @@ from coarsen.pipeline import run_pipeline
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import kernels_of, run_workload
-from coarsen.tuning.measure.variant_launch import variant_launch
+from coarsen.tuning.measure.variant_launch import undivided, variant_launch
 from coarsen.tuning.workload.benchmark import Benchmark, Workload
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import TransformChoices
+from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 from tests.selection import is_one_of_two
 
@@ -40,12 +41,17 @@ SPACE = Space(
 
 
 def drawn(name: str) -> list[Variant]:
-    """Some coarsened variants of the kernel that the smallest size allows."""
+    """Some coarsened variants that divide the smallest size, of items and groups, wide accesses among them."""
     benchmark = free_launch_benchmark(name)
-    transforms = TransformChoices(wide_accesses=(False, True))
-    levels = (Level.ITEM, Level.GROUP)
-    space = Space((2, 4, 8, 16), (1, 2, 4, 8), levels=levels, at_once=2, transforms=transforms, sample=DRAWN)
-    return [point.candidate for point in points(benchmark, "test", space, LIMITS) if point.candidate.is_coarsened]
+
+    def divides(variant: Variant) -> bool:
+        (launch,) = benchmark.launches("test", variant.local_size)
+        return undivided(launch, variant.coarsenings) is None
+
+    listed = points(benchmark, "test", SPACE, LIMITS, DeviceKind.CPU)
+    coarsened = [each.candidate for each in listed if each.candidate.is_coarsened and each.violation is None]
+    possible = list(filter(divides, coarsened))
+    return possible[:: len(possible) // DRAWN][:DRAWN]
 
 
 def coarsened_workload(
