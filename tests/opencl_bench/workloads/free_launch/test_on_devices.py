@@ -17,7 +17,7 @@ from coarsen.pipeline import run_pipeline
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import kernels_of, run_workload
-from coarsen.tuning.measure.variant_launch import variant_launch
+from coarsen.tuning.measure.variant_launch import undivided, variant_launch
 from coarsen.tuning.workload.benchmark import Benchmark, Workload
 from coarsen.variant.coarsening import Level
 from coarsen.variant.space import TransformChoices
@@ -42,10 +42,15 @@ SPACE = Space(
 def drawn(name: str) -> list[Variant]:
     """Some coarsened variants of the kernel that the smallest size allows."""
     benchmark = free_launch_benchmark(name)
-    transforms = TransformChoices(wide_accesses=(False, True))
-    levels = (Level.ITEM, Level.GROUP)
-    space = Space((2, 4, 8, 16), (1, 2, 4, 8), levels=levels, at_once=2, transforms=transforms, sample=DRAWN)
-    return [point.candidate for point in points(benchmark, "test", space, LIMITS) if point.candidate.is_coarsened]
+    found = [each.candidate for each in points(benchmark, "test", SPACE, LIMITS) if each.violation is None]
+    possible = [variant for variant in found if variant.is_coarsened and divides(benchmark, variant)]
+    return possible[:: len(possible) // DRAWN][:DRAWN]
+
+
+def divides(benchmark: Benchmark, variant: Variant) -> bool:
+    """Return True where the work-groups of all launches divide, which a point does not say."""
+    launches = benchmark.launches("test", variant.local_size)
+    return all(undivided(launch, variant.coarsenings) is None for launch in launches)
 
 
 def coarsened_workload(
