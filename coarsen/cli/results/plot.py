@@ -208,4 +208,4 @@ def _without_source(names: Sequence[str], kernels: Path | None) -> str:
     """Return what the page lacks of kernels that are neither the suite's nor described, and what mends it."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     why = "it says why" if kernels else "--descriptions FOLDER names the folder with NAME.toml of them"
-    return f"the page has neither source nor predictions of {', '.join(names[:_NAMED])}{more}; {why}"
+    return f"the page has no source of {', '.join(names[:_NAMED])}{more}; {why}"
