@@ -16,7 +16,7 @@ REFUSAL_MAKERS = ("RefusalError", "refusal")
 REASON_MAKERS = ("NotTogether", "Reason")
 ACCUMULATOR_MAKERS = ("Left",)
 # Where the code is not written at the call: it comes with another refusal, or from a table of its own.
-PASSED_ON = {"refusal.code", "self.refusal.code", "refused.code", "code"}
+PASSED_ON = {"refusal.code", "self.refusal.code", "refused.code", "code", "answer['code']"}
 
 
 def codes_in(path: Path, makers: tuple[str, ...]) -> Iterator[ast.expr]:

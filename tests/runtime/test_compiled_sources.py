@@ -40,7 +40,7 @@ def test_a_program_of_five_kernels_starts_clang_once(context: cl.Context, clang_
 def test_prediction_and_coarsening_share_a_compiled_source(clang_starts: list[str]) -> None:
     toolchain = package_toolchain()
     for name in ("k1", "k3"):
-        toolchain.predict(FIVE, device="tahiti", kernel=name, options=(), local_size=(64,))
+        toolchain.predict(FIVE, device="intel", kernel=name, options=(), local_size=(64,))
         for factor in (2, 4):
             made = toolchain.coarsen(
                 FIVE,
