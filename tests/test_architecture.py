@@ -196,10 +196,17 @@ print(sum(lines.values()), *lines, file=sys.__stdout__)
 """
 
 
-def coarsen_loaded_by(code: str) -> tuple[int, set[str]]:
-    """The lines of this package that a fresh interpreter has loaded after some code, and the modules."""
+def coarsen_loaded_by(code: str, cache: Path | None = None) -> tuple[int, set[str]]:
+    """The lines of this package that a fresh interpreter has loaded after some code, and the modules.
+
+    Texts are cached in the folder; nowhere if there is none.
+    """
     command = [sys.executable, "-c", f"import sys\n{code}\n{COUNTED}"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    env = dict(os.environ)
+    if cache is not None:
+        env.pop("COARSEN_NO_CACHE", None)
+        env["XDG_CACHE_HOME"] = str(cache)
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
     lines, *modules = result.stdout.splitlines()[-1].split()
     return int(lines), set(modules)
 
@@ -239,7 +246,7 @@ queue.finish()
 
 def test_a_tuned_first_launch_loads_little(working_devices: tuple[DeviceDescription, ...], tmp_path: Path) -> None:
     code = TUNED_LAUNCH.format(device=working_devices[0].index, store=tmp_path / "store.sqlite", cache=tmp_path)
-    lines, modules = coarsen_loaded_by(code)
+    lines, modules = coarsen_loaded_by(code, tmp_path)
     assert "coarsen.tuning.captured_tuning" in modules
     assert lines <= 40_000, "what is chosen is compiled by the process that tunes"
     assert not {module for module in modules if module.startswith("coarsen.opencl_bench")}
