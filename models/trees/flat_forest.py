@@ -92,7 +92,10 @@ class FlatForest:
 
 
 def flatten(trees: Sequence[Any]) -> FlatForest:
-    """Bring the nodes of all trees (scikit-learn's `tree_`) into one sequence, level by level."""
+    """Bring the nodes of all trees (scikit-learn's `tree_`) into one sequence, level by level.
+
+    A threshold is rounded down to single precision: of inputs in single precision, the same are at most it.
+    """
     starts = np.cumsum([0, *(tree.node_count for tree in trees)])
     left, right = (_joined(trees, starts, side) for side in ("children_left", "children_right"))
     order = _by_level(starts[:-1], left, right)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.base.names import did_you_mean
-from coarsen.cli.messages import note
+from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.predict.output import held_out_text
 from coarsen.errors import NOTE, DeviceError, InvalidInputError
@@ -288,15 +288,13 @@ def training_progress() -> Iterator[Callable[[int, int], None]]:
 
 def plain_lines(clock: Callable[[], float] = time.monotonic) -> Callable[[int, int], None]:
     """Return what notes how much of a training is done, every ten seconds; `clock` gives seconds."""
-    said: float | None = None
+    pace: NowAndThen | None = None
 
     def progress(done: int, total: int) -> None:
-        nonlocal said
-        now = clock()
-        if said is None:
-            said = now
-        elif now - said >= _SECONDS_BETWEEN_LINES and done < total:
-            said = now
+        nonlocal pace
+        if pace is None:
+            pace = NowAndThen(_SECONDS_BETWEEN_LINES, clock)
+        elif pace.is_due() and done < total:
             note(f"training: {done / total:.0%} done")
 
     return progress

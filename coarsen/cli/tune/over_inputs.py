@@ -13,7 +13,7 @@ import typer
 
 from coarsen.cli.bench.options import Caches
 from coarsen.cli.bench.progress import SECONDS_BETWEEN_LINES, rows_per_minute
-from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
+from coarsen.cli.messages import INTERRUPTED, NowAndThen, note, say_interrupted
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.cli.tune.tuned_text import print_summary
@@ -406,14 +406,12 @@ class InputsProgress(SweepObserver):
         self._clock = clock
         self._is_live = is_live
         self._current = ""
-        self._start = self._said = clock()
+        self._pace = NowAndThen(SECONDS_BETWEEN_LINES, clock)
 
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
         self._current = str(candidate)
-        now = self._clock()
-        if not self._is_live and now - self._said >= SECONDS_BETWEEN_LINES:
-            self._said = now
+        if not self._is_live and self._pace.is_due():
             note(self.line)
 
     def stored(self, measurement: Measurement, measured: bool) -> None:
@@ -432,7 +430,7 @@ class InputsProgress(SweepObserver):
 
     def __str__(self) -> str:
         """Return the progress in one line."""
-        seconds = self._clock() - self._start
+        seconds = self._clock() - self._pace.start
         parts = [
             f"{counted(self.measured, 'row')} measured",
             rows_per_minute(60 * self.measured / seconds) if seconds > 0 else "",

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from coarsen.tuning.search.additive import PAPER, AdditiveSearcher
-from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
 from coarsen.tuning.search.guided import GuidedSearcher
-from coarsen.tuning.search.searcher import Found, Searcher
-
-__all__ = ["SEARCHERS", "Budget", "Found", "Searcher"]
+from coarsen.tuning.search.searcher import Searcher
 
 _ALL: tuple[Searcher, ...] = (
     AdditiveSearcher(),

@@ -7,7 +7,8 @@ import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.launch.training import coarsening_rows, fit_parts, flatten, grow
+from coarsen.models.launch.training import coarsening_rows, fit_parts, grow
+from coarsen.models.trees.flat_forest import flatten
 from tests.models.launch.made_up import SMALL, case, cases
 
 
