@@ -87,15 +87,14 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
     """Return the benchmark of this name: of the suite, drawn, described in the package; or of a TOML file.
 
     Args:
-        name_or_path: a name of the suite, `launch-<seed>-<index>`, `adaptive-<kernel>`, `records-<kernel>` or
-            `judge-<kernel>`; a path, or a text that ends with `.toml`,
-            is that of a file.
+        name_or_path: a name of the suite, `launch-<seed>-<index>`, `nest-<seed>-<index>`, `adaptive-<kernel>`,
+            `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`, is that of a file.
 
     Raises:
         InvalidInputError: no such benchmark or file, or a mistake in the file.
     """
     if isinstance(name_or_path, str) and not name_or_path.endswith(".toml"):
-        if name_or_path.startswith("launch-"):
+        if name_or_path.startswith(("launch-", "nest-")):
             from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
 
             return free_launch_benchmark(name_or_path)

@@ -1,7 +1,10 @@
 """Kernels of free launch as they are drawn: mechanism, source, parameters, legal local sizes.
 
-The same seed and index give the same kernel, on every machine. All mechanisms come, in an order of their own,
-before any comes again.
+The same set, seed and index give the same kernel, on every machine. All mechanisms of a set come, in an order of
+their own, before any comes again.
+
+    launch-SEED-NUMBER  every mechanism by which coarsening helps or harms
+    nest-SEED-NUMBER    loop nests of numerical programs (`nests`), of which more gain much
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from coarsen.opencl_bench.workloads.free_launch import divergence, groups, loops, streams
+from coarsen.opencl_bench.workloads.free_launch import divergence, groups, loops, nests, streams
 from coarsen.opencl_bench.workloads.free_launch.elements import Draws, indented, signature_lines
 from coarsen.opencl_bench.workloads.free_launch.parts import (
     EXTENTS,
@@ -28,8 +31,10 @@ from coarsen.opencl_bench.workloads.free_launch.parts import (
 )
 from coarsen.tuning.workload.benchmark import LocalSize
 
-PREFIX = "launch"
+LAUNCH, NEST = "launch", "nest"
 Parameter = Buffer | Scalar | Scratch
+_COUNTER_NAMES = (*IDS, *EXTENTS, "position", "trips", "trip", "i", "j", "k", "centre", "pitch", "plane")
+_COUNTERS = re.compile(rf"\buint ({'|'.join(_COUNTER_NAMES)})\b")
 
 
 class Mechanism(enum.StrEnum):
@@ -65,21 +70,44 @@ class Mechanism(enum.StrEnum):
     ATOMIC = "atomic"
 
 
+class NestMechanism(enum.StrEnum):
+    """What a loop nest computes; these are held out of learning like the others."""
+
+    MATRIX_VECTOR = "matrix_vector"
+    MATRIX_PRODUCT = "matrix_product"
+    RANK_UPDATE = "rank_update"
+    STATISTICS = "statistics"
+    NORMALISED = "normalised"
+    DISTANCES = "distances"
+    BODIES = "bodies"
+    RECURRENCE = "recurrence"
+    PLANES = "planes"
+    CONVOLUTION = "convolution"
+    SMALL_PRODUCTS = "small_products"
+
+
 @dataclass(frozen=True, slots=True)
 class DrawnKernel:
-    """A kernel and all that its workload follows from; `local_sizes` has its own first."""
+    """A kernel and all that its workload follows from.
 
+    Attributes:
+        local_sizes: its own first.
+        is_signed: whether ids, extents and counters are `int`, as in most programs, or `uint`.
+    """
+
+    set: str
     seed: int
     index: int
-    mechanism: Mechanism
+    mechanism: Mechanism | NestMechanism
     frame: Frame
     sketch: Sketch
     local_sizes: tuple[LocalSize, ...]
+    is_signed: bool = False
 
     @property
     def name(self) -> str:
         """The benchmark's name."""
-        return f"{PREFIX}-{self.seed}-{self.index}"
+        return f"{self.set}-{self.seed}-{self.index}"
 
     @property
     def kernel(self) -> str:
@@ -89,7 +117,7 @@ class DrawnKernel:
     @property
     def family(self) -> str:
         """The structural class: kernels of one are variations of each other."""
-        return f"{PREFIX}-{self.mechanism.value}-{self.sketch.variant}"
+        return f"{self.set}-{self.mechanism.value}-{self.sketch.variant}"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -114,7 +142,8 @@ class DrawnKernel:
             "}",
             "",
         ]
-        return "\n".join(lines)
+        text = "\n".join(lines)
+        return _COUNTERS.sub(r"int \1", text) if self.is_signed else text
 
     def _statements(self) -> list[str]:
         body = self.sketch.body
@@ -169,7 +198,7 @@ class Builder:
     is_whole: bool = False
 
 
-BUILDERS: dict[Mechanism, tuple[Builder, ...]] = {
+BUILDERS: dict[Mechanism | NestMechanism, tuple[Builder, ...]] = {
     Mechanism.MAP: (Builder(streams.mapped),),
     Mechanism.VECTORS: (Builder(streams.vectors),),
     Mechanism.RECORDS: (Builder(streams.records),),
@@ -209,24 +238,50 @@ BUILDERS: dict[Mechanism, tuple[Builder, ...]] = {
 }
 
 
+NESTS: dict[Mechanism | NestMechanism, tuple[Builder, ...]] = {
+    NestMechanism.MATRIX_VECTOR: (Builder(nests.matrix_vector, (LINE,)),),
+    NestMechanism.MATRIX_PRODUCT: (Builder(nests.matrix_product, (PLANE,)),),
+    NestMechanism.RANK_UPDATE: (Builder(nests.rank_update, (PLANE,)),),
+    NestMechanism.STATISTICS: (Builder(nests.statistics, (LINE,)),),
+    NestMechanism.NORMALISED: (Builder(nests.normalised, (LINE,)),),
+    NestMechanism.DISTANCES: (Builder(nests.distances, (LINE,)),),
+    NestMechanism.BODIES: (Builder(nests.bodies, (LINE,)),),
+    NestMechanism.RECURRENCE: (Builder(nests.recurrence, (LINE, LINE, PLANE)),),
+    NestMechanism.PLANES: (Builder(nests.planes, (PLANE,)),),
+    NestMechanism.CONVOLUTION: (Builder(nests.convolution, (PLANE,)),),
+    NestMechanism.SMALL_PRODUCTS: (Builder(nests.small_products, (LINE, PLANE)),),
+}
+
+# The mechanisms of each set, and what its streams of draws have beside seed and index.
+SETS: dict[str, tuple[dict[Mechanism | NestMechanism, tuple[Builder, ...]], tuple[int, ...]]] = {
+    LAUNCH: (BUILDERS, ()),
+    NEST: (NESTS, (1,)),
+}
+
+
 @lru_cache(maxsize=64)
-def draw(seed: int, index: int) -> DrawnKernel:
+def draw(set_: str, seed: int, index: int) -> DrawnKernel:
     """The kernel of a number.
 
     Args:
+        set_: `launch` or `nest`.
         seed: of the whole set of kernels.
         index: of the kernel, from 0 on.
     """
-    draws = Draws(seed, index)
-    mechanism = _mechanism(seed, index)
-    builder = draws.pick(BUILDERS[mechanism])
+    builders, stream = SETS[set_]
+    draws = Draws(seed, index, *stream)
+    mechanism = _mechanism(set_, seed, index)
+    builder = draws.pick(builders[mechanism])
     dimensions = draws.pick(builder.dimensions)
     frame = draw_frame(draws, dimensions, has_barriers=builder.has_barriers, is_whole=builder.is_whole)
     local_sizes = draws.some(LOCAL_SIZES[dimensions], MOST_LOCAL_SIZES)
-    return DrawnKernel(seed, index, mechanism, frame, builder.make(draws, frame), local_sizes)
+    sketch = builder.make(draws, frame)
+    is_signed = set_ == NEST and draws.chance(0.7)
+    return DrawnKernel(set_, seed, index, mechanism, frame, sketch, local_sizes, is_signed)
 
 
-def _mechanism(seed: int, index: int) -> Mechanism:
-    choices = tuple(Mechanism)
+def _mechanism(set_: str, seed: int, index: int) -> Mechanism | NestMechanism:
+    builders, stream = SETS[set_]
+    choices = tuple(builders)
     round_, place = divmod(index, len(choices))
-    return Draws(seed, round_, len(choices)).some(choices, len(choices))[place]
+    return Draws(seed, round_, len(choices), *stream).some(choices, len(choices))[place]

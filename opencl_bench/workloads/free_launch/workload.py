@@ -16,7 +16,7 @@ import numpy as np
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.free_launch.elements import Draws
-from coarsen.opencl_bench.workloads.free_launch.kernel import PREFIX, DrawnKernel, Parameter, draw
+from coarsen.opencl_bench.workloads.free_launch.kernel import SETS, DrawnKernel, Parameter, draw
 from coarsen.opencl_bench.workloads.free_launch.parts import (
     EXTENTS,
     GRANULES,
@@ -44,7 +44,7 @@ from coarsen.variant.variant import shape
 
 # What a kernel's inputs are made by; another number where they change.
 INPUTS_VERSION = 1
-_NAME = re.compile(rf"{PREFIX}-(0|[1-9][0-9]{{0,8}})-(0|[1-9][0-9]{{0,8}})")
+_NAME = re.compile(rf"({'|'.join(SETS)})-(0|[1-9][0-9]{{0,8}})-(0|[1-9][0-9]{{0,8}})")
 TEST = "test"
 TEST_TRIPS = 5
 TEST_GROUPS = {1: (2,), 2: (2, 2), 3: (1, 2, 2)}
@@ -98,11 +98,12 @@ def free_launch_benchmark(name: str) -> Benchmark:
 
 
 def free_launch_kernel(name: str) -> DrawnKernel:
-    """The kernel `launch-<seed>-<index>`, with its mechanism and family. Raises InvalidInputError."""
+    """The kernel `launch-<seed>-<index>` or `nest-…`, with its mechanism and family. Raises InvalidInputError."""
     match = _NAME.fullmatch(name)
     if match is None:
-        raise InvalidInputError(f"no benchmark {name!r}; a kernel of free launch is called {PREFIX}-SEED-NUMBER")
-    return draw(int(match[1]), int(match[2]))
+        called = " or ".join(f"{each}-SEED-NUMBER" for each in SETS)
+        raise InvalidInputError(f"no benchmark {name!r}; a kernel of free launch is called {called}")
+    return draw(match[1], int(match[2]), int(match[3]))
 
 
 def presets(kernel: DrawnKernel) -> dict[str, Preset]:

@@ -9,7 +9,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.workloads.free_launch.kernel import Mechanism
+from coarsen.opencl_bench.workloads.free_launch.kernel import Mechanism, NestMechanism
 from coarsen.opencl_bench.workloads.free_launch.workload import (
     BYTES,
     byte_count,
@@ -23,9 +23,10 @@ from coarsen.tuning.workload.benchmark import BufferArgument
 MANY = [f"launch-0-{number}" for number in range(280)]
 # Each mechanism once.
 ROUND = MANY[: len(Mechanism)]
+NESTS = [f"nest-0-{number}" for number in range(len(NestMechanism))]
 
 
-@pytest.mark.parametrize("name", MANY[::13])
+@pytest.mark.parametrize("name", MANY[::13] + NESTS)
 def test_every_local_size_divides_every_size_alike(name: str) -> None:
     kernel, benchmark = free_launch_kernel(name), free_launch_benchmark(name)
     assert len(benchmark.local_sizes) >= 4 and set(benchmark.presets) == {"test", *BYTES, "cpu", "gpu"}
@@ -42,7 +43,7 @@ def test_every_local_size_divides_every_size_alike(name: str) -> None:
         benchmark.launches("test", (3,) * len(benchmark.dimensions))
 
 
-@pytest.mark.parametrize("name", ROUND)
+@pytest.mark.parametrize("name", ROUND + NESTS)
 def test_compiles_and_every_parameter_is_named(name: str) -> None:
     benchmark = find_benchmark(name)
     kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
@@ -62,10 +63,11 @@ def test_all_mechanisms_come_before_any_comes_again() -> None:
 
 
 def test_a_benchmark_has_its_mechanism_and_a_family_within_it() -> None:
-    for name in ROUND:
+    assert {free_launch_kernel(name).mechanism for name in NESTS} == set(NestMechanism)
+    for name in ROUND + NESTS:
         benchmark, mechanism = free_launch_benchmark(name), free_launch_kernel(name).mechanism
         assert benchmark.mechanisms == {mechanism.value}
-        assert benchmark.family.startswith(f"launch-{mechanism.value}-")
+        assert benchmark.family.startswith(f"{name.split('-')[0]}-{mechanism.value}-")
 
 
 def test_sizes_and_trips_are_spread() -> None:
@@ -84,5 +86,5 @@ def test_sizes_and_trips_are_spread() -> None:
 
 @pytest.mark.parametrize("name", ["launch-0", "launch-0-012", "launch-x-1"])
 def test_names(name: str) -> None:
-    with pytest.raises(InvalidInputError, match="a kernel of free launch is called launch-SEED-NUMBER"):
+    with pytest.raises(InvalidInputError, match="is called launch-SEED-NUMBER or nest-SEED-NUMBER"):
         find_benchmark(name)

@@ -28,6 +28,7 @@ from tests.selection import is_one_of_two
 # Of each kind of mechanism one: a grid's stride, a product, a window, branches, a sparse row, atomics, tiles,
 # a table, a reduction, levels.
 SAMPLE = (6, 4, 1, 23, 26, 27, 25, 13, 58, 9)
+NAMES = [f"launch-0-{number}" for number in SAMPLE] + [f"nest-0-{number}" for number in range(11)]
 DRAWN = 3
 LIMITS = DeviceLimits(1024, (1024, 1024, 64), 48 << 10)
 SPACE = Space(
@@ -65,15 +66,14 @@ def coarsened_workload(
 
 
 @pytest.mark.compiled_devices
-@pytest.mark.parametrize("number", SAMPLE)
-def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, device: DeviceDescription, number: int) -> None:
-    name = f"launch-0-{number}"
+@pytest.mark.parametrize("name", NAMES)
+def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, device: DeviceDescription, name: str) -> None:
     benchmark = free_launch_benchmark(name)
     original = build_uncached(queue.context, benchmark.source, benchmark.build_options)
     variants = drawn(name)
     assert len(variants) == DRAWN
     # Devices share a kernel's variants: each has one or two of three.
-    first = SAMPLE.index(number) * DRAWN
+    first = NAMES.index(name) * DRAWN
     for variant in (variants[turn] for turn in range(DRAWN) if is_one_of_two(first + turn, device)):
         workload = benchmark.workload("test", 0, variant.local_size)
         expected = run_workload(queue, workload, kernels_of(original))
