@@ -40,7 +40,7 @@ _Kind = TypeVar("_Kind", bound=enum.IntEnum)
 # Whole numbers of an interval.
 _WHOLE = ("integers", "sorted")
 # Whole numbers of 32 bits, which `contents.py` makes.
-_SHAPED = ("keys", "starts", "indices")
+_SHAPED = ("keys", "starts", "indices", "ranges", "near")
 # What all fields of a structure can be filled with alike.
 OF_ALL = ("zeros", "unwritten")
 
@@ -259,6 +259,20 @@ def _starts(
     return contents.starts_of(lengths)
 
 
+def _ranges(
+    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
+) -> Array:
+    lengths = generator.integers(0, int(numbers[0]), elements - 1, dtype=kind.scalar, endpoint=True)
+    return np.concatenate([np.zeros(1, kind.scalar), np.cumsum(lengths, dtype=kind.scalar)])
+
+
+def _near(generator: np.random.Generator, _kind: ElementType, elements: int, numbers: tuple[Number, ...]) -> Array:
+    table, reach = map(int, numbers)
+    own = np.arange(elements, dtype=np.int64) * table // elements
+    near = own + generator.integers(-reach, reach + 1, elements, dtype=np.int32)
+    return np.clip(near, 0, table - 1)
+
+
 def kind_of(kinds: type[_Kind], number: float) -> _Kind:
     """Return the kind of a number. Raises InvalidInputError where there is none; the message lists them."""
     try:
@@ -290,6 +304,8 @@ _MAKERS: Mapping[str, tuple[_Maker, tuple[str, ...]]] = MappingProxyType(
         "unwritten": (lambda _, kind, count, __: unwritten(_total(kind, count), kind.scalar), ()),
         "keys": (_keys, ("kind", "bins", "per_mille")),
         "starts": (_starts, ("kind", "total", "per_mille")),
+        "ranges": (_ranges, ("longest",)),
+        "near": (_near, ("table", "reach")),
         "indices": (
             lambda generator, _, count, numbers: contents.make_indices(
                 count, int(numbers[0]), int(numbers[1]), generator
