@@ -40,23 +40,25 @@ from coarsen.opencl_bench.workloads.described.description import (
 )
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY, scalar_numbers, with_recorded
-from coarsen.opencl_bench.workloads.described.table import quoted
+from coarsen.opencl_bench.workloads.described.recorded_inputs import (
+    KEY,
+    input_as_data,
+    scalar_numbers,
+    with_recorded,
+)
+from coarsen.opencl_bench.workloads.described.table import toml_lines
 from coarsen.opencl_bench.workloads.described.values import FileValues
 from coarsen.opencl_bench.workloads.described.workload import check_preset, own_launch
-from coarsen.tuning.workload.benchmark import whole_numbers
+from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument, whole_numbers
 from coarsen.tuning.workload.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedArgument,
     PassedBuffer,
-    PassedLocal,
-    PassedNull,
     PassedOther,
     PassedScalar,
     PassedShared,
     RecordedInput,
-    argument_as_data,
     read_launch_list,
 )
 from coarsen.variant.variant import shape
@@ -66,9 +68,9 @@ _LARGEST = 1 << 40
 _KINDS: Mapping[type[PassedArgument], str] = {
     PassedBuffer: "a buffer",
     PassedShared: "a buffer given twice",
-    PassedNull: "a null pointer",
+    NullArgument: "a null pointer",
     PassedScalar: "a number",
-    PassedLocal: "local memory",
+    LocalArgument: "local memory",
 }
 
 
@@ -141,9 +143,9 @@ def _wanted(argument: ArgumentDescription) -> type[PassedArgument]:
     kinds: dict[type[ArgumentDescription], type[PassedArgument]] = {
         BufferDescription: PassedBuffer,
         SharedDescription: PassedShared,
-        NullDescription: PassedNull,
+        NullDescription: NullArgument,
         ScalarDescription: PassedScalar,
-        LocalDescription: PassedLocal,
+        LocalDescription: LocalArgument,
     }
     return kinds.get(type(argument), PassedOther)
 
@@ -442,39 +444,14 @@ def recorded_text(
         inputs: the launches, the first called `input-000`.
         features: numbers of a launch to choose by, where the kernel's own description has none.
     """
-    return "\n".join(_lines(description, recording, inputs, features)) + "\n"
-
-
-def _lines(
-    description: str, recording: Path, inputs: Sequence[RecordedInput], features: Sequence[str]
-) -> Iterator[str]:
-    yield f"# Launches that a program made, as the inputs of {description}. Written by"
-    yield f"# coarsen tune {description} --inputs-from {recording.name or recording}"
-    yield f"{KEY} = {quoted(description)}"
-    if features:
-        yield "\n[features]"
-        yield from (f"{name} = {quoted(name)}" for name in features)
-    for each in inputs:
-        yield "\n[[inputs]]"
-        yield f"launched = {each.launched}"
-        yield f"sizes = {_table({name: str(value) for name, value in each.sizes.items()})}"
-        yield f"global_size = {list(each.global_size)}"
-        yield f"arguments = {_table({name: _argument(each, name) for name in each.arguments})}"
-
-
-def _argument(one: RecordedInput, name: str) -> str:
-    entries = {key: _value(value) for key, value in argument_as_data(one.arguments[name]).items()}
-    if name in one.files:
-        entries["file"] = quoted(one.files[name])
-    return _table(entries)
-
-
-def _value(value: str | int | bool) -> str:
-    return quoted(value) if isinstance(value, str) else str(value).lower()
-
-
-def _table(entries: dict[str, str]) -> str:
-    return f"{{ {', '.join(f'{name} = {text}' for name, text in entries.items())} }}" if entries else "{}"
+    head = (
+        f"# Launches that a program made, as the inputs of {description}. Written by\n"
+        f"# coarsen tune {description} --inputs-from {recording.name or recording}\n"
+        f"{toml_lines({KEY: description})}"
+    )
+    chosen_by = [f"\n[features]\n{toml_lines({name: name for name in features})}"] if features else []
+    listed = (f"\n[[inputs]]\n{toml_lines(input_as_data(each))}" for each in inputs)
+    return "\n".join((head, *chosen_by, *listed)) + "\n"
 
 
 def space_filling(points: Sequence[Mapping[str, float]], weights: Sequence[int], most: int) -> tuple[int, ...]:

@@ -14,10 +14,8 @@ from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.held_out import JUDGE_PREFIX
 from coarsen.opencl_bench.workloads import suite
+from coarsen.opencl_bench.workloads.suite import KERNEL_FOLDER as KERNEL_FOLDER
 from coarsen.tuning.workload.benchmark import Benchmark
-
-KERNEL_FOLDER = Path(__file__).parents[1] / "kernels"
-"""The package's own kernels: the suite's here, the others with their descriptions in folders."""
 
 ADAPTIVE_PREFIX = "adaptive-"
 RECORDS_PREFIX = "records-"

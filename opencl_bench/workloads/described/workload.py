@@ -43,6 +43,7 @@ from coarsen.tuning.workload.benchmark import (
     Workload,
     whole_numbers,
 )
+from coarsen.tuning.workload.driver_tools import check_whole_groups
 
 
 def make_workload(
@@ -246,7 +247,8 @@ def _launch(
     with at(description, f"{key}.local_size"):
         own = local_size if launch.local_size is None else tuple(positive(e, values) for e in launch.local_size)
     with at(description, f"{key}.global_size"):
-        global_size = _whole_groups(tuple(positive(extent, values) for extent in launch.global_size), own)
+        global_size = tuple(positive(extent, values) for extent in launch.global_size)
+        check_whole_groups(global_size, own)
     places = {argument.name: place for place, argument in enumerate(description.arguments)}
     arguments = tuple(
         _argument(description, places[name], description.arguments[places[name]], values)
@@ -259,24 +261,14 @@ def own_launch(description: Description, size: Size, local_size: LocalSize) -> L
     """Return the launch that `ndrange` describes, whatever `launches` says. Raises InvalidInputError."""
     values = values_of(description, size, local_size)
     with at(description, "ndrange.global_size"):
-        extents = tuple(positive(extent, values) for extent in description.global_size)
-        global_size = _whole_groups(extents, local_size)
+        global_size = tuple(positive(extent, values) for extent in description.global_size)
+        check_whole_groups(global_size, local_size)
     arguments = tuple(
         _argument(description, index, argument, values) for index, argument in enumerate(description.arguments)
     )
     with at(description, "ndrange.global_offset"):
         offset = tuple(at_least(entry, values, 0) for entry in description.global_offset)
     return Launch(description.kernel, global_size, local_size, arguments, offset)
-
-
-def _whole_groups(global_size: tuple[int, ...], local_size: LocalSize) -> tuple[int, ...]:
-    """A global size that its local size divides; this may be left open. Raises InvalidInputError."""
-    for dimension, (total, group) in enumerate(zip(global_size, local_size, strict=bool(local_size))):
-        if total % group:
-            raise InvalidInputError(
-                f"the local size {group} does not divide the global size {total} along dimension {dimension}"
-            )
-    return global_size
 
 
 def _argument(
