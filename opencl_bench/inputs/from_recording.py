@@ -407,7 +407,7 @@ def _check_files(own: Description, one: RecordedInput, recording: Path) -> None:
         name, passed = one.files.get(argument.name), one.arguments.get(argument.name)
         if name is not None and isinstance(argument, BufferDescription) and isinstance(passed, PassedBuffer):
             elements = max(passed.byte_count // argument.type.byte_count, 1)
-            FileValues(f'file("{name}")', recording / name, "").check_count(argument.type, elements)
+            FileValues(f'file("{name}")', recording / name, "").check({}, argument.type, elements)
 
 
 def _with_files(one: RecordedInput, recording: Path, path: Path) -> RecordedInput:

@@ -79,10 +79,3 @@ def uint32(*values: int) -> tuple[Argument, ...]:
 def float32(*values: float) -> tuple[Argument, ...]:
     """Scalar arguments of the OpenCL C type float."""
     return tuple(ScalarArgument(np.float32(value)) for value in values)
-
-
-def require_power_of_two(benchmark: str, local_size: LocalSize) -> None:
-    """Raise InvalidInputError unless a 1-D work-group has a power of two of work-items, at least 2."""
-    (count,) = local_size
-    if count < 2 or count & (count - 1):
-        raise InvalidInputError(f"{benchmark}: the local size must be a power of two above 1, not {count}")

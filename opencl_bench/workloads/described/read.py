@@ -50,7 +50,7 @@ from coarsen.opencl_bench.workloads.described.inputs import (
     read_sizes,
 )
 from coarsen.opencl_bench.workloads.described.launch_features import read_features
-from coarsen.opencl_bench.workloads.described.ndrange import NdRange, extents_of, parse_loop, read_ndrange
+from coarsen.opencl_bench.workloads.described.ndrange import NdRange, parse_loop, read_ndrange
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
 from coarsen.opencl_bench.workloads.described.parameters import condition, read_parameters
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
@@ -66,6 +66,7 @@ from coarsen.opencl_bench.workloads.described.workload import (
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, whole_numbers
 from coarsen.tuning.workload.clock import Clock
+from coarsen.variant.coarsening import DIMENSIONS
 
 LARGEST_DESCRIPTION = MEBIBYTE
 
@@ -403,10 +404,13 @@ def _launch(
     name = table.text("kernel") if table.has("kernel") else kernel
     if not name.isidentifier():
         raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
-    global_size = extents_of(table, "global_size") if table.has("global_size") else ndrange.global_size
-    local_size = extents_of(table, "local_size", len(global_size)) if table.has("local_size") else None
-    if local_size is None and len(global_size) != len(ndrange.global_size):
-        raise table.error("local_size", f"it is missing: the launch has {len(global_size)} dimensions")
+    global_size = (
+        table.expressions("global_size", 1, DIMENSIONS) if table.has("global_size") else ndrange.global_size
+    )
+    dimensions = len(global_size)
+    local_size = table.expressions("local_size", dimensions, dimensions) if table.has("local_size") else None
+    if local_size is None and dimensions != len(ndrange.global_size):
+        raise table.error("local_size", f"it is missing: the launch has {dimensions} dimensions")
     if name == kernel and local_size is not None:
         raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
     loops = table.parse_texts("repeat", parse_loop)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 from coarsen.base.names import did_you_mean
+from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.errors import InvalidInputError
 
 T = TypeVar("T")
@@ -106,6 +107,17 @@ class Table:
         alone = self.values.get(name)
         texts = (self.text(name),) if isinstance(alone, str) else self.texts(name)
         return tuple(self.parse_text(name, parser, text) for text in texts)
+
+    def expressions(self, name: str, least: int, most: int, of: str = "dimensions") -> tuple[Expression, ...]:
+        """Return an array of expressions, of at least and at most so many."""
+        entries = self.array(name)
+        if not least <= len(entries) <= most:
+            each = f"each of the {most}" if least == most else f"each of {least} to {most}"
+            raise self.error(name, f"it must have an entry for {each} {of}, not {len(entries)}")
+        for entry in entries:
+            if isinstance(entry, bool) or not isinstance(entry, str | int):
+                raise self.error(name, f"it must hold whole numbers or expressions, not {entry!r}")
+        return tuple(self.parse_text(name, parse_expression, str(entry)) for entry in entries)
 
     def choice(self, name: str, known: Collection[str]) -> str:
         """Return a text that must be one of those that are known."""

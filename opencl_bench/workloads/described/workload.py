@@ -120,8 +120,7 @@ def check_preset(description: Description, preset: str) -> None:
         if isinstance(argument, BufferDescription | ImageDescription):
             elements = math.prod(_shape(description, index, argument, values))
             with at(description, f"arguments[{index}].values"):
-                argument.values.numbers(values, argument.type)
-                argument.values.check_count(argument.type, elements)
+                argument.values.check(values, argument.type, elements)
     _check_order_free(description, values)
 
 

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.suite import Buffers, driver
 from coarsen.tuning.workload.benchmark import (
     Array,
@@ -25,7 +26,6 @@ from coarsen.tuning.workload.benchmark import (
 )
 from coarsen.tuning.workload.driver_tools import (
     buffers,
-    require_power_of_two,
     uint32,
     uniform,
     unwritten,
@@ -36,8 +36,9 @@ FLOAT_BYTES = 4
 
 def _make_dwt_haar_1d(size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
     """Every launch leaves the averages that are the next launch's signal, until one is left."""
-    require_power_of_two("dwtHaar1D", local_size)
     (group,) = local_size
+    if group < 2 or group & (group - 1):
+        raise InvalidInputError(f"dwtHaar1D: the local size must be a power of two above 1, not {group}")
     signal = uniform(generator, -1, 1, size["length"])
     lengths = _lengths(size["length"], group)
     averages = {f"averages_{i}": unwritten(_padded(length, group), np.float32) for i, length in enumerate(lengths)}
