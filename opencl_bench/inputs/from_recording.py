@@ -90,7 +90,7 @@ def sizes_of(description: Description, launch: ListedLaunch) -> dict[str, int]:
         InvalidInputError: the launch is not as the description says, or a size can't be told by it.
     """
     _check_kinds(description, launch)
-    local_size = launch.local_size or description.local_size
+    local_size = launch.local_size or description.ndrange.local_size
     extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
     known = {**whole_numbers(description.defaults), **extents}
     scalars, others = [*_scalars(description, launch)], [*_extents(description, launch)]
@@ -101,7 +101,7 @@ def sizes_of(description: Description, launch: ListedLaunch) -> dict[str, int]:
             raise InvalidInputError(
                 f"its {fact.what} is {fact.number}, and '{fact.expression.text}' is {said} for {_shown(sizes)}"
             )
-    offset = tuple(each.evaluate({**known, **sizes}) for each in description.global_offset)
+    offset = tuple(each.evaluate({**known, **sizes}) for each in description.ndrange.global_offset)
     if (offset if any(offset) else ()) != launch.global_offset:
         raise InvalidInputError(
             f"its global offset is {shape(launch.global_offset) or 0}, and is described otherwise"
@@ -114,10 +114,9 @@ def _check_kinds(description: Description, launch: ListedLaunch) -> None:
     arguments = description.arguments_of(description.kernel)
     if len(arguments) != len(launch.arguments):
         raise InvalidInputError(f"it passes {len(launch.arguments)} arguments, and {len(arguments)} are described")
-    if len(launch.global_size) != len(description.global_size):
-        raise InvalidInputError(
-            f"it has {len(launch.global_size)} dimensions, and the description has {len(description.global_size)}"
-        )
+    own, described = len(launch.global_size), len(description.ndrange.global_size)
+    if own != described:
+        raise InvalidInputError(f"it has {own} dimensions, and the description has {described}")
     for argument, passed in zip(arguments, launch.arguments, strict=True):
         if isinstance(passed, PassedOther):
             raise InvalidInputError(f"'{argument.name}' is an {passed.kind}, of which nothing is recorded")
@@ -165,7 +164,7 @@ def _scalars(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
 
 def _extents(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
     for dimension, (expression, extent) in enumerate(
-        zip(description.global_size, launch.global_size, strict=True)
+        zip(description.ndrange.global_size, launch.global_size, strict=True)
     ):
         yield _Fact(f"global size along dimension {dimension}", expression, extent)
 
@@ -366,7 +365,7 @@ def _input(own: Description, names: Sequence[str], launch: ListedLaunch) -> Reco
     preset = next(iter(described.sizes))
     check_preset(described, preset)
     # The program may round the global size up to another local size; measured is what the description says.
-    measured = own_launch(described, described.sizes[preset], described.local_size)
+    measured = own_launch(described, described.sizes[preset], described.ndrange.local_size)
     return replace(one, global_size=measured.global_size)
 
 
@@ -395,7 +394,7 @@ def _varying(own: Description, candidates: Sequence[_Candidate]) -> Iterator[str
         for argument in own.arguments_of(own.kernel)
         if isinstance(argument, ScalarDescription) and argument.type.is_integer and argument.type.components == 1
     ]
-    extents = {f"global size {d}": f"global_size_{d}" for d, _ in enumerate(own.global_size)}
+    extents = {f"global size {d}": f"global_size_{d}" for d, _ in enumerate(own.ndrange.global_size)}
     places = {**{f"{name} 0": name for name in wholes}, **extents}
     varying = [name for key, name in places.items() if len({each.place[key] for each in candidates}) > 1]
     yield from varying or ["global_size_0"]

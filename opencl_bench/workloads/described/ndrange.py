@@ -43,7 +43,7 @@ class NdRange:
     Args:
         global_size: an expression for each dimension.
         global_offset: the same, or none.
-        local_size: numbers; empty where it is left open or has expressions.
+        local_size: numbers; empty where it is left open, that of the defaults where it has expressions.
         local_size_expressions: of the parameters, where these decide about the local size.
         local_sizes: those that a sweep tries.
         conditions: what the kernel asks of local sizes and macros.

@@ -81,18 +81,18 @@ def read_benchmark(path: Path) -> Benchmark:
     check_included_files(description.kernel_file, _include_folders(description.build_options))
     for preset in description.sizes:
         check_preset(description, preset)
-    dimensions = tuple(range(len(description.global_size)))
-    is_tied = bool(description.local_size_expressions)
+    dimensions = tuple(range(len(description.ndrange.global_size)))
+    is_tied = bool(description.ndrange.local_size_expressions)
     return Benchmark(
         name=description.name,
         dimensions=dimensions,
         presets={
             name: Preset(sizes, description.local_size_at(name)) for name, sizes in description.sizes.items()
         },
-        divisible_local_sizes=dict.fromkeys(dimensions, description.local_size),
+        divisible_local_sizes=dict.fromkeys(dimensions, description.ndrange.local_size),
         make_workload=partial(make_workload, description),
         build_options=(*description.build_options, *_folder_options(description)),
-        local_sizes=description.local_sizes,
+        local_sizes=description.ndrange.local_sizes,
         tunables=description.tunables,
         make_launches=partial(make_launches, description),
         kernel_name=description.kernel,
@@ -102,7 +102,7 @@ def read_benchmark(path: Path) -> Benchmark:
         input_files=description.files,
         other_kernels=description.other_kernels,
         clock=Clock.SPAN if description.launches else Clock.SUM,
-        local_size_of=partial(local_size_of, description.local_size_expressions) if is_tied else None,
+        local_size_of=partial(local_size_of, description.ndrange.local_size_expressions) if is_tied else None,
         input_macros=tuple(sorted(description.workload_names & description.tunables.keys())),
         buffers_fit_any_local_size=not any(
             name.startswith(LOCAL_SIZE_PREFIX) for name in description.workload_names
@@ -165,6 +165,7 @@ def _described(top: Table) -> Description:
     for name in tunables.keys() & parameters.values.keys():
         raise top.error(f"tunables.{name}", "it is a parameter, too; leave out one of them")
     tunables |= parameters.values
+    tied = _tied_local_size(top, ndrange, tunables) or ndrange.local_size
     description = Description(
         path=path,
         kernel_file=file,
@@ -172,13 +173,8 @@ def _described(top: Table) -> Description:
         build_options=_build_options(top),
         arguments=arguments,
         outputs=buffers,
-        global_size=ndrange.global_size,
-        global_offset=ndrange.global_offset,
+        ndrange=replace(ndrange, local_size=tied),
         order_free=read_order_free(top, buffers, arguments),
-        local_size=_tied_local_size(top, ndrange, tunables) or ndrange.local_size,
-        local_sizes=ndrange.local_sizes,
-        local_size_expressions=ndrange.local_size_expressions,
-        conditions=ndrange.conditions,
         tunables=tunables,
         sizes=read_sizes(top, space),
         preset_local_sizes=preset_local_sizes(top, ndrange.local_size),

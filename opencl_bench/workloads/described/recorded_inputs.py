@@ -75,11 +75,11 @@ def recorded_description(top: Table, own: Description) -> Description:
 
 def with_recorded(own: Description, inputs: tuple[RecordedInput, ...]) -> Description:
     """Return a kernel's description with launches as its only presets."""
-    is_constant = not any(extent.names for extent in own.global_size)
-    extents = tuple(parse_expression(f"{GLOBAL_SIZE}{i}") for i, _ in enumerate(own.global_size))
+    is_constant = not any(extent.names for extent in own.ndrange.global_size)
+    extents = tuple(parse_expression(f"{GLOBAL_SIZE}{i}") for i, _ in enumerate(own.ndrange.global_size))
     return replace(
         own,
-        global_size=extents if is_constant else own.global_size,
+        ndrange=replace(own.ndrange, global_size=extents) if is_constant else own.ndrange,
         preset_local_sizes={},
         sizes={input_name(i): each.size(is_constant) for i, each in enumerate(inputs)},
         inputs=None,
@@ -165,9 +165,9 @@ def _input(entry: Table, own: Description) -> RecordedInput:
             files[name] = _checked_file(passed, name, file)
     sizes = entry.table("sizes")
     extents = entry.array("global_size")
-    if len(extents) != len(own.global_size):
+    if len(extents) != len(own.ndrange.global_size):
         raise entry.error(
-            "global_size", f"it must have {len(own.global_size)} numbers, as ndrange.global_size has"
+            "global_size", f"it must have {len(own.ndrange.global_size)} numbers, as ndrange.global_size has"
         )
     return RecordedInput(
         launched=entry.whole("launched", None, 1),

@@ -181,7 +181,7 @@ def make_launches(description: Description, size: Size, local_size: LocalSize) -
     """
     description = at_input(description, size)
     values = values_of(description, size, local_size)
-    own = (("ndrange.conditions", description.conditions), ("where", description.parameters.conditions))
+    own = (("ndrange.conditions", description.ndrange.conditions), ("where", description.parameters.conditions))
     for key, conditions in own:
         with at(description, key):
             for condition in conditions:
@@ -260,13 +260,13 @@ def own_launch(description: Description, size: Size, local_size: LocalSize) -> L
     """Return the launch that `ndrange` describes, whatever `launches` says. Raises InvalidInputError."""
     values = values_of(description, size, local_size)
     with at(description, "ndrange.global_size"):
-        global_size = tuple(positive(extent, values) for extent in description.global_size)
+        global_size = tuple(positive(extent, values) for extent in description.ndrange.global_size)
         check_whole_groups(global_size, local_size)
     arguments = tuple(
         _argument(description, index, argument, values) for index, argument in enumerate(description.arguments)
     )
     with at(description, "ndrange.global_offset"):
-        offset = tuple(at_least(entry, values, 0) for entry in description.global_offset)
+        offset = tuple(at_least(entry, values, 0) for entry in description.ndrange.global_offset)
     return Launch(description.kernel, global_size, local_size, arguments, offset)
 
 
