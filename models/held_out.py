@@ -34,7 +34,7 @@ _NAME = re.compile(r"launch-[0-9]+-([0-9]+)")
 
 
 def is_calibration(kernel: str) -> bool:
-    """Return True for the name of a kernel of the calibration set: `launch-SEED-NUMBER`, each tenth number."""
+    """Return True for the name of a kernel of the calibration set: `launch-0-NUMBER`, each tenth number."""
     match = _NAME.fullmatch(kernel)
     return match is not None and int(match[1]) % CALIBRATION_PERIOD == CALIBRATION_PERIOD - 1
 

@@ -20,14 +20,13 @@ from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.runtime.advice import PassedLaunch
 from coarsen.runtime.tuned_checks import without_own_folder
 from coarsen.tuning.recording import region_of, same_as
+from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
     PassedArgument,
     PassedBuffer,
-    PassedLocal,
-    PassedNull,
     PassedOther,
     PassedScalar,
     PassedShared,
@@ -212,9 +211,9 @@ def _passed(kernel: str, arguments: Iterable[Any]) -> tuple[PassedArgument, ...]
 def _other(value: Any) -> PassedArgument:  # noqa: ANN401 (whatever PyOpenCL takes)
     """Return what is no buffer. Raises InvalidInputError for what has no bytes."""
     if value is None:
-        return PassedNull()
+        return NullArgument()
     if isinstance(value, pyopencl.LocalMemory):
-        return PassedLocal(int(value.size))
+        return LocalArgument(int(value.size))
     if isinstance(value, pyopencl.Image):
         return PassedOther("image")
     if isinstance(value, pyopencl.Sampler):

@@ -22,14 +22,12 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.tuning.workload.argument_use import is_readable, pointer_uses
-from coarsen.tuning.workload.benchmark import LocalSize
+from coarsen.tuning.workload.benchmark import LocalArgument, LocalSize, NullArgument
 from coarsen.tuning.workload.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
     CapturedImage,
     CapturedLaunch,
-    CapturedSampler,
-    CapturedUnread,
 )
 from coarsen.tuning.workload.image_format import (
     CHANNEL_TYPES,
@@ -39,12 +37,7 @@ from coarsen.tuning.workload.image_format import (
     ImageFormat,
     SamplerArgument,
 )
-from coarsen.tuning.workload.launch_list import (
-    PassedLocal,
-    PassedNull,
-    PassedScalar,
-    PassedShared,
-)
+from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +100,7 @@ def captured_launch(
         tuple(
             PassedShared(same[index])
             if index in same
-            else CapturedUnread(regions[index].byte_count)
+            else PassedBuffer(regions[index].byte_count)
             if index in unread
             else _captured(queue, lowered, index, argument)
             for index, argument in enumerate(arguments)
@@ -164,9 +157,9 @@ def _captured(
     argument: Any,  # noqa: ANN401 (whatever PyOpenCL takes)
 ) -> CapturedArgument:
     if argument is None:
-        return PassedNull()
+        return NullArgument()
     if isinstance(argument, pyopencl.LocalMemory):
-        return PassedLocal(int(argument.size))
+        return LocalArgument(int(argument.size))
     if isinstance(argument, pyopencl.SVMPointer):
         return CapturedBuffer(_shared_content(queue, argument))
     if isinstance(argument, pyopencl.Image):
@@ -280,17 +273,15 @@ def captured_image(queue: pyopencl.CommandQueue, image: pyopencl.Image, is_read:
     return CapturedImage(image_format, extents, content)
 
 
-def captured_sampler(sampler: pyopencl.Sampler) -> CapturedSampler:
+def captured_sampler(sampler: pyopencl.Sampler) -> SamplerArgument:
     """Return what a sampler is."""
     information = pyopencl.sampler_info
     addressing: Any = sampler.get_info(information.ADDRESSING_MODE)
     chosen: Any = sampler.get_info(information.FILTER_MODE)
-    return CapturedSampler(
-        SamplerArgument(
-            Addressing(_name_of(pyopencl.addressing_mode, addressing).lower()),
-            Filter(_name_of(pyopencl.filter_mode, chosen).lower()),
-            bool(sampler.get_info(information.NORMALIZED_COORDS)),
-        )
+    return SamplerArgument(
+        Addressing(_name_of(pyopencl.addressing_mode, addressing).lower()),
+        Filter(_name_of(pyopencl.filter_mode, chosen).lower()),
+        bool(sampler.get_info(information.NORMALIZED_COORDS)),
     )
 
 

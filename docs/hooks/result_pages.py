@@ -19,7 +19,7 @@ _SIZES = "numbers, one for each dimension of the NDRange"
 _COMMON: Mapping[str, str] = MappingProxyType(
     {
         "key": "SHA-256 of what identifies the row: kernel, configuration, sizes, device, versions, method",
-        "benchmark": "name of the suite, `synthetic-0-NUMBER`, `launch-SEED-NUMBER`, or of the user's file",
+        "benchmark": "name of the suite, `synthetic-0-NUMBER`, `launch-0-NUMBER`, or of the user's file",
         "kernel": "the kernel's name in its source",
         "preset": "the sizes that were measured: `test`, `cpu`, `gpu`, `paper`, or a user's own",
         "seed": "seed of the inputs",

@@ -286,7 +286,7 @@ def _version(description: Description, variant: Variant) -> TunedVersion:
         own = LaunchDescription(
             description.kernel,
             tuple(each.name for each in description.arguments),
-            description.global_size,
+            description.ndrange.global_size,
             None,
             (),
         )

@@ -40,23 +40,25 @@ from coarsen.opencl_bench.workloads.described.description import (
 )
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.read import read_description
-from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY, scalar_numbers, with_recorded
-from coarsen.opencl_bench.workloads.described.table import quoted
+from coarsen.opencl_bench.workloads.described.recorded_inputs import (
+    KEY,
+    input_as_data,
+    scalar_numbers,
+    with_recorded,
+)
+from coarsen.opencl_bench.workloads.described.table import toml_lines
 from coarsen.opencl_bench.workloads.described.values import FileValues
 from coarsen.opencl_bench.workloads.described.workload import check_preset, own_launch
-from coarsen.tuning.workload.benchmark import whole_numbers
+from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument, whole_numbers
 from coarsen.tuning.workload.launch_list import (
     ListedKernel,
     ListedLaunch,
     PassedArgument,
     PassedBuffer,
-    PassedLocal,
-    PassedNull,
     PassedOther,
     PassedScalar,
     PassedShared,
     RecordedInput,
-    argument_as_data,
     read_launch_list,
 )
 from coarsen.variant.variant import shape
@@ -66,9 +68,9 @@ _LARGEST = 1 << 40
 _KINDS: Mapping[type[PassedArgument], str] = {
     PassedBuffer: "a buffer",
     PassedShared: "a buffer given twice",
-    PassedNull: "a null pointer",
+    NullArgument: "a null pointer",
     PassedScalar: "a number",
-    PassedLocal: "local memory",
+    LocalArgument: "local memory",
 }
 
 
@@ -88,7 +90,7 @@ def sizes_of(description: Description, launch: ListedLaunch) -> dict[str, int]:
         InvalidInputError: the launch is not as the description says, or a size can't be told by it.
     """
     _check_kinds(description, launch)
-    local_size = launch.local_size or description.local_size
+    local_size = launch.local_size or description.ndrange.local_size
     extents = {f"local_size_{dimension}": extent for dimension, extent in enumerate(local_size)}
     known = {**whole_numbers(description.defaults), **extents}
     scalars, others = [*_scalars(description, launch)], [*_extents(description, launch)]
@@ -99,7 +101,7 @@ def sizes_of(description: Description, launch: ListedLaunch) -> dict[str, int]:
             raise InvalidInputError(
                 f"its {fact.what} is {fact.number}, and '{fact.expression.text}' is {said} for {_shown(sizes)}"
             )
-    offset = tuple(each.evaluate({**known, **sizes}) for each in description.global_offset)
+    offset = tuple(each.evaluate({**known, **sizes}) for each in description.ndrange.global_offset)
     if (offset if any(offset) else ()) != launch.global_offset:
         raise InvalidInputError(
             f"its global offset is {shape(launch.global_offset) or 0}, and is described otherwise"
@@ -112,10 +114,9 @@ def _check_kinds(description: Description, launch: ListedLaunch) -> None:
     arguments = description.arguments_of(description.kernel)
     if len(arguments) != len(launch.arguments):
         raise InvalidInputError(f"it passes {len(launch.arguments)} arguments, and {len(arguments)} are described")
-    if len(launch.global_size) != len(description.global_size):
-        raise InvalidInputError(
-            f"it has {len(launch.global_size)} dimensions, and the description has {len(description.global_size)}"
-        )
+    own, described = len(launch.global_size), len(description.ndrange.global_size)
+    if own != described:
+        raise InvalidInputError(f"it has {own} dimensions, and the description has {described}")
     for argument, passed in zip(arguments, launch.arguments, strict=True):
         if isinstance(passed, PassedOther):
             raise InvalidInputError(f"'{argument.name}' is an {passed.kind}, of which nothing is recorded")
@@ -141,9 +142,9 @@ def _wanted(argument: ArgumentDescription) -> type[PassedArgument]:
     kinds: dict[type[ArgumentDescription], type[PassedArgument]] = {
         BufferDescription: PassedBuffer,
         SharedDescription: PassedShared,
-        NullDescription: PassedNull,
+        NullDescription: NullArgument,
         ScalarDescription: PassedScalar,
-        LocalDescription: PassedLocal,
+        LocalDescription: LocalArgument,
     }
     return kinds.get(type(argument), PassedOther)
 
@@ -163,7 +164,7 @@ def _scalars(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
 
 def _extents(description: Description, launch: ListedLaunch) -> Iterator[_Fact]:
     for dimension, (expression, extent) in enumerate(
-        zip(description.global_size, launch.global_size, strict=True)
+        zip(description.ndrange.global_size, launch.global_size, strict=True)
     ):
         yield _Fact(f"global size along dimension {dimension}", expression, extent)
 
@@ -364,7 +365,7 @@ def _input(own: Description, names: Sequence[str], launch: ListedLaunch) -> Reco
     preset = next(iter(described.sizes))
     check_preset(described, preset)
     # The program may round the global size up to another local size; measured is what the description says.
-    measured = own_launch(described, described.sizes[preset], described.local_size)
+    measured = own_launch(described, described.sizes[preset], described.ndrange.local_size)
     return replace(one, global_size=measured.global_size)
 
 
@@ -393,7 +394,7 @@ def _varying(own: Description, candidates: Sequence[_Candidate]) -> Iterator[str
         for argument in own.arguments_of(own.kernel)
         if isinstance(argument, ScalarDescription) and argument.type.is_integer and argument.type.components == 1
     ]
-    extents = {f"global size {d}": f"global_size_{d}" for d, _ in enumerate(own.global_size)}
+    extents = {f"global size {d}": f"global_size_{d}" for d, _ in enumerate(own.ndrange.global_size)}
     places = {**{f"{name} 0": name for name in wholes}, **extents}
     varying = [name for key, name in places.items() if len({each.place[key] for each in candidates}) > 1]
     yield from varying or ["global_size_0"]
@@ -405,7 +406,7 @@ def _check_files(own: Description, one: RecordedInput, recording: Path) -> None:
         name, passed = one.files.get(argument.name), one.arguments.get(argument.name)
         if name is not None and isinstance(argument, BufferDescription) and isinstance(passed, PassedBuffer):
             elements = max(passed.byte_count // argument.type.byte_count, 1)
-            FileValues(f'file("{name}")', recording / name, "").check_count(argument.type, elements)
+            FileValues(f'file("{name}")', recording / name, "").check({}, argument.type, elements)
 
 
 def _with_files(one: RecordedInput, recording: Path, path: Path) -> RecordedInput:
@@ -442,39 +443,14 @@ def recorded_text(
         inputs: the launches, the first called `input-000`.
         features: numbers of a launch to choose by, where the kernel's own description has none.
     """
-    return "\n".join(_lines(description, recording, inputs, features)) + "\n"
-
-
-def _lines(
-    description: str, recording: Path, inputs: Sequence[RecordedInput], features: Sequence[str]
-) -> Iterator[str]:
-    yield f"# Launches that a program made, as the inputs of {description}. Written by"
-    yield f"# coarsen tune {description} --inputs-from {recording.name or recording}"
-    yield f"{KEY} = {quoted(description)}"
-    if features:
-        yield "\n[features]"
-        yield from (f"{name} = {quoted(name)}" for name in features)
-    for each in inputs:
-        yield "\n[[inputs]]"
-        yield f"launched = {each.launched}"
-        yield f"sizes = {_table({name: str(value) for name, value in each.sizes.items()})}"
-        yield f"global_size = {list(each.global_size)}"
-        yield f"arguments = {_table({name: _argument(each, name) for name in each.arguments})}"
-
-
-def _argument(one: RecordedInput, name: str) -> str:
-    entries = {key: _value(value) for key, value in argument_as_data(one.arguments[name]).items()}
-    if name in one.files:
-        entries["file"] = quoted(one.files[name])
-    return _table(entries)
-
-
-def _value(value: str | int | bool) -> str:
-    return quoted(value) if isinstance(value, str) else str(value).lower()
-
-
-def _table(entries: dict[str, str]) -> str:
-    return f"{{ {', '.join(f'{name} = {text}' for name, text in entries.items())} }}" if entries else "{}"
+    head = (
+        f"# Launches that a program made, as the inputs of {description}. Written by\n"
+        f"# coarsen tune {description} --inputs-from {recording.name or recording}\n"
+        f"{toml_lines({KEY: description})}"
+    )
+    chosen_by = [f"\n[features]\n{toml_lines({name: name for name in features})}"] if features else []
+    listed = (f"\n[[inputs]]\n{toml_lines(input_as_data(each))}" for each in inputs)
+    return "\n".join((head, *chosen_by, *listed)) + "\n"
 
 
 def space_filling(points: Sequence[Mapping[str, float]], weights: Sequence[int], most: int) -> tuple[int, ...]:

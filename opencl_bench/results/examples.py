@@ -17,7 +17,7 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.models.examples import Example, family_of
 from coarsen.opencl_bench.results.curves import Curve
-from coarsen.opencl_bench.workloads.kernel_source import find_measured
+from coarsen.opencl_bench.workloads.lookup import find_measured
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.curves import Curve, CurveData, read_table
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
 from coarsen.opencl_bench.results.versions import Shown, at, newest_versions, shown_presets
-from coarsen.opencl_bench.workloads.kernel_source import find_measured
+from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.tuning.engine.speedups import relative_speedup, speedup_of
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.code import FORMS

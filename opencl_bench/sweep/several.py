@@ -264,7 +264,7 @@ def measure_kernels(
     when the others are done; only a `store` keeps their rows then.
 
     Args:
-        kernels: names of the suite, `launch-SEED-NUMBER`, or paths of TOML files that
+        kernels: names of the suite, `launch-0-NUMBER`, or paths of TOML files that
             describe kernels (`coarsen describe` writes one); one or several.
         device: its index or a part of its name; the first that works if None.
         preset: the sizes of the inputs.

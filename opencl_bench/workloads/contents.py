@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,18 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError
 
 WHOLE = 1000
+
+
+_Kind = TypeVar("_Kind", bound=enum.IntEnum)
+
+
+def kind_of(kinds: type[_Kind], number: float) -> _Kind:
+    """Return the kind of a number. Raises InvalidInputError where there is none; the message lists them."""
+    try:
+        return kinds(int(number))
+    except ValueError:
+        known = ", ".join(f"{kind.value} {kind.name.lower().replace('_', ' ')}" for kind in kinds)
+        raise InvalidInputError(f"there is no kind {number}; there are {known}") from None
 
 
 class Lengths(enum.IntEnum):
@@ -217,32 +228,20 @@ class Columns(enum.IntEnum):
     """In the row's block of the diagonal, of per_mille of the columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompressedRows:
-    """A sparse matrix. No row has a column twice."""
-
-    columns: int
-    row_starts: NDArray[np.int32]
-    column_indices: NDArray[np.int32]
-    values: NDArray[np.float32]
-
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        return len(self.row_starts) - 1
-
-    def times(self, vector: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the product with a vector, in double precision."""
-        products = self.values.astype(np.float64) * vector[self.column_indices]
-        sums = np.concatenate(([0.0], np.cumsum(products)))
-        return np.asarray(sums[self.row_starts[1:]] - sums[self.row_starts[:-1]], np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class SparseShape:
-    """The settings of a sparse matrix, all whole numbers.
+def make_sparse(
+    generator: np.random.Generator,
+    rows: int,
+    columns: int,
+    entries: int,
+    lengths: int = Lengths.EVEN,
+    length_per_mille: int = 0,
+    placement: int = Columns.SPREAD,
+    placement_per_mille: int = WHOLE,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]:
+    """Return a sparse matrix in compressed rows, with values from -1 to 1; no row has a column twice.
 
     Args:
+        generator: the source of random numbers.
         rows: at least 1.
         columns: at least 1.
         entries: how many in all, at most rows × columns.
@@ -250,48 +249,41 @@ class SparseShape:
         length_per_mille: what `make_lengths` takes.
         placement: where a row's entries may be.
         placement_per_mille: as `Columns` says.
-    """
 
-    rows: int
-    columns: int
-    entries: int
-    lengths: Lengths = Lengths.EVEN
-    length_per_mille: int = 0
-    placement: Columns = Columns.SPREAD
-    placement_per_mille: int = WHOLE
-
-
-def make_sparse(shape: SparseShape, generator: np.random.Generator) -> CompressedRows:
-    """Return a matrix of a shape, with values from -1 to 1.
+    Returns:
+        where each row starts, with the total at the end; the columns of the entries; their values.
 
     Raises:
         InvalidInputError: a number is out of its range, or the entries don't fit.
     """
-    if min(shape.rows, shape.columns) < 1 or shape.placement_per_mille < 0:
-        raise InvalidInputError(f"a matrix can't have {shape.rows} × {shape.columns} elements")
-    drawn = make_lengths(shape.lengths, shape.rows, shape.entries, shape.length_per_mille, generator)
-    lengths = capped(drawn, shape.columns)
-    first, width = _windows(shape, lengths)
-    starts = starts_of(lengths)
-    row = np.repeat(np.arange(shape.rows), lengths)
-    place = np.arange(shape.entries) - starts[row]
+    if min(rows, columns) < 1 or placement_per_mille < 0:
+        raise InvalidInputError(f"a matrix can't have {rows} × {columns} elements")
+    drawn = make_lengths(kind_of(Lengths, lengths), rows, entries, length_per_mille, generator)
+    in_rows = capped(drawn, columns)
+    first, width = _windows(in_rows, columns, kind_of(Columns, placement), placement_per_mille)
+    starts = starts_of(in_rows)
+    row = np.repeat(np.arange(rows), in_rows)
+    place = np.arange(entries) - starts[row]
     # A row's window is cut into as many pieces as the row has entries, and each piece has one.
-    left = place * width[row] // lengths[row]
-    right = (place + 1) * width[row] // lengths[row]
-    within = left + np.floor(generator.random(shape.entries) * (right - left)).astype(np.int64)
-    values = generator.random(shape.entries, dtype=np.float32) * np.float32(2) - np.float32(1)
-    return CompressedRows(shape.columns, starts, (first[row] + within).astype(np.int32), values)
+    left = place * width[row] // in_rows[row]
+    right = (place + 1) * width[row] // in_rows[row]
+    within = left + np.floor(generator.random(entries) * (right - left)).astype(np.int64)
+    values = generator.random(entries, dtype=np.float32) * np.float32(2) - np.float32(1)
+    return starts, (first[row] + within).astype(np.int32), values
 
 
-def _windows(shape: SparseShape, lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _windows(
+    lengths: NDArray[np.int64], columns: int, placement: Columns, per_mille: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first column and the number of columns that each row's entries may be in; no fewer than the entries."""
-    if shape.placement is Columns.SPREAD:
-        return np.zeros(shape.rows, np.int64), np.full(shape.rows, shape.columns)
-    wanted = max(shape.columns * shape.placement_per_mille // WHOLE, 1)
-    width = np.minimum(np.maximum(lengths, wanted), shape.columns)
-    middle = np.arange(shape.rows, dtype=np.int64) * shape.columns // shape.rows
-    first = middle - width // 2 if shape.placement is Columns.BANDED else middle // wanted * wanted
-    return np.clip(first, 0, shape.columns - width), width
+    rows = len(lengths)
+    if placement is Columns.SPREAD:
+        return np.zeros(rows, np.int64), np.full(rows, columns)
+    wanted = max(columns * per_mille // WHOLE, 1)
+    width = np.minimum(np.maximum(lengths, wanted), columns)
+    middle = np.arange(rows, dtype=np.int64) * columns // rows
+    first = middle - width // 2 if placement is Columns.BANDED else middle // wanted * wanted
+    return np.clip(first, 0, columns - width), width
 
 
 def make_graph(

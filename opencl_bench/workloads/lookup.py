@@ -1,10 +1,10 @@
-"""Benchmarks by name or path: the suite, kernels of the package that TOML files describe, drawn ones."""
+"""Benchmarks by name or path: the suite, kernels of the package that TOML files describe, those of training."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,10 +14,8 @@ from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.held_out import JUDGE_PREFIX
 from coarsen.opencl_bench.workloads import suite
+from coarsen.opencl_bench.workloads.suite import KERNEL_FOLDER as KERNEL_FOLDER
 from coarsen.tuning.workload.benchmark import Benchmark
-
-KERNEL_FOLDER = Path(__file__).parents[1] / "kernels"
-"""The package's own kernels: the suite's here, the others with their descriptions in folders."""
 
 ADAPTIVE_PREFIX = "adaptive-"
 RECORDS_PREFIX = "records-"
@@ -84,10 +82,10 @@ def _known(name: str, names: Iterable[str]) -> str:
 
 
 def find_benchmark(name_or_path: str | Path) -> Benchmark:
-    """Return the benchmark of this name: of the suite, drawn, described in the package; or of a TOML file.
+    """Return the benchmark of this name: of the suite, of training, described in the package; or of a TOML file.
 
     Args:
-        name_or_path: a name of the suite, `launch-<seed>-<index>`, `nest-<seed>-<index>`, `adaptive-<kernel>`,
+        name_or_path: a name of the suite, `launch-0-<number>`, `nest-0-<number>`, `adaptive-<kernel>`,
             `records-<kernel>` or `judge-<kernel>`; a path, or a text that ends with `.toml`, is that of a file.
 
     Raises:
@@ -95,9 +93,9 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
     """
     if isinstance(name_or_path, str) and not name_or_path.endswith(".toml"):
         if name_or_path.startswith(("launch-", "nest-")):
-            from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
+            from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 
-            return free_launch_benchmark(name_or_path)
+            return training_kernel(name_or_path)
         for prefix in (ADAPTIVE_PREFIX, RECORDS_PREFIX, JUDGE_PREFIX):
             if name_or_path.startswith(prefix):
                 known = described(prefix)
@@ -142,3 +140,43 @@ def names_of(words: str) -> tuple[str, ...]:
                 f"no kernel {name!r}; there are {', '.join(groups['all'])}, and {', '.join(groups)}"
             )
     return names
+
+
+# Kernels by their names in a table or in a row of results.
+
+
+def find_measured(name: str, kernels: Path | None = None) -> Benchmark:
+    """Return the suite's kernel of this name, one of training, or one that a folder describes.
+
+    Args:
+        name: as it stands in the table or the row.
+        kernels: a folder with NAME.toml, as `coarsen describe` writes it.
+
+    Raises:
+        InvalidInputError: nothing is called so, or there is a mistake in its description.
+    """
+    if Path(name).name != name or name.endswith(".toml"):
+        # It comes from a table or a row, which may not choose the files that are read.
+        raise InvalidInputError(f"{name[:60]!a} is a path and no name of a kernel, so it has no features")
+    described = kernels / f"{name}.toml" if kernels is not None else None
+    if described is not None and described.is_file():
+        return find_benchmark(described)
+    find: Callable[[str], Benchmark] = find_benchmark
+    if name.startswith("synthetic-"):
+        # Imported late: a launch that is tuned needs none of them.
+        from coarsen.opencl_bench.workloads.training_kernels import training_kernel
+
+        find = training_kernel
+    try:
+        return find(name)
+    except InvalidInputError:
+        where = f"neither in {kernels} nor" if kernels is not None else "not"
+        raise InvalidInputError(f"the kernel '{name}' is {where} in the suite, so it has no features") from None
+
+
+def known_kernel(name: str, kernels: Path | None = None) -> Benchmark | None:
+    """Return the kernel that `find_measured` finds; None where it finds nothing or a mistake."""
+    try:
+        return find_measured(name, kernels)
+    except InvalidInputError:
+        return None

@@ -12,10 +12,9 @@ from coarsen.drop_in.recorder import Contents
 from coarsen.drop_in.running import Recording, RunResult
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import source_hash_of
+from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import (
     PassedBuffer,
-    PassedLocal,
-    PassedNull,
     PassedScalar,
     PassedShared,
     read_launch_list,
@@ -155,5 +154,5 @@ def test_arguments_that_are_set_before_are_listed_too(run_text: Callable[..., Ru
     folder = tmp_path / "recorded"
     run_text(text, recording=Recording(folder, contents=Contents.NONE))
     ((listed,),) = (each.launches for each in read_launch_list(folder))
-    assert listed.arguments == (PassedBuffer(4 * COUNT), PassedShared(0), PassedLocal(64), PassedNull())
+    assert listed.arguments == (PassedBuffer(4 * COUNT), PassedShared(0), LocalArgument(64), NullArgument())
     assert (listed.local_size, listed.global_offset) == (None, (2,))

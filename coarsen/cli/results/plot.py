@@ -191,7 +191,7 @@ def write_page(results: Results | None, wanted: Figure, tuned: Sequence[Path]) -
     # Imported late: it loads the template engine and the models.
     from coarsen.base.processes import processors
     from coarsen.opencl_bench.reporting.page.page import write_report
-    from coarsen.opencl_bench.workloads.kernel_source import known_kernel
+    from coarsen.opencl_bench.workloads.lookup import known_kernel
 
     assert wanted.output is not None
     names = () if results is None else results.benchmarks

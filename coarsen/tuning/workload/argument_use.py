@@ -12,6 +12,7 @@ overlaps, in a union, is one field of bytes.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -305,6 +306,19 @@ def structure_of(kernel: Kernel, parameter: Argument) -> StructType | None:
 def fields_of(kernel: Kernel, structure: StructType) -> np.dtype[Any]:
     """Return a structure as a NumPy type; parts of which nothing is known are bytes."""
     return _structure(structure, _named_fields(kernel))
+
+
+def numbers_of(kind: np.dtype[Any], start: int = 0) -> Iterator[tuple[int, np.dtype[Any]]]:
+    """Yield the place and the type of each number of a NumPy type, also of arrays and structures in it."""
+    if kind.subdtype is not None:
+        element, extents = kind.subdtype
+        for index in range(math.prod(extents)):
+            yield from numbers_of(element, start + index * element.itemsize)
+    elif kind.fields is not None:
+        for content, place, *_ in kind.fields.values():
+            yield from numbers_of(content, start + place)
+    else:
+        yield start, kind
 
 
 def _stepped_over(kernel: Kernel, parameter: Argument) -> StructType | None:

@@ -13,10 +13,10 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,40 +37,30 @@ from coarsen.tuning.workload.benchmark import (
     Size,
     Workload,
 )
-from coarsen.tuning.workload.captured_arguments import (
+from coarsen.tuning.workload.captured_launch import (
     UNREAD_BYTE,
+    CapturedBuffer,
     CapturedEntry,
+    CapturedImage,
+    CapturedLaunch,
     captured_elements,
     captured_entries,
     captured_outputs,
     captured_roundings,
     lowered_launch,
 )
-from coarsen.tuning.workload.captured_launch import (
-    CapturedBuffer,
-    CapturedImage,
-    CapturedLaunch,
-    CapturedSampler,
-    CapturedUnread,
-)
+from coarsen.tuning.workload.driver_tools import check_whole_groups
 from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
-from coarsen.tuning.workload.launch_list import PassedLocal, PassedNull, PassedShared
+from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
 
 # The one preset of such a benchmark: a launch has one size.
 PRESET = "launch"
 _LAUNCH = "launch"
+_KINDS: Mapping[str, type[Argument]] = {
+    kind.__name__: kind for kind in (BufferArgument, NullArgument, ScalarArgument, LocalArgument, SamplerArgument)
+}
 # What NumPy raises at a file that is no archive of arrays.
 _UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
-
-
-@dataclass(frozen=True, slots=True)
-class _Passed:
-    """An argument; `name` is that of the buffer or image that is passed, or of the parameter."""
-
-    kind: Literal["buffer", "scalar", "local", "null", "sampler"]
-    name: str
-    byte_count: int = 0
-    sampler: SamplerArgument | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +74,11 @@ class _Buffer:
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """A captured launch without the contents of its buffers."""
+    """A captured launch without the contents of its buffers and the values of its scalars."""
 
     source: str
     options: tuple[str, ...]
-    kernel: str
-    global_size: tuple[int, ...]
-    local_size: tuple[int, ...]
-    global_offset: tuple[int, ...]
-    arguments: tuple[_Passed, ...]
+    launch: Launch
     buffers: tuple[_Buffer, ...]
     outputs: tuple[str, ...]
     rounding_steps: int
@@ -109,25 +95,23 @@ def write_launch(launch: CapturedLaunch, path: Path) -> None:
     kernel = lowered_launch(launch)
     entries = captured_entries(launch, kernel)
     held = [entry for entry in entries if _holds_memory(entry)]
+    arguments = tuple(_argument(entry, entries) for entry in entries)
+    outputs = captured_outputs(kernel, entries)
     described = _Launch(
         launch.source,
         launch.options,
-        launch.kernel,
-        launch.global_size,
-        launch.local_size,
-        launch.global_offset,
-        tuple(_passed(entry, entries) for entry in entries),
-        tuple(_buffer(entry) for entry in held),
-        tuple(dict.fromkeys(_owner(name, entries) for name in captured_outputs(kernel, entries))),
-        captured_roundings(kernel, entries, captured_outputs(kernel, entries)),
+        Launch(launch.kernel, launch.global_size, launch.local_size, arguments, launch.global_offset),
+        tuple(map(_buffer, held)),
+        tuple(dict.fromkeys(_owner(name, entries) for name in outputs)),
+        captured_roundings(kernel, entries, outputs),
     )
-    text = json.dumps(encoded(described)).encode()
+    text = json.dumps(encoded(described, dict.fromkeys(_KINDS.values(), _argument_as_data))).encode()
     arrays: dict[str, Array] = {_LAUNCH: np.frombuffer(text, np.uint8)}
     for entry in held:
         arrays |= _stored(entry.parameter.name, _contents(kernel, entry))
-    for entry, passed in zip(entries, described.arguments, strict=True):
-        if passed.kind == "scalar":
-            arrays[f"scalar {passed.name}"] = np.asarray(entry.type.value(entry.numbers))
+    for index, argument in enumerate(arguments):
+        if isinstance(argument, ScalarArgument):
+            arrays[f"scalar {index}"] = np.asarray(argument.value)
     try:
         with path.open("wb") as file:
             np.savez(file, **cast("Any", arrays))
@@ -140,8 +124,14 @@ def read_launch(path: Path) -> Benchmark:
     try:
         with np.load(path, allow_pickle=False) as file:
             text = file[_LAUNCH].tobytes()
-            scalars = {name: file[name][()] for name in file.files if name.startswith("scalar ")}
-        launch = decoded(_Launch, json.loads(text), "the launch")
+            kept = decoded(_Launch, json.loads(text), "the launch", {Argument: _read_argument})
+            launch = replace(
+                kept.launch,
+                arguments=tuple(
+                    ScalarArgument(file[f"scalar {index}"][()]) if isinstance(each, ScalarArgument) else each
+                    for index, each in enumerate(kept.launch.arguments)
+                ),
+            )
     except _UNREADABLE as error:
         raise InvalidInputError(f"the captured launch can't be read: {error}") from None
     dimensions = tuple(range(len(launch.global_size)))
@@ -150,17 +140,29 @@ def read_launch(path: Path) -> Benchmark:
         dimensions=dimensions,
         presets={PRESET: Preset({}, launch.local_size)},
         divisible_local_sizes=dict.fromkeys(dimensions, launch.local_size),
-        make_workload=partial(_make_workload, launch, scalars, path),
-        build_options=launch.options,
-        make_launches=partial(_make_launches, launch, scalars),
-        source_text=launch.source,
+        make_workload=partial(_make_workload, replace(kept, launch=launch), path),
+        build_options=kept.options,
+        make_launches=partial(_make_launches, launch),
+        source_text=kept.source,
         input_macros=(),
         buffers_fit_any_local_size=True,
     )
 
 
+def _argument_as_data(argument: Argument) -> dict[str, Any]:
+    """An argument by the name of its kind; the values of scalars are arrays of the file."""
+    return {type(argument).__name__: {} if isinstance(argument, ScalarArgument) else encoded(argument)}
+
+
+def _read_argument(data: Mapping[str, Any]) -> Argument:
+    """What `_argument_as_data` wrote, a scalar without its value. Raises KeyError or ValueError."""
+    ((name, content),) = data.items()
+    kind = _KINDS[name]
+    return ScalarArgument(np.uint8(0)) if kind is ScalarArgument else decoded(kind, content, "an argument")
+
+
 def _holds_memory(entry: CapturedEntry) -> bool:
-    return isinstance(entry.argument, CapturedBuffer | CapturedUnread | CapturedImage)
+    return isinstance(entry.argument, CapturedBuffer | PassedBuffer | CapturedImage)
 
 
 def _buffer(entry: CapturedEntry) -> _Buffer:
@@ -170,7 +172,7 @@ def _buffer(entry: CapturedEntry) -> _Buffer:
         unread = math.prod(shape) * np.dtype(argument.format.scalar).itemsize
         return _Buffer(name, unread if argument.content is None else None, argument.format)
     used = entry.element_count * entry.type.byte_count
-    return _Buffer(name, used if isinstance(argument, CapturedUnread) else None, None)
+    return _Buffer(name, used if isinstance(argument, PassedBuffer) else None, None)
 
 
 def _contents(kernel: Kernel, entry: CapturedEntry) -> Array:
@@ -181,7 +183,7 @@ def _contents(kernel: Kernel, entry: CapturedEntry) -> Array:
         empty = np.empty((0, *shape[1:]), argument.format.scalar)
         return empty if argument.content is None else argument.content.reshape(shape)
     elements = captured_elements(kernel, entry)
-    if isinstance(argument, CapturedUnread):
+    if isinstance(argument, PassedBuffer):
         elements = elements[:0]
     return elements if elements.dtype.names or entry.type.components == 1 else _in_vectors(entry, elements)
 
@@ -207,30 +209,22 @@ def _owner(name: str, entries: Sequence[CapturedEntry]) -> str:
     return entries[argument.index].parameter.name if isinstance(argument, PassedShared) else name
 
 
-def _passed(entry: CapturedEntry, entries: Sequence[CapturedEntry]) -> _Passed:
-    argument, name = entry.argument, entry.parameter.name
-    if isinstance(argument, CapturedSampler):
-        return _Passed("sampler", name, sampler=argument.sampler)
-    if isinstance(argument, PassedLocal):
-        return _Passed("local", name, argument.byte_count)
-    if isinstance(argument, PassedNull):
-        return _Passed("null", name)
-    if _holds_memory(entry) or isinstance(argument, PassedShared):
-        return _Passed("buffer", _owner(name, entries))
-    return _Passed("scalar", name)
+def _argument(entry: CapturedEntry, entries: Sequence[CapturedEntry]) -> Argument:
+    """What the launch is given; of a scalar the value in the parameter's type."""
+    argument = entry.argument
+    if isinstance(argument, SamplerArgument | LocalArgument | NullArgument):
+        return argument
+    if isinstance(argument, PassedScalar):
+        return ScalarArgument(entry.type.value(entry.numbers))
+    return BufferArgument(_owner(entry.parameter.name, entries))
 
 
 def _make_workload(
-    launch: _Launch,
-    scalars: Mapping[str, np.generic],
-    path: Path,
-    size: Size,
-    local_size: LocalSize,
-    _generator: np.random.Generator,
+    launch: _Launch, path: Path, size: Size, local_size: LocalSize, _generator: np.random.Generator
 ) -> Workload:
     return Workload(
         buffers=_read_buffers(launch, path),
-        launches=_make_launches(launch, scalars, size, local_size),
+        launches=_make_launches(launch.launch, size, local_size),
         outputs=launch.outputs,
         reference=None,
         images={buffer.name: buffer.image for buffer in launch.buffers if buffer.image is not None},
@@ -256,26 +250,7 @@ def _read_buffer(file: Mapping[str, Array], buffer: _Buffer) -> Array:
     return content.view(shape.dtype).reshape(-1, *shape.shape[1:])
 
 
-def _make_launches(
-    launch: _Launch, scalars: Mapping[str, np.generic], _size: Size, local_size: LocalSize
-) -> tuple[Launch, ...]:
+def _make_launches(launch: Launch, _size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
     """The launch at a local size. Raises InvalidInputError where that does not divide the global size."""
-    for dimension, (total, group) in enumerate(zip(launch.global_size, local_size, strict=bool(local_size))):
-        if total % group:
-            raise InvalidInputError(
-                f"the local size {group} does not divide the global size {total} along dimension {dimension}"
-            )
-    arguments = tuple(_argument(each, scalars) for each in launch.arguments)
-    return (Launch(launch.kernel, launch.global_size, local_size, arguments, launch.global_offset),)
-
-
-def _argument(passed: _Passed, scalars: Mapping[str, np.generic]) -> Argument:
-    if passed.sampler is not None:
-        return passed.sampler
-    if passed.kind == "local":
-        return LocalArgument(passed.byte_count)
-    if passed.kind == "null":
-        return NullArgument()
-    if passed.kind == "scalar":
-        return ScalarArgument(scalars[f"scalar {passed.name}"])
-    return BufferArgument(passed.name)
+    check_whole_groups(launch.global_size, local_size)
+    return (replace(launch, local_size=local_size),)

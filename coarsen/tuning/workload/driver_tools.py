@@ -30,6 +30,15 @@ def whole_groups(size: Size, names: tuple[str, ...], local_size: LocalSize) -> t
     return tuple(round_up(size[name], extent) for name, extent in zip(names, local_size, strict=True))
 
 
+def check_whole_groups(global_size: tuple[int, ...], local_size: LocalSize) -> None:
+    """Raise InvalidInputError unless the local size divides the global size; it may be left open."""
+    for dimension, (total, group) in enumerate(zip(global_size, local_size, strict=bool(local_size))):
+        if total % group:
+            raise InvalidInputError(
+                f"the local size {group} does not divide the global size {total} along dimension {dimension}"
+            )
+
+
 def unwritten(shape: int | tuple[int, ...], dtype: type[np.generic]) -> Array:
     """Return an output before the launch: NaN or a fixed bit pattern, so that an unwritten element is found."""
     if np.issubdtype(dtype, np.floating):
@@ -70,10 +79,3 @@ def uint32(*values: int) -> tuple[Argument, ...]:
 def float32(*values: float) -> tuple[Argument, ...]:
     """Scalar arguments of the OpenCL C type float."""
     return tuple(ScalarArgument(np.float32(value)) for value in values)
-
-
-def require_power_of_two(benchmark: str, local_size: LocalSize) -> None:
-    """Raise InvalidInputError unless a 1-D work-group has a power of two of work-items, at least 2."""
-    (count,) = local_size
-    if count < 2 or count & (count - 1):
-        raise InvalidInputError(f"{benchmark}: the local size must be a power of two above 1, not {count}")

@@ -19,7 +19,7 @@ from typing import Any, get_args
 from coarsen.base.codec import Coders, decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.workload.benchmark import Size
+from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument, Size
 
 LIST_FILE = "launches.json"
 FORMAT = 1
@@ -34,22 +34,10 @@ class PassedShared:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedNull:
-    """A pointer that leads nowhere."""
-
-
-@dataclass(frozen=True, slots=True)
 class PassedScalar:
     """A value in the bytes that the device was given."""
 
     content: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class PassedLocal:
-    """Local memory of a work-group, in bytes."""
-
-    byte_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +56,7 @@ class PassedOther:
 
 # Indices of arguments, each with the file of its buffer beside the list.
 Contents = tuple[tuple[int, str], ...]
-PassedArgument = PassedBuffer | PassedShared | PassedNull | PassedScalar | PassedLocal | PassedOther
+PassedArgument = PassedBuffer | PassedShared | NullArgument | PassedScalar | LocalArgument | PassedOther
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +146,11 @@ def argument_as_data(argument: PassedArgument) -> dict[str, Any]:
             return {"buffer": byte_count}
         case PassedShared(index):
             return {"same_as": index}
-        case PassedNull():
+        case NullArgument():
             return {"null": True}
         case PassedScalar(content):
             return {"scalar": content.hex()}
-        case PassedLocal(byte_count):
+        case LocalArgument(byte_count):
             return {"local": byte_count}
         case PassedOther(kind):
             return {"other": kind}
@@ -177,11 +165,11 @@ def read_passed(data: Mapping[str, object]) -> PassedArgument:
         case "same_as", value:
             return PassedShared(_whole(value))
         case "null", True:
-            return PassedNull()
+            return NullArgument()
         case "scalar", str(value):
             return PassedScalar(bytes.fromhex(value))
         case "local", value:
-            return PassedLocal(_whole(value, 1))
+            return LocalArgument(_whole(value, 1))
         case "other", str(value):
             return PassedOther(value)
     raise ValueError("no argument")

@@ -35,6 +35,7 @@ from coarsen.tuning.workload.argument_use import (
     declared_type,
     derived_pointers,
     fields_of,
+    numbers_of,
     pointer_uses,
     structure_of,
 )
@@ -178,7 +179,11 @@ class _Stores:
         is_taken_over = any(i.callee.startswith("llvm.mem") for i in self._writers(source))
         if is_taken_over or not isinstance(type_, StructType):
             return set(), between
-        return everything - between - set(_used(fields_of(self._kernel, type_), 0)), between
+        return everything - between - {
+            place + byte
+            for place, number in numbers_of(fields_of(self._kernel, type_))
+            for byte in range(number.itemsize)
+        }, between
 
     def _is_variable(self, pointer: Value) -> bool:
         made = self._kernel.definition.get(pointer.text) if pointer.is_local else None
@@ -340,16 +345,3 @@ def _unused_bytes(kernel: Kernel, argument: Argument) -> _Bytes | None:
     size = size_of(structure)
     unused = tuple(sorted(set(range(size)) - set(_content(structure, 0))))
     return _Bytes(unused, size) if unused else None
-
-
-def _used(type_: np.dtype[np.void], start: int) -> Iterator[int]:
-    """Yield the bytes that a NumPy type has a field for."""
-    if type_.subdtype is not None:
-        element, shape = type_.subdtype
-        for index in range(math.prod(shape)):
-            yield from _used(element, start + index * element.itemsize)
-    elif type_.fields is not None:
-        for field in type_.fields.values():
-            yield from _used(field[0], start + field[1])
-    else:
-        yield from range(start, start + type_.itemsize)

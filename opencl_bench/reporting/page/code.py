@@ -17,7 +17,7 @@ from coarsen.frontend.source_text import opencl_c_of
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.reporting.page.content import After, Before, Pair, SourceLine
-from coarsen.opencl_bench.workloads.kernel_source import find_measured
+from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.pipeline import run_pipeline
 from coarsen.remarks.explanation import MarkedLine, Marks, explain_kernel
 from coarsen.transform.coarsen import analyse

@@ -26,7 +26,7 @@ from coarsen.opencl_bench.results.frames import FORMS
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.results.rows import geometric_means
-from coarsen.opencl_bench.workloads.kernel_source import known_kernel
+from coarsen.opencl_bench.workloads.lookup import known_kernel
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement

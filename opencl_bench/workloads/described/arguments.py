@@ -48,6 +48,8 @@ from coarsen.variant.placement import parse_place
 from coarsen.variant.space import ArrayChoices
 
 KINDS = ("buffer", "scalar", "local", "image", "sampler")
+# Of a buffer: NumPy's arrays have no more.
+_MOST_EXTENTS = 32
 # The types of structures, by their names.
 Types = Mapping[str, ElementType]
 
@@ -155,10 +157,7 @@ def _shape(table: Table) -> tuple[Expression, ...]:
         return ()
     if table.has("elements"):
         raise table.error("elements", "it follows from shape; leave out one of them")
-    extents = table.array("shape")
-    if not extents or not all(isinstance(extent, str) or type(extent) is int for extent in extents):
-        raise table.error("shape", f'it must be an array of extents, ["height", "width"], not {extents!r}')
-    return tuple(table.parse_text("shape", parse_expression, str(extent)) for extent in extents)
+    return table.expressions("shape", 1, _MOST_EXTENTS, "extents")
 
 
 def _values(table: Table, kind: ElementType, default: str | None) -> Filling:
@@ -268,12 +267,7 @@ def _image(table: Table, outputs: Collection[str]) -> ImageDescription:
     name = table.text("name")
     kind = table.choice("image", IMAGE_KINDS)
     image_format = ImageFormat(kind, table.choice("channels", CHANNELS), table.choice("format", CHANNEL_TYPES))
-    entries = table.array("extent")
-    if len(entries) != IMAGE_KINDS[kind]:
-        raise table.error("extent", f"{kind} has {IMAGE_KINDS[kind]} extents, not {len(entries)}")
-    if any(isinstance(entry, bool) or not isinstance(entry, str | int) for entry in entries):
-        raise table.error("extent", f"it must hold whole numbers or expressions, not {entries!r}")
-    extents = tuple(table.parse_text("extent", parse_expression, str(entry)) for entry in entries)
+    extents = table.expressions("extent", IMAGE_KINDS[kind], IMAGE_KINDS[kind], f"extents of {kind}")
     default = "unwritten" if name in outputs else None
     values = table.parse("values", partial(parse_values, folder=table.path.parent), default)
     return ImageDescription(name, image_format, extents, values)

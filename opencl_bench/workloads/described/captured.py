@@ -9,8 +9,7 @@ out some of the work would not be found wrong.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -20,31 +19,23 @@ import numpy as np
 from coarsen.base.files import replace_file, replace_file_by
 from coarsen.errors import InvalidInputError
 from coarsen.ir.kernel import Kernel
-from coarsen.opencl_bench.workloads.described.table import array, quoted
+from coarsen.opencl_bench.workloads.described.table import toml, toml_lines
 from coarsen.tuning.workload.argument_use import kind_of
-from coarsen.tuning.workload.benchmark import Array
-from coarsen.tuning.workload.captured_arguments import (
+from coarsen.tuning.workload.benchmark import Array, LocalArgument, NullArgument
+from coarsen.tuning.workload.captured_launch import (
     UNREAD_BYTE,
+    CapturedBuffer,
     CapturedEntry,
+    CapturedImage,
+    CapturedLaunch,
     captured_elements,
     captured_entries,
     captured_outputs,
     captured_roundings,
     lowered_launch,
 )
-from coarsen.tuning.workload.captured_launch import (
-    CapturedBuffer,
-    CapturedImage,
-    CapturedLaunch,
-    CapturedSampler,
-    CapturedUnread,
-)
-from coarsen.tuning.workload.launch_list import (
-    PassedLocal,
-    PassedNull,
-    PassedScalar,
-    PassedShared,
-)
+from coarsen.tuning.workload.image_format import SamplerArgument
+from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
 
 _FORMAT = """\
 # A launch of the kernel {kernel}, captured from a program: its sizes, scalars and the contents of its buffers.
@@ -82,17 +73,12 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
     kernel = lowered_launch(launch)
     entries = captured_entries(launch, kernel)
     arrays = {
-        f"{name}.{entry.parameter.name}.npy": captured_elements(kernel, entry)
+        f"{name}.{entry.parameter.name}.npy": content
         for entry in entries
-        if isinstance(entry.argument, CapturedBuffer | CapturedUnread) and _is_in_file(entry)
+        if (content := _content(kernel, entry)) is not None
     }
-    arrays |= {
-        f"{name}.{entry.parameter.name}.npy": entry.argument.content
-        for entry in entries
-        if isinstance(entry.argument, CapturedImage) and entry.argument.content is not None
-    }
-    lines = ["\n".join(_lines(entry, entries, name)) for entry in entries]
-    description = _head(launch, kernel, entries, f"{name}.cl") + "\n".join(lines)
+    tables = (f"\n[[arguments]]\n{toml_lines(_entry(entry, entries, name))}\n" for entry in entries)
+    description = _head(launch, kernel, entries, f"{name}.cl") + "\n".join(tables)
     _write(folder, {f"{name}.cl": launch.source, f"{name}.toml": description}, arrays)
     return folder / f"{name}.toml"
 
@@ -136,84 +122,68 @@ def _head(launch: CapturedLaunch, kernel: Kernel, entries: Sequence[CapturedEntr
     outputs = captured_outputs(kernel, entries)
     return _FORMAT.format(
         kernel=kernel.name,
-        file=quoted(file),
-        name=quoted(kernel.name),
-        options=array(launch.options),
-        outputs=array(outputs),
+        file=toml(file),
+        name=toml(kernel.name),
+        options=toml(launch.options),
+        outputs=toml(outputs),
         roundings=captured_roundings(kernel, entries, outputs),
-        global_size=list(launch.global_size),
-        local_size=list(launch.local_size) or quoted("open"),
-        global_offset=f"global_offset = {list(launch.global_offset)}\n" if any(launch.global_offset) else "",
+        global_size=toml(launch.global_size),
+        local_size=toml(launch.local_size or "open"),
+        global_offset=f"global_offset = {toml(launch.global_offset)}\n" if any(launch.global_offset) else "",
     )
 
 
-def _lines(entry: CapturedEntry, entries: Sequence[CapturedEntry], name: str) -> Iterator[str]:
-    """The lines of an argument in the description."""
+def _content(kernel: Kernel, entry: CapturedEntry) -> Array | None:
+    """What goes into a file of its own; None where the description says what is there."""
+    if isinstance(entry.argument, CapturedImage):
+        return entry.argument.content
+    # Of structures it can't say a pattern.
+    is_in_file = isinstance(entry.argument, CapturedBuffer) or (entry.type.is_opaque and entry.byte_count)
+    return captured_elements(kernel, entry) if is_in_file else None
+
+
+def _entry(entry: CapturedEntry, entries: Sequence[CapturedEntry], name: str) -> dict[str, object]:
+    """An argument as the description has it."""
     argument, kind = entry.argument, entry.type
-    yield "\n[[arguments]]"
-    yield f"name = {quoted(entry.parameter.name)}"
-    if isinstance(argument, CapturedImage | CapturedSampler):
-        yield from _image_lines(entry, argument, name)
-        return
-    yield f"{kind_of(entry.parameter)} = {quoted(kind.name)}"
-    if kind.is_opaque and not isinstance(argument, PassedScalar):
-        yield f"element_bytes = {kind.byte_count}"
-    if isinstance(argument, CapturedBuffer | CapturedUnread):
-        yield f"elements = {entry.element_count}"
-        yield f"values = {quoted(_file(entry, name) if _is_in_file(entry) else _pattern(entry))}"
-    elif isinstance(argument, PassedShared):
-        yield f"same_as = {quoted(entries[argument.index].parameter.name)}"
-    elif isinstance(argument, PassedNull):
-        yield "null = true"
-    elif isinstance(argument, PassedLocal):
-        yield f"bytes = {argument.byte_count}"
-    else:
-        yield f"value = {_value(entry, argument)}"
-    yield ""
-
-
-def _image_lines(entry: CapturedEntry, argument: CapturedImage | CapturedSampler, name: str) -> Iterator[str]:
-    if isinstance(argument, CapturedSampler):
-        sampler = argument.sampler
-        yield f"sampler = {quoted(sampler.addressing)}"
-        yield f"filter = {quoted(sampler.filter)}"
-        yield f"normalized = {'true' if sampler.normalized else 'false'}"
-    else:
-        yield f"image = {quoted(argument.format.kind)}"
-        yield f"extent = {list(argument.extents)}"
-        yield f"channels = {quoted(argument.format.channels)}"
-        yield f"format = {quoted(argument.format.channel_type)}"
-        yield f"values = {quoted(_pattern(entry) if argument.content is None else _file(entry, name))}"
-    yield ""
-
-
-def _is_in_file(entry: CapturedEntry) -> bool:
-    """Return True unless the description says what a buffer is filled with: of structures it can't."""
-    return isinstance(entry.argument, CapturedBuffer) or entry.type.is_opaque
-
-
-def _file(entry: CapturedEntry, name: str) -> str:
-    return f"file({quoted(f'{name}.{entry.parameter.name}.npy')})"
+    own: dict[str, object] = {"name": entry.parameter.name}
+    if isinstance(argument, SamplerArgument):
+        return own | {
+            "sampler": argument.addressing,
+            "filter": argument.filter,
+            "normalized": argument.normalized,
+        }
+    file = f"file({toml(f'{name}.{entry.parameter.name}.npy')})"
+    if isinstance(argument, CapturedImage):
+        return own | {
+            "image": argument.format.kind,
+            "extent": argument.extents,
+            "channels": argument.format.channels,
+            "format": argument.format.channel_type,
+            "values": _pattern(entry) if argument.content is None else file,
+        }
+    own[kind_of(entry.parameter) or ""] = kind.name
+    if isinstance(argument, PassedScalar):
+        return own | {"value": _value(entry, argument)}
+    own |= {"element_bytes": kind.byte_count} if kind.is_opaque else {}
+    match argument:
+        case PassedShared(index):
+            return own | {"same_as": entries[index].parameter.name}
+        case NullArgument():
+            return own | {"null": True}
+        case LocalArgument(byte_count):
+            return own | {"bytes": byte_count}
+    has_pattern = isinstance(argument, PassedBuffer) and not kind.is_opaque
+    return own | {"elements": entry.element_count, "values": _pattern(entry) if has_pattern else file}
 
 
 def _pattern(entry: CapturedEntry) -> str:
     scalar = np.dtype(entry.type.scalar)
     (number,) = np.frombuffer(bytes([UNREAD_BYTE]) * scalar.itemsize, scalar).tolist()
-    return f"constant({_toml(number)})"
+    return f"constant({toml(number)})"
 
 
-def _value(entry: CapturedEntry, argument: PassedScalar) -> str:
+def _value(entry: CapturedEntry, argument: PassedScalar) -> object:
     numbers = entry.numbers
     if entry.type.is_opaque:
-        return quoted(argument.content.hex())
-    listed = ", ".join(map(_toml, numbers))
-    return listed if entry.type.components == 1 else f"[{listed}]"
-
-
-def _toml(number: float) -> str:
-    """A number as TOML has it: every finite float of whatever width is written exactly."""
-    if isinstance(number, int):
-        return str(number)
-    if math.isnan(number):
-        return "nan"
-    return ("-inf" if number < 0 else "inf") if math.isinf(number) else repr(number)
+        return argument.content.hex()
+    return numbers[0] if entry.type.components == 1 else numbers

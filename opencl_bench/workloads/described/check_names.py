@@ -32,7 +32,7 @@ def check_names(description: Description) -> None:
     _check_shared_contents(description)
     known = sizes | _whole_macros(description)
     # Left open, it has no extents.
-    known |= {f"local_size_{dimension}" for dimension in range(len(description.local_size))}
+    known |= {f"local_size_{dimension}" for dimension in range(len(description.ndrange.local_size))}
     loops = _loop_names(description, known)
     for key, names in _names_by_key(description):
         for name in sorted(names - (known | loops if _IN_LOOPS.fullmatch(key) else known)):
@@ -100,11 +100,11 @@ def _whole_macros(description: Description) -> set[str]:
 
 
 def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str]]]:
-    for expression in description.global_size:
+    for expression in description.ndrange.global_size:
         yield "ndrange.global_size", expression.names
-    for expression in description.global_offset:
+    for expression in description.ndrange.global_offset:
         yield "ndrange.global_offset", expression.names
-    for expression in description.local_size_expressions:
+    for expression in description.ndrange.local_size_expressions:
         yield "ndrange.local_size", expression.names
     for condition in description.parameters.conditions:
         yield "where", condition.names
@@ -116,7 +116,7 @@ def _names_by_key(description: Description) -> Iterator[tuple[str, frozenset[str
         yield f"contents.{contents.name}", contents.names
     if description.roundings is not None:
         yield "roundings", description.roundings.names
-    for condition in description.conditions:
+    for condition in description.ndrange.conditions:
         yield "ndrange.conditions", condition.names
     for index, argument in enumerate(description.arguments):
         for key, names in _names_of(argument):

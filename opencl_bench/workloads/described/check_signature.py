@@ -5,7 +5,7 @@ Needs the front end, and so clang.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from coarsen.tuning.workload.argument_use import (
     image_use,
     is_writable,
     kind_of,
+    numbers_of,
     parameter_type,
     structure_of,
 )
@@ -201,10 +202,10 @@ def structure_difference(kernel: Kernel, parameter: Argument, described: Structu
     wanted, given = fields_of(kernel, own), described.dtype
     if wanted.itemsize != given.itemsize:
         return f"{described.name} has {given.itemsize} bytes, and {wanted.itemsize} in the kernel"
-    known = {number.place: number for number in _numbers(wanted, 0)}
+    known = {number.place: number for number in _numbers(wanted)}
     covered = {number.place + at for number in known.values() for at in range(number.size)}
     unknown = {place for place in covered if known.get(place) == _Number(place, _UNKNOWN.kind, 1)}
-    for number in _numbers(given, 0):
+    for number in _numbers(given):
         found = known.pop(number.place, None)
         bytes_of = range(number.place, number.place + number.size)
         if found is not None and _same(found, number):
@@ -225,16 +226,5 @@ def _same(one: _Number, other: _Number) -> bool:
     return one.size == other.size and (one.kind == "f") == (other.kind == "f")
 
 
-def _numbers(kind: np.dtype[Any], start: int) -> Iterator[_Number]:
-    """The numbers of a type one by one, those of arrays and of structures within it, too."""
-    if kind.subdtype is not None:
-        element, extents = kind.subdtype
-        for index in range(int(np.prod(extents))):
-            yield from _numbers(element, start + index * element.itemsize)
-    elif kind.names is not None:
-        fields: Mapping[str, Any] = kind.fields or {}
-        for name in kind.names:
-            content, place, *_ = fields[name]
-            yield from _numbers(content, start + place)
-    else:
-        yield _Number(start, kind.kind, kind.itemsize)
+def _numbers(kind: np.dtype[Any]) -> Iterator[_Number]:
+    yield from (_Number(place, number.kind, number.itemsize) for place, number in numbers_of(kind))

@@ -13,7 +13,7 @@ from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.workloads.described.distributions import Filling
-from coarsen.opencl_bench.workloads.described.ndrange import Loop, Quotient
+from coarsen.opencl_bench.workloads.described.ndrange import Loop, NdRange, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters
 from coarsen.opencl_bench.workloads.described.values import FileValues, SharedContents
 from coarsen.opencl_bench.workloads.input_space import InputSpace
@@ -171,14 +171,13 @@ class LaunchDescription:
 class Description:
     """A user's kernel, its launch and its sizes; `path` is the TOML file.
 
-    `local_size` is empty where it is left open. `sizes` holds each preset's sizes by name,
-    `preset_local_sizes` the local sizes of those that have one of their own; `tunables` the values
+    `sizes` holds each preset's sizes by name, `preset_local_sizes` the local sizes of those that have one of their
+    own; `tunables` the values
     of each `-D` macro, the default first. The tolerances of floating-point numbers are None where the file gives
     none: they follow from `roundings`, how many rounded operations lead to an element of the outputs, or without
     these from the extents of the buffers.
 
-    `local_size_expressions` say the local size where parameters decide about it; `local_size` is then that of the
-    defaults. `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
+    `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
     lists `inputs`; None where no file does yet. `recorded` are launches of a real program, by their numbers, which
     then are the only presets; `own_path` is the file of the description itself. `pads` are those to
     try of static local arrays.
@@ -190,10 +189,7 @@ class Description:
     build_options: tuple[str, ...]
     arguments: tuple[ArgumentDescription, ...]
     outputs: tuple[str, ...]
-    global_size: tuple[Expression, ...]
-    local_size: LocalSize
-    local_sizes: tuple[LocalSize, ...]
-    conditions: tuple[Condition, ...]
+    ndrange: NdRange
     tunables: Mapping[str, tuple[str, ...]]
     sizes: Mapping[str, Mapping[str, int]]
     preset_local_sizes: Mapping[str, LocalSize]
@@ -201,9 +197,7 @@ class Description:
     absolute_tolerance: float | None
     integer_tolerance: int
     roundings: Expression | None = None
-    global_offset: tuple[Expression, ...] = ()
     order_free: tuple[tuple[str, ...], ...] = ()
-    local_size_expressions: tuple[Expression, ...] = ()
     parameters: KernelParameters = NO_PARAMETERS
     launches: tuple[LaunchDescription, ...] = ()
     contents: tuple[SharedContents, ...] = ()
@@ -221,7 +215,7 @@ class Description:
 
     def local_size_at(self, preset: str) -> LocalSize:
         """Return the local size that launches have at a preset, unless another is asked for."""
-        return self.preset_local_sizes.get(preset, self.local_size)
+        return self.preset_local_sizes.get(preset, self.ndrange.local_size)
 
     @property
     def defaults(self) -> tuple[tuple[str, str], ...]:
@@ -233,19 +227,19 @@ class Description:
         """A hash of what decides about inputs, launch and verification, sizes and the kernel itself apart."""
         content: list[object] = [
             list(self.outputs),
-            [extent.text for extent in self.global_size],
-            [condition.text for condition in self.conditions],
+            [extent.text for extent in self.ndrange.global_size],
+            [condition.text for condition in self.ndrange.conditions],
             self._tolerances,
             self.defaults,
             [_content(argument) for argument in self.arguments],
         ]
         # At the end and only where it is there: the hashes of descriptions without it stay as they were.
-        if self.global_offset:
-            content.append(["global_offset", *(entry.text for entry in self.global_offset)])
+        if self.ndrange.global_offset:
+            content.append(["global_offset", *(entry.text for entry in self.ndrange.global_offset)])
         if self.order_free:
             content.append(["order_free", *self.order_free])
-        if self.local_size_expressions:
-            content.append(["local_size", *(entry.text for entry in self.local_size_expressions)])
+        if self.ndrange.local_size_expressions:
+            content.append(["local_size", *(entry.text for entry in self.ndrange.local_size_expressions)])
         if self.parameters.conditions:
             content.append(["where", *(condition.text for condition in self.parameters.conditions)])
         if self.launches:

@@ -9,13 +9,10 @@ counts them.
 from __future__ import annotations
 
 import ast
-import enum
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeVar
 
 import numpy as np
 
@@ -35,12 +32,11 @@ from coarsen.tuning.workload.element_types import (
 
 Number = int | float
 _Maker = Callable[[np.random.Generator, ElementType, int, tuple[Number, ...]], Array]
-_Kind = TypeVar("_Kind", bound=enum.IntEnum)
 
 # Whole numbers of an interval.
 _WHOLE = ("integers", "sorted")
 # Whole numbers of 32 bits, which `contents.py` makes.
-_SHAPED = ("keys", "starts", "indices")
+_SHAPED = ("keys", "starts", "indices", "ranges", "near")
 # What all fields of a structure can be filled with alike.
 OF_ALL = ("zeros", "unwritten")
 
@@ -61,17 +57,13 @@ class Filling:
         """The names that its parameters need."""
         return frozenset()
 
-    def numbers(self, _values: Mapping[str, int], _kind: ElementType) -> tuple[Number, ...]:
-        """Return its parameters' values. Raises InvalidInputError where the buffer's type can't hold them."""
-        return ()
-
-    def check_count(self, kind: ElementType, elements: int) -> None:
-        """Raise InvalidInputError where there can't be so many elements of a type."""
+    def check(self, values: Mapping[str, int], kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError where so many elements of a type can't be filled so."""
 
     def fill(
         self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
     ) -> Array:
-        """Return an array of so many elements. Raises InvalidInputError as `numbers` and `check_count` do."""
+        """Return an array of so many elements. Raises InvalidInputError as `check` does."""
         raise InternalError(f"'{self.text}' is made with others")
 
 
@@ -88,32 +80,27 @@ class Distribution(Filling):
         """The names that its parameters need."""
         return frozenset().union(*(entry.names for entry in self.parameters if isinstance(entry, Expression)))
 
-    def numbers(self, values: Mapping[str, int], kind: ElementType) -> tuple[Number, ...]:
-        """Its parameters' values. Raises InvalidInputError where the buffer's type can't hold them."""
-        numbers = tuple(
-            entry.evaluate(values) if isinstance(entry, Expression) else entry for entry in self.parameters
-        )
-        self._check(numbers, kind)
-        return numbers
+    def check(self, values: Mapping[str, int], kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError where the type can't hold the numbers, or counting up to so many elements."""
+        self._check(self._numbers(values), kind)
+        largest = _total(kind, elements) - 1
+        if self.name in ("arange", "permutation") and not kind.can_hold(largest):
+            raise InvalidInputError(f"'{self.text}' counts to {largest}, which is beyond what {kind.name} holds")
 
     def fill(
         self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
     ) -> Array:
-        """An array of so many elements. Raises InvalidInputError as `numbers` and `check_count` do."""
-        self.check_count(kind, elements)
+        """An array of so many elements. Raises InvalidInputError as `check` does."""
+        self.check(values, kind, elements)
         maker, _ = _MAKERS[self.name]
-        numbers = self.numbers(values, kind)
         with np.errstate(over="ignore"):  # it is said below
-            filled = maker(generator, kind, elements, numbers).astype(kind.scalar, copy=False)
+            filled = maker(generator, kind, elements, self._numbers(values)).astype(kind.scalar, copy=False)
         if self.name in ("uniform", "normal") and not np.isfinite(filled).all():
             raise self._beyond(kind)
         return filled.reshape(kind.shape(elements))
 
-    def check_count(self, kind: ElementType, elements: int) -> None:
-        """Raise InvalidInputError where counting up to so many elements leaves the type's range."""
-        largest = _total(kind, elements) - 1
-        if self.name in ("arange", "permutation") and not kind.can_hold(largest):
-            raise InvalidInputError(f"'{self.text}' counts to {largest}, which is beyond what {kind.name} holds")
+    def _numbers(self, values: Mapping[str, int]) -> tuple[Number, ...]:
+        return tuple(each.evaluate(values) if isinstance(each, Expression) else each for each in self.parameters)
 
     def _beyond(self, kind: ElementType) -> InvalidInputError:
         return InvalidInputError(f"'{self.text}' goes beyond what {kind.name} holds")
@@ -152,27 +139,22 @@ class Mixed(Filling):
         """The names that its parameters need."""
         return self.per_mille.names | self.first.names | self.second.names
 
-    def numbers(self, values: Mapping[str, int], kind: ElementType) -> tuple[Number, ...]:
-        """Return the share. Raises InvalidInputError where it is none, or for one of the distributions."""
+    def check(self, values: Mapping[str, int], kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError for a share that is none, and as the distributions do."""
         share = self.per_mille.evaluate(values)
         if not 0 <= share <= contents.WHOLE:
             raise InvalidInputError(f"'{self.text}' has a share of {share} per mille; it is from 0 to 1000")
         for each in (self.first, self.second):
-            each.numbers(values, kind)
-        return (share,)
+            each.check(values, kind, elements)
 
     def fill(
         self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
     ) -> Array:
-        """Return an array of so many elements. Raises InvalidInputError as the distributions do."""
-        (share,) = self.numbers(values, kind)
+        """Return an array of so many elements. Raises InvalidInputError as `check` does."""
+        self.check(values, kind, elements)
         first, second = (each.fill(generator, kind, elements, values) for each in (self.first, self.second))
+        share = self.per_mille.evaluate(values)
         return np.where(generator.integers(contents.WHOLE, size=first.shape) < share, first, second)
-
-    def check_count(self, kind: ElementType, elements: int) -> None:
-        """Raise InvalidInputError as the distributions do."""
-        self.first.check_count(kind, elements)
-        self.second.check_count(kind, elements)
 
 
 def parse_distribution(text: str) -> Distribution | Mixed:
@@ -246,7 +228,7 @@ def _first(
 
 def _keys(generator: np.random.Generator, _kind: ElementType, elements: int, numbers: tuple[Number, ...]) -> Array:
     kind, bins, per_mille = map(int, numbers)
-    return contents.make_keys(kind_of(contents.Keys, kind), elements, bins, per_mille, generator)
+    return contents.make_keys(contents.kind_of(contents.Keys, kind), elements, bins, per_mille, generator)
 
 
 def _starts(
@@ -255,17 +237,22 @@ def _starts(
     kind, total, per_mille = map(int, numbers)
     if elements < 2:
         raise InvalidInputError("starts have one element more than there are rows")
-    lengths = contents.make_lengths(kind_of(contents.Lengths, kind), elements - 1, total, per_mille, generator)
-    return contents.starts_of(lengths)
+    shaped = contents.kind_of(contents.Lengths, kind)
+    return contents.starts_of(contents.make_lengths(shaped, elements - 1, total, per_mille, generator))
 
 
-def kind_of(kinds: type[_Kind], number: float) -> _Kind:
-    """Return the kind of a number. Raises InvalidInputError where there is none; the message lists them."""
-    try:
-        return kinds(int(number))
-    except ValueError:
-        known = ", ".join(f"{kind.value} {kind.name.lower().replace('_', ' ')}" for kind in kinds)
-        raise InvalidInputError(f"there is no kind {number}; there are {known}") from None
+def _ranges(
+    generator: np.random.Generator, kind: ElementType, elements: int, numbers: tuple[Number, ...]
+) -> Array:
+    lengths = generator.integers(0, int(numbers[0]), elements - 1, dtype=kind.scalar, endpoint=True)
+    return np.concatenate([np.zeros(1, kind.scalar), np.cumsum(lengths, dtype=kind.scalar)])
+
+
+def _near(generator: np.random.Generator, _kind: ElementType, elements: int, numbers: tuple[Number, ...]) -> Array:
+    table, reach = map(int, numbers)
+    own = np.arange(elements, dtype=np.int64) * table // elements
+    near = own + generator.integers(-reach, reach + 1, elements, dtype=np.int32)
+    return np.asarray(np.clip(near, 0, table - 1))
 
 
 _MAKERS: Mapping[str, tuple[_Maker, tuple[str, ...]]] = MappingProxyType(
@@ -290,6 +277,8 @@ _MAKERS: Mapping[str, tuple[_Maker, tuple[str, ...]]] = MappingProxyType(
         "unwritten": (lambda _, kind, count, __: unwritten(_total(kind, count), kind.scalar), ()),
         "keys": (_keys, ("kind", "bins", "per_mille")),
         "starts": (_starts, ("kind", "total", "per_mille")),
+        "ranges": (_ranges, ("longest",)),
+        "near": (_near, ("table", "reach")),
         "indices": (
             lambda generator, _, count, numbers: contents.make_indices(
                 count, int(numbers[0]), int(numbers[1]), generator
@@ -324,23 +313,18 @@ class RecordValues(Filling):
         """The names that the distributions need."""
         return frozenset().union(*(values.names for _, values in self.fields))
 
-    def numbers(self, values: Mapping[str, int], _kind: ElementType) -> tuple[Number, ...]:
-        """Check that fields can hold the numbers. Raises InvalidInputError; returns none."""
+    def check(self, values: Mapping[str, int], _kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError, with the field, as the distributions do."""
         for field, distribution in self.fields:
-            with _in_field(field):
-                distribution.numbers(values, field.type)
-        return ()
-
-    def check_count(self, _kind: ElementType, elements: int) -> None:
-        """Raise InvalidInputError where counting up to so many elements leaves a field's range."""
-        for field, distribution in self.fields:
-            with _in_field(field):
-                distribution.check_count(field.type, elements * (field.count or 1))
+            try:
+                distribution.check(values, field.type, elements * (field.count or 1))
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{field.name}: {error}") from None
 
     def fill(
         self, generator: np.random.Generator, kind: ElementType, elements: int, values: Mapping[str, int]
     ) -> Array:
-        """Return an array of so many structures. Raises InvalidInputError as `numbers` and `check_count` do."""
+        """Return an array of so many structures. Raises InvalidInputError as `check` does."""
         if kind.structure is None:
             raise InternalError(f"{kind.name} has no fields")
         made = unwritten_records(kind.structure.dtype, elements)
@@ -349,15 +333,6 @@ class RecordValues(Filling):
             drawn = distribution.fill(generator, field.type, count, values).reshape(count, -1)
             made[field.name] = drawn[:, : field.type.components].reshape(elements, *field.shape)
         return made
-
-
-@contextmanager
-def _in_field(field: StructureField) -> Iterator[None]:
-    """Name the field of what is wrong in it."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{field.name}: {error}") from None
 
 
 def alike(structure: Structure, name: str) -> RecordValues:

@@ -23,7 +23,6 @@ from coarsen.dispatch.expressions import (
     checked_expression,
     function_of,
     parse_condition,
-    parse_expression,
     parsed,
 )
 from coarsen.errors import InvalidInputError
@@ -44,7 +43,7 @@ class NdRange:
     Args:
         global_size: an expression for each dimension.
         global_offset: the same, or none.
-        local_size: numbers; empty where it is left open or has expressions.
+        local_size: numbers; empty where it is left open, that of the defaults where it has expressions.
         local_size_expressions: of the parameters, where these decide about the local size.
         local_sizes: those that a sweep tries.
         conditions: what the kernel asks of local sizes and macros.
@@ -62,42 +61,25 @@ def read_ndrange(top: Table) -> NdRange:
     """Read the table `ndrange`. Raises InvalidInputError for a mistake in it."""
     ndrange = top.as_table("ndrange", top.required("ndrange"))
     ndrange.check_names("global_size", "local_size", "global_offset", "local_sizes", "conditions")
-    global_size = extents_of(ndrange, "global_size")
-    given = ndrange.required("local_size")
-    expressions = _local_size_expressions(ndrange, given, len(global_size))
-    own = () if given == OPEN or expressions else local_size(ndrange, "local_size", given, len(global_size))
+    global_size = ndrange.expressions("global_size", 1, DIMENSIONS)
+    given, dimensions = ndrange.required("local_size"), len(global_size)
+    expressions = _local_size_expressions(ndrange, given, dimensions)
+    own = () if given == OPEN or expressions else local_size(ndrange, "local_size", given, dimensions)
     return NdRange(
         global_size,
-        extents_of(ndrange, "global_offset", len(global_size)) if ndrange.has("global_offset") else (),
+        ndrange.expressions("global_offset", dimensions, dimensions) if ndrange.has("global_offset") else (),
         own,
         expressions,
-        () if expressions else _local_sizes(ndrange, len(global_size)) or (own,),
+        () if expressions else _local_sizes(ndrange, dimensions) or (own,),
         ndrange.parse_texts("conditions", parse_condition),
     )
-
-
-def extents_of(table: Table, name: str, dimensions: int | None = None) -> tuple[Expression, ...]:
-    """Return an expression for each dimension of an NDRange, for so many where that is known.
-
-    Raises:
-        InvalidInputError: there are others, or a mistake in one.
-    """
-    entries = table.array(name)
-    if dimensions is None and not 1 <= len(entries) <= DIMENSIONS:
-        raise table.error(name, f"it must have an entry for each of 1 to {DIMENSIONS} dimensions")
-    if dimensions is not None and len(entries) != dimensions:
-        raise table.error(name, f"it must have an entry for each of the {dimensions} dimensions")
-    for entry in entries:
-        if isinstance(entry, bool) or not isinstance(entry, str | int):
-            raise table.error(name, f"it must hold texts or whole numbers, not {entry!r}")
-    return tuple(table.parse_text(name, parse_expression, str(entry)) for entry in entries)
 
 
 def _local_size_expressions(ndrange: Table, given: object, dimensions: int) -> tuple[Expression, ...]:
     """The expressions of a local size that has any text in it; none where it has numbers alone."""
     if not isinstance(given, list) or not any(isinstance(entry, str) for entry in given):
         return ()
-    expressions = extents_of(ndrange, "local_size", dimensions)
+    expressions = ndrange.expressions("local_size", dimensions, dimensions)
     if ndrange.has("local_sizes"):
         raise ndrange.error("local_sizes", "the local size follows from parameters: their values are tried")
     return expressions

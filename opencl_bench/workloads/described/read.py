@@ -50,7 +50,7 @@ from coarsen.opencl_bench.workloads.described.inputs import (
     read_sizes,
 )
 from coarsen.opencl_bench.workloads.described.launch_features import read_features
-from coarsen.opencl_bench.workloads.described.ndrange import NdRange, extents_of, parse_loop, read_ndrange
+from coarsen.opencl_bench.workloads.described.ndrange import NdRange, parse_loop, read_ndrange
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
 from coarsen.opencl_bench.workloads.described.parameters import condition, read_parameters
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
@@ -66,6 +66,7 @@ from coarsen.opencl_bench.workloads.described.workload import (
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, whole_numbers
 from coarsen.tuning.workload.clock import Clock
+from coarsen.variant.coarsening import DIMENSIONS
 
 LARGEST_DESCRIPTION = MEBIBYTE
 
@@ -80,18 +81,18 @@ def read_benchmark(path: Path) -> Benchmark:
     check_included_files(description.kernel_file, _include_folders(description.build_options))
     for preset in description.sizes:
         check_preset(description, preset)
-    dimensions = tuple(range(len(description.global_size)))
-    is_tied = bool(description.local_size_expressions)
+    dimensions = tuple(range(len(description.ndrange.global_size)))
+    is_tied = bool(description.ndrange.local_size_expressions)
     return Benchmark(
         name=description.name,
         dimensions=dimensions,
         presets={
             name: Preset(sizes, description.local_size_at(name)) for name, sizes in description.sizes.items()
         },
-        divisible_local_sizes=dict.fromkeys(dimensions, description.local_size),
+        divisible_local_sizes=dict.fromkeys(dimensions, description.ndrange.local_size),
         make_workload=partial(make_workload, description),
         build_options=(*description.build_options, *_folder_options(description)),
-        local_sizes=description.local_sizes,
+        local_sizes=description.ndrange.local_sizes,
         tunables=description.tunables,
         make_launches=partial(make_launches, description),
         kernel_name=description.kernel,
@@ -101,7 +102,7 @@ def read_benchmark(path: Path) -> Benchmark:
         input_files=description.files,
         other_kernels=description.other_kernels,
         clock=Clock.SPAN if description.launches else Clock.SUM,
-        local_size_of=partial(local_size_of, description.local_size_expressions) if is_tied else None,
+        local_size_of=partial(local_size_of, description.ndrange.local_size_expressions) if is_tied else None,
         input_macros=tuple(sorted(description.workload_names & description.tunables.keys())),
         buffers_fit_any_local_size=not any(
             name.startswith(LOCAL_SIZE_PREFIX) for name in description.workload_names
@@ -164,6 +165,7 @@ def _described(top: Table) -> Description:
     for name in tunables.keys() & parameters.values.keys():
         raise top.error(f"tunables.{name}", "it is a parameter, too; leave out one of them")
     tunables |= parameters.values
+    tied = _tied_local_size(top, ndrange, tunables) or ndrange.local_size
     description = Description(
         path=path,
         kernel_file=file,
@@ -171,13 +173,8 @@ def _described(top: Table) -> Description:
         build_options=_build_options(top),
         arguments=arguments,
         outputs=buffers,
-        global_size=ndrange.global_size,
-        global_offset=ndrange.global_offset,
+        ndrange=replace(ndrange, local_size=tied),
         order_free=read_order_free(top, buffers, arguments),
-        local_size=_tied_local_size(top, ndrange, tunables) or ndrange.local_size,
-        local_sizes=ndrange.local_sizes,
-        local_size_expressions=ndrange.local_size_expressions,
-        conditions=ndrange.conditions,
         tunables=tunables,
         sizes=read_sizes(top, space),
         preset_local_sizes=preset_local_sizes(top, ndrange.local_size),
@@ -403,10 +400,13 @@ def _launch(
     name = table.text("kernel") if table.has("kernel") else kernel
     if not name.isidentifier():
         raise table.error("kernel", f"'{name[:60]}' is no name of a kernel")
-    global_size = extents_of(table, "global_size") if table.has("global_size") else ndrange.global_size
-    local_size = extents_of(table, "local_size", len(global_size)) if table.has("local_size") else None
-    if local_size is None and len(global_size) != len(ndrange.global_size):
-        raise table.error("local_size", f"it is missing: the launch has {len(global_size)} dimensions")
+    global_size = (
+        table.expressions("global_size", 1, DIMENSIONS) if table.has("global_size") else ndrange.global_size
+    )
+    dimensions = len(global_size)
+    local_size = table.expressions("local_size", dimensions, dimensions) if table.has("local_size") else None
+    if local_size is None and dimensions != len(ndrange.global_size):
+        raise table.error("local_size", f"it is missing: the launch has {dimensions} dimensions")
     if name == kernel and local_size is not None:
         raise table.error("local_size", f"that of {kernel}, which may be coarsened, stands in ndrange")
     loops = table.parse_texts("repeat", parse_loop)

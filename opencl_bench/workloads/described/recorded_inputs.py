@@ -46,6 +46,7 @@ from coarsen.tuning.workload.launch_list import (
     PassedBuffer,
     PassedScalar,
     RecordedInput,
+    argument_as_data,
     read_passed,
 )
 
@@ -74,11 +75,11 @@ def recorded_description(top: Table, own: Description) -> Description:
 
 def with_recorded(own: Description, inputs: tuple[RecordedInput, ...]) -> Description:
     """Return a kernel's description with launches as its only presets."""
-    is_constant = not any(extent.names for extent in own.global_size)
-    extents = tuple(parse_expression(f"{GLOBAL_SIZE}{i}") for i, _ in enumerate(own.global_size))
+    is_constant = not any(extent.names for extent in own.ndrange.global_size)
+    extents = tuple(parse_expression(f"{GLOBAL_SIZE}{i}") for i, _ in enumerate(own.ndrange.global_size))
     return replace(
         own,
-        global_size=extents if is_constant else own.global_size,
+        ndrange=replace(own.ndrange, global_size=extents) if is_constant else own.ndrange,
         preset_local_sizes={},
         sizes={input_name(i): each.size(is_constant) for i, each in enumerate(inputs)},
         inputs=None,
@@ -132,6 +133,18 @@ def _uniform(kind: ElementType) -> Filling:
     return parse_distribution("integers(0, 2)" if kind.is_integer else "uniform(-1, 1)")
 
 
+def input_as_data(one: RecordedInput) -> dict[str, object]:
+    """Return an input as an entry of a description has it."""
+    files = {name: {"file": file} for name, file in one.files.items()}
+    passed = {name: argument_as_data(each) | files.get(name, {}) for name, each in one.arguments.items()}
+    return {
+        "launched": one.launched,
+        "sizes": one.sizes,
+        "global_size": one.global_size,
+        "arguments": passed,
+    }
+
+
 def _input(entry: Table, own: Description) -> RecordedInput:
     entry.check_names("launched", "sizes", "global_size", "arguments")
     arguments, files = {}, {}
@@ -151,10 +164,15 @@ def _input(entry: Table, own: Description) -> RecordedInput:
         if file is not None:
             files[name] = _checked_file(passed, name, file)
     sizes = entry.table("sizes")
+    extents = entry.array("global_size")
+    if len(extents) != len(own.ndrange.global_size):
+        raise entry.error(
+            "global_size", f"it must have {len(own.ndrange.global_size)} numbers, as ndrange.global_size has"
+        )
     return RecordedInput(
-        launched=_whole(entry, "launched"),
-        sizes={name: _whole(sizes, name) for name in sizes.values},
-        global_size=_extents(entry, len(own.global_size)),
+        launched=entry.whole("launched", None, 1),
+        sizes={name: sizes.whole(name) for name in sizes.values},
+        global_size=tuple(entry.checked_whole("global_size", each, 1) for each in extents),
         arguments=arguments,
         files=files,
     )
@@ -167,20 +185,3 @@ def _checked_file(table: Table, name: str, file: object) -> str:
     if not (folder / file).is_file():
         raise table.error(name, f"there is no file {file}")
     return file
-
-
-def _extents(entry: Table, dimensions: int) -> tuple[int, ...]:
-    extents = entry.array("global_size")
-    if len(extents) != dimensions:
-        raise entry.error("global_size", f"it must have {dimensions} numbers, as ndrange.global_size has")
-    return tuple(_positive(entry, "global_size", each) for each in extents)
-
-
-def _whole(table: Table, name: str) -> int:
-    return _positive(table, name, table.required(name), 0 if table.key.endswith("sizes") else 1)
-
-
-def _positive(table: Table, name: str, value: object, least: int = 1) -> int:
-    if type(value) is not int or value < least:
-        raise table.error(name, f"it must be a whole number of at least {least}, not {value!r}")
-    return value

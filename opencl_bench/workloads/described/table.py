@@ -1,14 +1,16 @@
-"""Tables of TOML files: every mistake in one that is read names the file and the key. Texts that are written."""
+"""Tables of TOML files: every mistake in one that is read names the file and the key. Tables that are written."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard, TypeVar
 
 from coarsen.base.names import did_you_mean
+from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.errors import InvalidInputError
 
 T = TypeVar("T")
@@ -106,6 +108,17 @@ class Table:
         texts = (self.text(name),) if isinstance(alone, str) else self.texts(name)
         return tuple(self.parse_text(name, parser, text) for text in texts)
 
+    def expressions(self, name: str, least: int, most: int, of: str = "dimensions") -> tuple[Expression, ...]:
+        """Return an array of expressions, of at least and at most so many."""
+        entries = self.array(name)
+        if not least <= len(entries) <= most:
+            each = f"each of the {most}" if least == most else f"each of {least} to {most}"
+            raise self.error(name, f"it must have an entry for {each} {of}, not {len(entries)}")
+        for entry in entries:
+            if isinstance(entry, bool) or not isinstance(entry, str | int):
+                raise self.error(name, f"it must hold whole numbers or expressions, not {entry!r}")
+        return tuple(self.parse_text(name, parse_expression, str(entry)) for entry in entries)
+
     def choice(self, name: str, known: Collection[str]) -> str:
         """Return a text that must be one of those that are known."""
         value = self.text(name)
@@ -115,9 +128,13 @@ class Table:
             )
         return value
 
-    def whole(self, name: str, default: int, least: int = 0) -> int:
-        """Return a whole number, not below another one."""
-        value = self.values.get(name, default)
+    def whole(self, name: str, default: int | None = None, least: int = 0) -> int:
+        """Return a whole number, not below another one; it must be there unless there is a default."""
+        value = self.required(name) if default is None else self.values.get(name, default)
+        return self.checked_whole(name, value, least)
+
+    def checked_whole(self, name: str, value: object, least: int) -> int:
+        """Return a value that must be a whole number, not below another one."""
         if type(value) is not int or value < least:
             raise self.error(name, f"it must be a whole number of at least {least}, not {value!r}")
         return value
@@ -135,12 +152,24 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def quoted(text: str) -> str:
-    """Return a text as a TOML string."""
-    # JSON's strings are TOML's, as long as no character is written as two halves.
-    return json.dumps(text, ensure_ascii=False)
+def toml(value: object) -> str:
+    """Return a value as TOML has it: text, number, flag, or a sequence or mapping of these, in one line."""
+    match value:
+        case str():
+            # JSON's strings are TOML's, as long as no character is written as two halves.
+            return json.dumps(value, ensure_ascii=False)
+        case bool():
+            return str(value).lower()
+        case float():
+            # Every finite float is written exactly.
+            return "nan" if math.isnan(value) else repr(value)
+        case Mapping():
+            return f"{{ {toml_lines(value, ', ')} }}" if value else "{}"
+        case Sequence():
+            return f"[{', '.join(map(toml, value))}]"
+    return str(value)
 
 
-def array(texts: Sequence[str]) -> str:
-    """Return texts as a TOML array of strings."""
-    return json.dumps(list(texts), ensure_ascii=False)
+def toml_lines(entries: Mapping[str, object], separator: str = "\n") -> str:
+    """Return the entries of a table as TOML has them, a line for each."""
+    return separator.join(f"{name} = {toml(value)}" for name, value in entries.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.queries import Query, queried_dimension, query_of
 from coarsen.ir.types import AddressSpace
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
-from coarsen.opencl_bench.workloads.described.table import array, quoted
+from coarsen.opencl_bench.workloads.described.table import toml
 from coarsen.tuning.workload.argument_use import (
     IndexUse,
     PointerUse,
@@ -109,13 +108,13 @@ def template(
     launch = guess_launch(kernel)
     head = _HEAD.format(
         kernel=kernel.name,
-        file=quoted(file),
-        name=quoted(kernel.name),
-        options=array(options),
-        outputs=array(outputs),
+        file=toml(file),
+        name=toml(kernel.name),
+        options=toml(options),
+        outputs=toml(outputs),
         roundings=_roundings(steps),
         integer_tolerance="1  # CHECK: rounding may tip a whole number" if may_tip else 0,
-        global_size=array(["n"] * launch.dimensions),
+        global_size=toml(["n"] * launch.dimensions),
         local_size=list(launch.local_sizes[0]),
         local_sizes=[list(local_size) for local_size in launch.local_sizes],
         check_local_sizes="  # CHECK: is the kernel's local memory large enough?" if _may_outgrow(kernel) else "",
@@ -133,7 +132,7 @@ def _roundings(steps: str | None) -> str:
     if steps is None:
         return "# No output is of a floating-point type: every bit has to be the same."
     check = "  # CHECK: n where a loop's trip count isn't known" if UNKNOWN_TRIPS in steps else ""
-    return _ROUNDINGS.format(steps=quoted(steps), check=check)
+    return _ROUNDINGS.format(steps=toml(steps), check=check)
 
 
 def _may_outgrow(kernel: Kernel) -> bool:
@@ -150,7 +149,7 @@ def _tunables(values: Mapping[str, str]) -> str:
 
 def _macro(value: str) -> str:
     """A macro's value as TOML has it; a number whose text isn't its usual one stays a text."""
-    return value if value == "0" or re.fullmatch("-?[1-9][0-9]{0,17}", value) else quoted(value)
+    return value if value == "0" or re.fullmatch("-?[1-9][0-9]{0,17}", value) else toml(value)
 
 
 def _kind(kernel: Kernel, parameter: Argument) -> str:
@@ -170,7 +169,7 @@ def _argument(
     space = _ADDRESS_SPACES[parameter.address_space] if kind != "image" else f"{parameter.access} "
     declaration = f"{space}{const}{parameter.type_name} {parameter.name}"
     declared = declared_type(parameter)
-    lines = [f"\n[[arguments]]  # {declaration}", f"name = {quoted(parameter.name)}"]
+    lines = [f"\n[[arguments]]  # {declaration}", f"name = {toml(parameter.name)}"]
     if kind == "image":
         lines += _image_lines(kernel, parameter, launch)
     elif kind == "sampler":
@@ -184,7 +183,7 @@ def _argument(
     elif kind == "buffer":
         lines += _buffer_lines(declared, launch, use, indices)
     elif kind == "local":
-        lines += [f"local = {quoted(declared.name)}", f"elements = {quoted(_items(launch))}  # CHECK"]
+        lines += [f"local = {toml(declared.name)}", f"elements = {toml(_items(launch))}  # CHECK"]
     else:
         lines += _scalar_lines(declared)
     return "\n".join(lines) + "\n"
@@ -194,12 +193,12 @@ def _image_lines(kernel: Kernel, parameter: Argument, launch: LaunchGuess) -> It
     kind = image_kind(parameter) or ""
     channel_type = image_use(kernel, parameter).usual_type
     extents = ["n" if dimension < launch.dimensions else "1" for dimension in range(KINDS[kind])]
-    yield f"image = {quoted(kind)}"
-    yield f"extent = {array(extents)}  # CHECK: width, height, depth or the number of layers"
+    yield f"image = {toml(kind)}"
+    yield f"extent = {toml(extents)}  # CHECK: width, height, depth or the number of layers"
     yield 'channels = "RGBA"  # CHECK'
-    yield f"format = {quoted(channel_type)}  # CHECK: or half_float, unorm_int8, …"
+    yield f"format = {toml(channel_type)}  # CHECK: or half_float, unorm_int8, …"
     values = "uniform(0, 1)" if channel_type == "float" else "integers(0, 100)"
-    yield f"values = {quoted(values if is_readable(parameter) else 'unwritten')}"
+    yield f"values = {toml(values if is_readable(parameter) else 'unwritten')}"
 
 
 def _content_type(kernel: Kernel, parameter: Argument) -> ElementType | None:
@@ -210,29 +209,29 @@ def _content_type(kernel: Kernel, parameter: Argument) -> ElementType | None:
 
 
 def _buffer_lines(kind: ElementType, launch: LaunchGuess, use: PointerUse, indices: IndexUse) -> Iterator[str]:
-    yield f"buffer = {quoted(kind.name)}"
+    yield f"buffer = {toml(kind.name)}"
     # One more begin than there are ranges: the last one's end.
     extent = " * ".join(["n"] * max(launch.dimensions, indices.sizes))
-    yield f"elements = {quoted(extent + (' + 1' if indices.holds_ranges else ''))}  # CHECK"
+    yield f"elements = {toml(extent + (' + 1' if indices.holds_ranges else ''))}  # CHECK"
     check = f"  # CHECK: indices, of {', '.join(indices.addressed)}" if indices.addressed and use.is_read else ""
-    yield f"values = {quoted(guess_values(kind, use, indices))}{check}"
+    yield f"values = {toml(guess_values(kind, use, indices))}{check}"
 
 
 def _scalar_lines(kind: ElementType) -> Iterator[str]:
-    yield f"scalar = {quoted(kind.name)}"
+    yield f"scalar = {toml(kind.name)}"
     components = guess_scalar(kind)
-    yield f"value = {json.dumps(components[0] if kind.components == 1 else components)}  # CHECK"
+    yield f"value = {toml(components[0] if kind.components == 1 else components)}  # CHECK"
 
 
 def _structure_lines(kind: ElementType, passed_as: str, launch: LaunchGuess) -> Iterator[str]:
-    yield f"{passed_as} = {quoted(kind.name)}"
+    yield f"{passed_as} = {toml(kind.name)}"
     if passed_as == "scalar":
-        yield f"value = {quoted(bytes(kind.byte_count).hex())}  # CHECK: its bytes, in hexadecimal digits"
+        yield f"value = {toml(bytes(kind.byte_count).hex())}  # CHECK: its bytes, in hexadecimal digits"
         return
     yield f"element_bytes = {kind.byte_count}"
-    yield f"elements = {quoted(_items(launch) if passed_as == 'local' else _extent(launch))}  # CHECK"
+    yield f"elements = {toml(_items(launch) if passed_as == 'local' else _extent(launch))}  # CHECK"
     if passed_as == "buffer":
-        yield f"values = {quoted('zeros')}  # CHECK: a file of NumPy's structures has its fields compared"
+        yield f"values = {toml('zeros')}  # CHECK: a file of NumPy's structures has its fields compared"
 
 
 def _extent(launch: LaunchGuess) -> str:
@@ -394,6 +393,6 @@ def _features(kernel: Kernel, declared: Sequence[str]) -> Iterator[str]:
         and found.components == 1
     ]
     for name in wholes:
-        yield f"{name} = {quoted(name)}  # CHECK"
+        yield f"{name} = {toml(name)}  # CHECK"
     if not wholes:
         yield 'items = "global_size_0"  # CHECK'

@@ -27,7 +27,7 @@ from coarsen.base.names import did_you_mean
 from coarsen.dispatch.expressions import Expression, checked_expression, function_of, parsed
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads import contents
-from coarsen.opencl_bench.workloads.described.distributions import Filling, kind_of, parse_distribution
+from coarsen.opencl_bench.workloads.described.distributions import Filling, parse_distribution
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.tuning.workload.benchmark import Array
 from coarsen.tuning.workload.element_types import ElementType
@@ -59,13 +59,8 @@ class FileValues(Filling):
         """Return what tells it from other values."""
         return f"{self.text} {self.digest}"
 
-    def numbers(self, _values: Mapping[str, int], kind: ElementType) -> tuple[int | float, ...]:
-        """Check that the file's numbers are of the buffer's type. Raises InvalidInputError; returns none."""
-        self._opened(kind)
-        return ()
-
-    def check_count(self, kind: ElementType, elements: int) -> None:
-        """Raise InvalidInputError where the file does not hold so many elements."""
+    def check(self, _values: Mapping[str, int], kind: ElementType, elements: int) -> None:
+        """Raise InvalidInputError where the file's numbers are of another type, or more or fewer."""
         array = self._opened(kind)
         held, needed = array.size, math.prod(_shape(array, kind, elements))
         if held != needed:
@@ -76,8 +71,8 @@ class FileValues(Filling):
     def fill(
         self, _generator: np.random.Generator, kind: ElementType, elements: int, _values: Mapping[str, int]
     ) -> Array:
-        """Return the numbers as an array of so many elements. Raises InvalidInputError as `check_count` does."""
-        self.check_count(kind, elements)
+        """Return the numbers as an array of so many elements. Raises InvalidInputError as `check` does."""
+        self.check({}, kind, elements)
         array = self._opened(kind)
         # As bytes: a copy of structures would leave out what is between their fields.
         content = np.array(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
@@ -145,27 +140,12 @@ class _Maker:
     make: Callable[..., tuple[Array, ...]]
 
 
-def _sparse(generator: np.random.Generator, *numbers: int) -> tuple[Array, ...]:
-    rows, columns, entries, lengths, length_per_mille, placement, placement_per_mille = numbers
-    shape = contents.SparseShape(
-        rows,
-        columns,
-        entries,
-        kind_of(contents.Lengths, lengths),
-        length_per_mille,
-        kind_of(contents.Columns, placement),
-        placement_per_mille,
-    )
-    made = contents.make_sparse(shape, generator)
-    return made.row_starts, made.column_indices, made.values
-
-
 _MAKERS: Mapping[str, _Maker] = MappingProxyType(
     {
         "sparse": _Maker(
             ("rows", "columns", "entries", "lengths", "length_per_mille", "placement", "placement_per_mille"),
             {"row_starts": _INTEGERS, "column_indices": _INTEGERS, "values": _FLOATS},
-            _sparse,
+            contents.make_sparse,
         ),
         "graph": _Maker(
             ("nodes", "edges"),
@@ -223,12 +203,11 @@ class SharedValues(Filling):
     name: str
     field: str
 
-    def numbers(self, _values: Mapping[str, int], kind: ElementType) -> tuple[int | float, ...]:
-        """Check the buffer's type. Raises InvalidInputError; returns none."""
+    def check(self, _values: Mapping[str, int], kind: ElementType, _elements: int) -> None:
+        """Raise InvalidInputError for a buffer of another type."""
         wanted = next(each.fields[self.field] for each in _MAKERS.values() if self.field in each.fields)
         if kind.name not in wanted:
             raise InvalidInputError(f"'{self.text}' is for {', '.join(wanted)}, not for {kind.name}")
-        return ()
 
     def part(self, made: Mapping[str, Mapping[str, Array]], kind: ElementType, elements: int) -> Array:
         """Return the buffer's array.
@@ -245,7 +224,7 @@ class SharedValues(Filling):
         if found.size != math.prod(kind.shape(elements)):
             held = found.size // kind.components
             raise InvalidInputError(f"'{self.text}' has {held} elements, and the buffer {elements}")
-        self.numbers({}, kind)
+        self.check({}, kind, elements)
         return found.astype(kind.scalar).reshape(kind.shape(elements))
 
 

@@ -43,6 +43,7 @@ from coarsen.tuning.workload.benchmark import (
     Workload,
     whole_numbers,
 )
+from coarsen.tuning.workload.driver_tools import check_whole_groups
 
 
 def make_workload(
@@ -119,8 +120,7 @@ def check_preset(description: Description, preset: str) -> None:
         if isinstance(argument, BufferDescription | ImageDescription):
             elements = math.prod(_shape(description, index, argument, values))
             with at(description, f"arguments[{index}].values"):
-                argument.values.numbers(values, argument.type)
-                argument.values.check_count(argument.type, elements)
+                argument.values.check(values, argument.type, elements)
     _check_order_free(description, values)
 
 
@@ -181,7 +181,7 @@ def make_launches(description: Description, size: Size, local_size: LocalSize) -
     """
     description = at_input(description, size)
     values = values_of(description, size, local_size)
-    own = (("ndrange.conditions", description.conditions), ("where", description.parameters.conditions))
+    own = (("ndrange.conditions", description.ndrange.conditions), ("where", description.parameters.conditions))
     for key, conditions in own:
         with at(description, key):
             for condition in conditions:
@@ -246,7 +246,8 @@ def _launch(
     with at(description, f"{key}.local_size"):
         own = local_size if launch.local_size is None else tuple(positive(e, values) for e in launch.local_size)
     with at(description, f"{key}.global_size"):
-        global_size = _whole_groups(tuple(positive(extent, values) for extent in launch.global_size), own)
+        global_size = tuple(positive(extent, values) for extent in launch.global_size)
+        check_whole_groups(global_size, own)
     places = {argument.name: place for place, argument in enumerate(description.arguments)}
     arguments = tuple(
         _argument(description, places[name], description.arguments[places[name]], values)
@@ -259,24 +260,14 @@ def own_launch(description: Description, size: Size, local_size: LocalSize) -> L
     """Return the launch that `ndrange` describes, whatever `launches` says. Raises InvalidInputError."""
     values = values_of(description, size, local_size)
     with at(description, "ndrange.global_size"):
-        extents = tuple(positive(extent, values) for extent in description.global_size)
-        global_size = _whole_groups(extents, local_size)
+        global_size = tuple(positive(extent, values) for extent in description.ndrange.global_size)
+        check_whole_groups(global_size, local_size)
     arguments = tuple(
         _argument(description, index, argument, values) for index, argument in enumerate(description.arguments)
     )
     with at(description, "ndrange.global_offset"):
-        offset = tuple(at_least(entry, values, 0) for entry in description.global_offset)
+        offset = tuple(at_least(entry, values, 0) for entry in description.ndrange.global_offset)
     return Launch(description.kernel, global_size, local_size, arguments, offset)
-
-
-def _whole_groups(global_size: tuple[int, ...], local_size: LocalSize) -> tuple[int, ...]:
-    """A global size that its local size divides; this may be left open. Raises InvalidInputError."""
-    for dimension, (total, group) in enumerate(zip(global_size, local_size, strict=bool(local_size))):
-        if total % group:
-            raise InvalidInputError(
-                f"the local size {group} does not divide the global size {total} along dimension {dimension}"
-            )
-    return global_size
 
 
 def _argument(

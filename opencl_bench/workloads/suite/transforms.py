@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from coarsen.errors import InvalidInputError
+from coarsen.opencl_bench.workloads.suite import Buffers, driver
 from coarsen.tuning.workload.benchmark import (
     Array,
     Benchmark,
@@ -25,8 +26,6 @@ from coarsen.tuning.workload.benchmark import (
 )
 from coarsen.tuning.workload.driver_tools import (
     buffers,
-    require_power_of_two,
-    round_up,
     uint32,
     uniform,
     unwritten,
@@ -37,8 +36,9 @@ FLOAT_BYTES = 4
 
 def _make_dwt_haar_1d(size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
     """Every launch leaves the averages that are the next launch's signal, until one is left."""
-    require_power_of_two("dwtHaar1D", local_size)
     (group,) = local_size
+    if group < 2 or group & (group - 1):
+        raise InvalidInputError(f"dwtHaar1D: the local size must be a power of two above 1, not {group}")
     signal = uniform(generator, -1, 1, size["length"])
     lengths = _lengths(size["length"], group)
     averages = {f"averages_{i}": unwritten(_padded(length, group), np.float32) for i, length in enumerate(lengths)}
@@ -118,29 +118,10 @@ DWT_HAAR_1D = Benchmark(
 LEVELS_PER_MATRIX = 6
 
 
-def _make_fast_walsh(size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
-    """The launches' steps are 1, 2, 4, … up to `items`."""
-    items = size["items"]
-    if items % local_size[0]:
-        raise InvalidInputError(f"fastWalsh: the local size must divide {items}, not {local_size[0]}")
-    elements = uniform(generator, -1, 1, 2 * items)
-    levels = items.bit_length()
-
-    def reference() -> dict[str, Array]:
-        return {"elements": _walsh_transform(elements.astype(np.float64), levels).astype(np.float32)}
-
-    return Workload(
-        buffers={"elements": elements},
-        launches=tuple(
-            Launch("fastWalsh", (items,), local_size, (*buffers("elements"), *uint32(1 << level)))
-            for level in range(levels)
-        ),
-        outputs=("elements",),
-        reference=reference,
-        relative_tolerance=1e-5,
-        # Results grow to sqrt(n), each after log2(n) roundings.
-        absolute_tolerance=1e-7 * levels * (2 * items) ** 0.5,
-    )
+def _fast_walsh(buffers: Buffers) -> Buffers:
+    elements = buffers["elements"]
+    levels = len(elements).bit_length() - 1
+    return {"elements": _walsh_transform(elements.astype(np.float64), levels).astype(np.float32)}
 
 
 def _walsh_transform(elements: Array, levels: int) -> Array:
@@ -157,54 +138,18 @@ def _hadamard(levels: int) -> Array:
     return functools.reduce(np.kron, [np.array([[1.0, 1.0], [1.0, -1.0]])] * levels)
 
 
-FAST_WALSH = Benchmark(
-    name="fastWalsh",
-    dimensions=(0,),
-    presets={
-        "test": Preset({"items": 1 << 9}, (128,)),
-        "cpu": Preset({"items": 1 << 20}, (256,)),
-        "paper": Preset({"items": 1 << 25}, (256,)),
-        "gpu": Preset({"items": 1 << 25}, (256,)),
-    },
-    divisible_local_sizes={0: (128,)},
-    make_workload=_make_fast_walsh,
-    local_sizes=((32,), (64,), (128,), (256,)),
+# Results grow to sqrt(n), each after log2(n) roundings.
+FAST_WALSH = driver(
+    "fastWalsh",
+    _fast_walsh,
+    {0: (128,)},
+    lambda size: 1e-7 * size["items"].bit_length() * (2 * size["items"]) ** 0.5,
 )
 
 
-UINT4_BYTES = 16
+def _reduce(buffers: Buffers) -> Buffers:
+    by_group = buffers["input"].reshape(len(buffers["group_sums"]), -1, 4)
+    return {"group_sums": by_group.sum(axis=1, dtype=np.uint32)}
 
 
-def _make_reduce(size: Size, local_size: LocalSize, generator: np.random.Generator) -> Workload:
-    """The elements use all 32 bits, so the sums wrap around, in the kernel and in the reference alike."""
-    require_power_of_two("reduce", local_size)
-    items = round_up(size["items"], local_size[0])
-    groups = items // local_size[0]
-    elements = generator.integers(0, 2**32, (2 * items, 4), dtype=np.uint32)
-
-    def reference() -> dict[str, Array]:
-        by_group = elements.reshape(groups, -1, 4)
-        return {"group_sums": by_group.sum(axis=1, dtype=np.uint32)}
-
-    partial_sums = LocalArgument(UINT4_BYTES * local_size[0])
-    return Workload(
-        buffers={"input": elements, "group_sums": unwritten((groups, 4), np.uint32)},
-        launches=(Launch("reduce", (items,), local_size, (*buffers("input", "group_sums"), partial_sums)),),
-        outputs=("group_sums",),
-        reference=reference,
-    )
-
-
-REDUCE = Benchmark(
-    name="reduce",
-    dimensions=(0,),
-    presets={
-        "test": Preset({"items": 640}, (128,)),
-        "cpu": Preset({"items": 1 << 21}, (128,)),
-        "paper": Preset({"items": 1 << 26}, (256,)),
-        "gpu": Preset({"items": 1 << 25}, (256,)),
-    },
-    divisible_local_sizes={0: (128,)},
-    make_workload=_make_reduce,
-    local_sizes=((32,), (64,), (128,), (256,)),
-)
+REDUCE = driver("reduce", _reduce, {0: (128,)})

@@ -12,8 +12,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.described import described_points
 from coarsen.opencl_bench.inputs.from_recording import inputs_from, space_filling
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
-from coarsen.tuning.workload.benchmark import Benchmark, ScalarArgument, Workload
-from coarsen.tuning.workload.launch_list import LIST_FILE, PassedNull
+from coarsen.tuning.workload.benchmark import Benchmark, NullArgument, ScalarArgument, Workload
+from coarsen.tuning.workload.launch_list import LIST_FILE
 from tests.opencl_bench.inputs.recordings import DESCRIPTION, SOURCE, described, launch, recorded
 
 
@@ -163,7 +163,7 @@ def test_launches_that_are_not_as_described_are_left_out_with_their_reason(tmp_p
     null = launch(64, count=2)
     odd = launch(256)
     short = type(odd)((256,), (64,), (), odd.arguments[:4])
-    null = type(null)((64,), (64,), (), (PassedNull(), *null.arguments[1:]), 2)
+    null = type(null)((64,), (64,), (), (NullArgument(), *null.arguments[1:]), 2)
     folder = recorded(tmp_path, launch(64), launch(128, global_size=4096, count=3), null, short)
     found = inputs_from(described(tmp_path), folder)
     assert [each.sizes for each in found.inputs] == [{"n": 64}]

@@ -130,7 +130,7 @@ def test_a_case_whose_local_size_the_kernel_can_not_use_is_named() -> None:
     )
     found = launch_cases([other])
     assert not found.cases
-    left_out = "synthetic-0-1 at cpu on intel is left out: synthetic-0-1: its local size is 128 and no other"
+    left_out = "synthetic-0-1 at cpu on intel is left out: synthetic-0-1: its local sizes are 128, not 64"
     assert found.notes == (left_out,)
 
 

@@ -17,7 +17,7 @@ from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.grid import MOST_CANDIDATES
 from coarsen.models.launch.planning import KernelPlanner
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
-from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
+from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, Size, Workload
 from coarsen.variant.coarsening import Coarsening
@@ -63,7 +63,7 @@ def considered(benchmark: Benchmark, preset: str, device: str) -> list[Variant]:
 @pytest.mark.parametrize("name", ["launch-0-0", "launch-0-2", "launch-0-4", "launch-0-13"])
 @pytest.mark.parametrize(("kind", "descriptor"), [(DeviceKind.CPU, "intel"), (DeviceKind.GPU, "h200")])
 def test_it_is_what_a_prediction_considers(name: str, kind: DeviceKind, descriptor: str) -> None:
-    benchmark = free_launch_benchmark(name)
+    benchmark = training_kernel(name)
     space = GridDesign().space(benchmark, "few", kind, LIMITS)
     found = [point.candidate for point in points(benchmark, "few", space, LIMITS, kind)]
     assert found == considered(benchmark, "few", descriptor)
@@ -73,7 +73,7 @@ def test_it_is_what_a_prediction_considers(name: str, kind: DeviceKind, descript
 
 
 def test_what_the_driver_can_not_launch_is_there_with_its_reason() -> None:
-    benchmark = free_launch_benchmark("launch-0-1")
+    benchmark = training_kernel("launch-0-1")
     space = GridDesign().space(benchmark, "few", DeviceKind.CPU, LIMITS)
     against = {point.candidate.local_size: point.violation for point in points(benchmark, "few", space, LIMITS)}
     assert {size for size, violation in against.items() if violation is None} == set(benchmark.local_sizes)
@@ -81,14 +81,14 @@ def test_what_the_driver_can_not_launch_is_there_with_its_reason() -> None:
 
 
 def test_the_limits_of_the_device_count() -> None:
-    benchmark, small = free_launch_benchmark("launch-0-2"), replace(LIMITS, max_work_group_size=256)
+    benchmark, small = training_kernel("launch-0-2"), replace(LIMITS, max_work_group_size=256)
     space = GridDesign().space(benchmark, "few", DeviceKind.GPU, small)
     sizes = {variant.local_size for variant in space.variants or ()}
     assert max(int(np.prod(size)) for size in sizes) <= 256
 
 
 def own_benchmark(source: str, kernel: str, tunables: Mapping[str, tuple[str, ...]]) -> Benchmark:
-    made = free_launch_benchmark("launch-0-1")
+    made = training_kernel("launch-0-1")
     return replace(made, kernel_name=kernel, source_text=source, tunables=tunables)
 
 
@@ -108,7 +108,7 @@ def test_of_a_kernel_that_can_not_be_coarsened_there_are_the_local_sizes() -> No
 
 
 def test_a_kernel_is_read_once_for_all_devices() -> None:
-    design, made = GridDesign(), free_launch_benchmark("launch-0-1")
+    design, made = GridDesign(), training_kernel("launch-0-1")
     assert design.space(made, "few", DeviceKind.CPU, LIMITS).variants
     # The same kernel, whose launches can't be asked for again.
     again = replace(made, make_launches=None, make_workload=unusable)
@@ -118,7 +118,7 @@ def test_a_kernel_is_read_once_for_all_devices() -> None:
 
 
 def test_refusals() -> None:
-    benchmark = free_launch_benchmark("launch-0-1")
+    benchmark = training_kernel("launch-0-1")
     with pytest.raises(InvalidInputError, match="a CPU or a GPU, and which of them the device is isn't known"):
         GridDesign().space(benchmark, "few", DeviceKind.ANY, LIMITS)
     open_size = replace(benchmark, presets={"few": Preset({"width": 64, "trips": 1}, ())})
@@ -129,7 +129,7 @@ def test_refusals() -> None:
 
 
 def test_points_of_listed_variants_are_these() -> None:
-    benchmark = free_launch_benchmark("launch-0-1")
+    benchmark = training_kernel("launch-0-1")
     listed = (Variant((64,)), Variant((64,), (Coarsening(2),)), Variant((64,), (Coarsening(128),)))
     found = points(benchmark, "few", Space(factors=(8,), sample=3, variants=listed), LIMITS)
     assert [point.candidate for point in found] == list(listed)

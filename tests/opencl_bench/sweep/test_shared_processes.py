@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device
-from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
+from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
 from coarsen.tuning.measure.session import Session, Slot
 from coarsen.tuning.processes.child_process import ChildProcess
@@ -49,7 +49,7 @@ def ready(benchmark: Benchmark, local_size: LocalSize) -> Ready:
 def test_one_process_measures_one_benchmark_after_the_other(intel: DeviceDescription) -> None:
     with ChildProcess(SERVICE) as child:
         for name in (*NAMES, NAMES[0]):
-            benchmark = free_launch_benchmark(name)
+            benchmark = training_kernel(name)
             first, second, *_ = benchmark.local_sizes
             shared = benchmark.shared_local_size
             machine = machine_to_json(intel)
@@ -67,7 +67,7 @@ def test_one_process_measures_one_benchmark_after_the_other(intel: DeviceDescrip
 
 
 def test_local_sizes_share_inputs_and_each_has_its_own_local_memory(intel: DeviceDescription) -> None:
-    benchmark = free_launch_benchmark(TILE)
+    benchmark = training_kernel(TILE)
     assert len({byte_count(benchmark, size) for size in benchmark.local_sizes}) > 1
     session = Session(OpenClMachine(intel), benchmark, "test", 0, shared_local_size=benchmark.shared_local_size)
     for local_size in benchmark.local_sizes:

@@ -29,11 +29,9 @@ from coarsen.tuning.workload.benchmark import (
     NullArgument,
     ScalarArgument,
 )
-from coarsen.tuning.workload.captured_arguments import UNREAD_BYTE
-from coarsen.tuning.workload.captured_launch import CapturedBuffer, CapturedLaunch, CapturedUnread
+from coarsen.tuning.workload.captured_launch import UNREAD_BYTE, CapturedBuffer, CapturedLaunch
 from coarsen.tuning.workload.launch_list import (
-    PassedLocal,
-    PassedNull,
+    PassedBuffer,
     PassedScalar,
     PassedShared,
 )
@@ -293,10 +291,12 @@ def test_contents_are_written_from_where_they_are(tmp_path: Path) -> None:
 
 def test_what_no_workload_has(tmp_path: Path) -> None:
     source = "kernel void f(global int *out, read_only image1d_buffer_t in) { out[0] = get_image_width(in); }"
-    arguments = (CapturedBuffer(np.zeros(64, np.uint8)), PassedNull())
+    arguments = (CapturedBuffer(np.zeros(64, np.uint8)), NullArgument())
     with pytest.raises(InvalidInputError, match="its parameter 'in' is of type image1d_buffer_t"):
         write_capture(CapturedLaunch(source, (), "f", (16,), (16,), arguments), tmp_path, "f")
-    launch = CapturedLaunch("kernel void g(local int *x) { x[0] = 1; }", (), "g", (16,), (16,), (PassedLocal(64),))
+    launch = CapturedLaunch(
+        "kernel void g(local int *x) { x[0] = 1; }", (), "g", (16,), (16,), (LocalArgument(64),)
+    )
     with pytest.raises(InvalidInputError, match="has no buffer and no image that it may write"):
         write_capture(launch, tmp_path, "g")
     assert list(tmp_path.iterdir()) == []
@@ -323,7 +323,7 @@ kernel void f(global float *a, global const float *b, global uchar4 *c, global P
         assert set(buffers["c"].reshape(-1).tolist()) == {UNREAD_BYTE}
         assert set(buffers["pairs"].view(np.uint8).tolist()) == {UNREAD_BYTE}
     assert np.array_equal(buffers["b"], content)
-    assert isinstance(launch.arguments[0], CapturedUnread)
+    assert isinstance(launch.arguments[0], PassedBuffer)
     # The launch had been made before: that its results are there already hides no variant that writes nothing.
     workload = find_benchmark(tmp_path / "f1.toml").workload("cpu")
     assert compare(workload.buffers, {**workload.buffers, "a": content}, workload) != []

@@ -29,7 +29,8 @@ from coarsen.tuning.tuned import Decision, LaidOutChoice, Tuned
 from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.tuning.tuning_service import ENCODERS, _failed, _keep_text
 from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
-from coarsen.tuning.workload.captured_launch import CapturedLaunch, CapturedUnread
+from coarsen.tuning.workload.captured_launch import CapturedLaunch
+from coarsen.tuning.workload.launch_list import PassedBuffer
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import ArrayLayout
 from coarsen.variant.data_plan import ArrayPlan
@@ -70,7 +71,7 @@ def test_the_text_of_what_was_found_is_where_the_program_looks(
     working_devices: tuple[DeviceDescription, ...], tmp_path: Path
 ) -> None:
     device, file = working_devices[0], tmp_path / "launch.npz"
-    write_launch(CapturedLaunch(SOURCE, (), "twice", (64,), (64,), (CapturedUnread(256),)), file)
+    write_launch(CapturedLaunch(SOURCE, (), "twice", (64,), (64,), (PassedBuffer(256),)), file)
     launch = LaunchToTune(read_launch(file), str(file), "the kernel", PRESET, device, DEFAULT)
     texts = tmp_path / "texts"
     _keep_text(Variant((64,), (Coarsening(4),)), launch, {"source": SOURCE, "options": [], "folder": str(texts)})

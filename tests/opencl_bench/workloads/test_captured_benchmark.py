@@ -10,20 +10,17 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.tuning.workload.benchmark import Benchmark, ScalarArgument, Workload
+from coarsen.tuning.workload.benchmark import Benchmark, LocalArgument, NullArgument, ScalarArgument, Workload
 from coarsen.tuning.workload.captured_benchmark import PRESET, read_launch, write_launch
 from coarsen.tuning.workload.captured_launch import (
     CapturedArgument,
     CapturedBuffer,
     CapturedImage,
     CapturedLaunch,
-    CapturedSampler,
-    CapturedUnread,
 )
 from coarsen.tuning.workload.image_format import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.tuning.workload.launch_list import (
-    PassedLocal,
-    PassedNull,
+    PassedBuffer,
     PassedScalar,
     PassedShared,
 )
@@ -71,21 +68,21 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], tuple[CapturedArgu
         (16,),
         (4,),
         (
-            *(buffer(64), buffer(260), PassedLocal(16), PassedScalar(np.float32(0.1).tobytes())),
+            *(buffer(64), buffer(260), LocalArgument(16), PassedScalar(np.float32(0.1).tobytes())),
             *(PassedScalar(np.array([-7, 3], np.int32).tobytes()), PassedScalar(bytes(range(8)))),
         ),
     ),
-    "structures": (STRUCTURES, (8,), (), (buffer(24 * 8), PassedShared(0), CapturedUnread(24 * 9), PassedNull())),
+    "structures": (STRUCTURES, (8,), (), (buffer(24 * 8), PassedShared(0), PassedBuffer(24 * 9), NullArgument())),
     "images": (
         IMAGES,
         (4, 8),
         (2, 2),
         (
             *(PIXELS, CapturedImage(FORMAT, (4, 8), None)),
-            CapturedSampler(SamplerArgument(Addressing.REPEAT, Filter.LINEAR, True)),
+            SamplerArgument(Addressing.REPEAT, Filter.LINEAR, True),
         ),
     ),
-    "halves": (HALVES, (16,), (16,), (CapturedUnread(32), buffer(32))),
+    "halves": (HALVES, (16,), (16,), (PassedBuffer(32), buffer(32))),
 }
 
 
@@ -141,7 +138,7 @@ def test_another_file_is_none(content: bytes, tmp_path: Path) -> None:
 
 
 def test_an_argument_that_no_launch_has_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    launch = CapturedLaunch("kernel void f(local int *x) { *x = 1; }", (), "f", (16,), (16,), (PassedLocal(64),))
+    launch = CapturedLaunch("kernel void f(local int *x) { *x = 1; }", (), "f", (16,), (16,), (LocalArgument(64),))
     with pytest.raises(InvalidInputError, match="has no buffer and no image that it may write"):
         write_launch(launch, tmp_path / "launch.npz")
     assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.kernel_source import find_measured, known_kernel
+from coarsen.opencl_bench.workloads.lookup import find_measured, known_kernel
 from tests.opencl_bench.workloads.described.conftest import BLEND_FILE, BLEND_KERNEL
 
 

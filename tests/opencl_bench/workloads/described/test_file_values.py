@@ -70,7 +70,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 def filled(tmp_path: Path, type_name: str = "float", elements: int = 4) -> None:
     values = parse_values('file("x.npy")', tmp_path)
     assert isinstance(values, FileValues)
-    values.numbers({}, element_type(type_name))
+    values.check({}, element_type(type_name), elements)
     values.fill(np.random.default_rng(0), element_type(type_name), elements, {})
 
 

@@ -197,7 +197,11 @@ def test_every_order_and_type_is_opencl_s() -> None:
     ("old", "new", "message"),
     [
         ('image = "image2d"', 'image = "image4d"', r"arguments\[0\]\.image: there is no 'image4d'"),
-        ('extent = ["n", "2 * n"]', 'extent = ["n"]', "image2d has 2 extents, not 1"),
+        (
+            'extent = ["n", "2 * n"]',
+            'extent = ["n"]',
+            "entry for each of the 2 extents of image2d, not 1",
+        ),
         ('extent = ["n", "2 * n"]', 'extent = ["n", 0]', "'0' must be at least 1"),
         ('extent = ["n", "2 * n"]', 'extent = ["n", "m"]', "there is no 'm'"),
         ('extent = ["n", "2 * n"]', 'extent = ["n", true]', "it must hold whole numbers or expressions"),

@@ -1,4 +1,4 @@
-"""`coarsen bench` with drawn kernels; `--space grid`: all that a prediction considers, measured or packed."""
+"""`coarsen bench` with kernels of training; `--space grid`: all that a prediction considers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.run_pack import main as run_pack
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
 from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS
-from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark
+from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.tuning.engine.plan import limits_of
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant_json import variant_to_json
@@ -23,19 +23,19 @@ _SPACE = ("factor=1,2", "stride=1", "dim=0", "local-size=64")
 SMALL = ("--preset", "test", "--quick", *(word for value in _SPACE for word in ("--space", value)))
 ON_INTEL = ("bench", "-d", "intel", *SMALL, "-f", "json", "-q")
 # Both can have 64 work-items in a group.
-DRAWN = ("launch-0-1", "launch-5-6")
+KERNELS = ("launch-0-1", "launch-0-24")
 
 
 def test_kernels_are_measured_with_and_without_confirmation(tmp_path: Path, run: Run) -> None:
-    words = (*ON_INTEL, *DRAWN, "--store", tmp_path / "store", "-o", tmp_path / "rows.parquet")
+    words = (*ON_INTEL, *KERNELS, "--store", tmp_path / "store", "-o", tmp_path / "rows.parquet")
     done = run(*words, "--no-confirmation")
     assert (done.code, done.err) == (0, "")
     sweeps = json.loads(done.out)["sweeps"]
     # A selection and two comparisons each.
-    assert [(each["benchmark"], each["rows"]) for each in sweeps] == [(name, 3) for name in DRAWN]
+    assert [(each["benchmark"], each["rows"]) for each in sweeps] == [(name, 3) for name in KERNELS]
     rows = read_table(tmp_path / "rows.parquet")
     assert {row.role.value for row in rows} == {"selection", "comparison"}
-    assert {row.subject.kernel for row in rows} == {free_launch_benchmark(name).kernel for name in DRAWN}
+    assert {row.subject.kernel for row in rows} == {training_kernel(name).kernel for name in KERNELS}
     assert {row.oracle.value for row in rows if row.candidate.coarsenings} == {"uncoarsened"}
 
     confirmed = json.loads(run(*words).out)["sweeps"]
@@ -43,14 +43,14 @@ def test_kernels_are_measured_with_and_without_confirmation(tmp_path: Path, run:
     assert {row.role.value for row in read_table(tmp_path / "rows.parquet")} >= {"confirmation"}
 
 
-def test_a_pack_of_drawn_kernels(tmp_path: Path, run: Run) -> None:
-    done = run("bench", *DRAWN, *SMALL, "--pack", tmp_path / "pack", "-q")
+def test_a_pack_of_kernels_of_training(tmp_path: Path, run: Run) -> None:
+    done = run("bench", *KERNELS, *SMALL, "--pack", tmp_path / "pack", "-q")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(f"{tmp_path / 'pack'}: 2 sweeps, 4 configurations (0 of them not to be run)")
     plan = json.loads((tmp_path / "pack" / "plan.json").read_text())
-    assert [sweep["benchmark"] for sweep in plan["sweeps"]] == [*DRAWN]
+    assert [sweep["benchmark"] for sweep in plan["sweeps"]] == [*KERNELS]
     codes = [path.read_text() for path in (tmp_path / "pack" / "code").iterdir()]
-    assert {free_launch_benchmark(name).source for name in DRAWN} <= set(codes)
+    assert {training_kernel(name).source for name in KERNELS} <= set(codes)
 
 
 def test_the_grid_is_measured_and_not_measured_again(tmp_path: Path, run: Run) -> None:
@@ -60,7 +60,7 @@ def test_the_grid_is_measured_and_not_measured_again(tmp_path: Path, run: Run) -
     assert (done.code, done.err) == (0, "")
     rows = read_table(tmp_path / "rows.parquet")
     compared = [row.candidate for row in rows if row.role.value == "comparison"]
-    benchmark, place = free_launch_benchmark("launch-0-13"), find_device("intel")
+    benchmark, place = training_kernel("launch-0-13"), find_device("intel")
     space = GridDesign().space(benchmark, "test", DeviceKind.CPU, limits_of(place))
     assert compared == list(space.variants or ())
     assert {row.invalidity.value for row in rows} == {"correct"}
@@ -71,7 +71,7 @@ def test_a_pack_of_the_grid_is_run(tmp_path: Path, run: Run) -> None:
     design = ("launch-0-13", "--preset", "test", "--space", "grid", "--quick", "--device", "cpu")
     assert run("bench", *design, "--pack", tmp_path / "pack", "-q").code == 0
     (sweep,) = json.loads((tmp_path / "pack" / "plan.json").read_text())["sweeps"]
-    space = GridDesign().space(free_launch_benchmark("launch-0-13"), "test", DeviceKind.CPU, USUAL_LIMITS)
+    space = GridDesign().space(training_kernel("launch-0-13"), "test", DeviceKind.CPU, USUAL_LIMITS)
     grid = [variant_to_json(variant) for variant in space.variants or ()]
     assert grid
     assert [each["candidate"] for each in sweep["candidates"]] == grid
@@ -93,7 +93,7 @@ def test_a_pack_of_the_grid_is_for_a_kind_of_device(tmp_path: Path, run: Run) ->
     ("words", "message"),
     [
         (("synthetic-0-1",), "no benchmark 'synthetic-0-1'; there are"),
-        (("launch-1",), "no benchmark 'launch-1'; a kernel of free launch is called launch-SEED-NUMBER"),
+        (("launch-1",), "no benchmark 'launch-1'; there are launch-0-0 to launch-0-999"),
         (
             ("launch-0-1", "--preset", "paper"),
             "launch-0-1: no preset 'paper'; there are test, few, caches",

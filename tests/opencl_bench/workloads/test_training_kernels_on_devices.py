@@ -1,4 +1,4 @@
-"""Kernels of free launch on real devices: coarsened, at each local size, they compute the same."""
+"""Kernels that learn launches on real devices: coarsened, at each local size, they compute the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
-from coarsen.opencl_bench.workloads.free_launch.workload import free_launch_benchmark, free_launch_kernel
+from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.pipeline import run_pipeline
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.measure.comparison import compare
@@ -43,7 +43,7 @@ SPACE = Space(
 
 def drawn(name: str) -> list[Variant]:
     """Some coarsened variants that divide the smallest size, of items and groups, wide accesses among them."""
-    benchmark = free_launch_benchmark(name)
+    benchmark = training_kernel(name)
 
     def divides(variant: Variant) -> bool:
         (launch,) = benchmark.launches("test", variant.local_size)
@@ -68,7 +68,7 @@ def coarsened_workload(
 @pytest.mark.compiled_devices
 @pytest.mark.parametrize("name", NAMES)
 def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, device: DeviceDescription, name: str) -> None:
-    benchmark = free_launch_benchmark(name)
+    benchmark = training_kernel(name)
     original = build_uncached(queue.context, benchmark.source, benchmark.build_options)
     variants = drawn(name)
     assert len(variants) == DRAWN
@@ -91,12 +91,12 @@ def test_coarsened_gives_the_same_results(queue: cl.CommandQueue, device: Device
 @pytest.mark.compiled_devices
 def test_results_depend_on_the_local_size_only_where_that_is_said(queue: cl.CommandQueue) -> None:
     for name in ("launch-0-25", "launch-0-13", "launch-0-27"):
-        benchmark = free_launch_benchmark(name)
-        assert not free_launch_kernel(name).sketch.depends_on_group
+        benchmark = training_kernel(name)
+        assert benchmark.shared_local_size is not None
         program = build_uncached(queue.context, benchmark.source, benchmark.build_options)
         results = []
         for local_size in benchmark.local_sizes:
             workload = benchmark.workload("test", 0, local_size)
             results.append(run_workload(queue, workload, kernels_of(program)).outputs)
         assert all(compare(result, results[0], workload) == [] for result in results)
-    assert free_launch_benchmark("launch-0-58").shared_local_size is None
+    assert training_kernel("launch-0-58").shared_local_size is None
