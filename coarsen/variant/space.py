@@ -17,7 +17,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -230,10 +230,10 @@ class TransformChoices:
 
     def dimensions(self) -> Iterator[Dimension]:
         """Enumerate them as dimensions of a space."""
-        for name in ("fast_path", "lock_step", "wide_accesses", "clean_up", "any_size"):
-            yield Dimension(name, tuple(dict.fromkeys(getattr(self, name))))
-        if self.distinct != (DEFAULT.distinct,):
-            yield Dimension("distinct", tuple(dict.fromkeys(self.distinct)))
+        for each in fields(self):
+            values: tuple[Any, ...] = getattr(self, each.name)
+            if each.name != "distinct" or values != each.default:
+                yield Dimension(each.name, tuple(dict.fromkeys(values)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,15 +16,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from coarsen.base.codec import decoded
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configuration
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD, Pad
 from coarsen.variant.placement import GLOBAL, parse_place
-from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
+from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 
+_LATE = {each.name: each.default for each in fields(Transforms) if "is_late" in each.metadata}
 # Far beyond any device, and what is computed of it stays within 64 bits.
 MOST_WORK_ITEMS = 2**32
 
@@ -46,8 +48,6 @@ def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict
     if variant.any_size:
         value["any_size"] = True
     if variant.arrays:
-        # Imported late, as below: a program that launches what is remembered has none.
-
         value["arrays"] = {plan.argument: array_to_json(plan) for plan in variant.arrays}
     return value
 
@@ -83,11 +83,9 @@ def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
 
 
 def transforms_to_json(transforms: Transforms) -> dict[str, Any]:
-    """Write transforms as JSON takes them: `distinct` only where it is true, as rows of before have it."""
-    value = asdict(transforms)
-    if not transforms.distinct:
-        del value["distinct"]
-    return value
+    """Write transforms as JSON takes them: late ones only where they are used, as rows of before have it."""
+    late = {name: value for name, value in _LATE.items() if getattr(transforms, name) == value}
+    return {name: value for name, value in asdict(transforms).items() if name not in late}
 
 
 def shortened(value: object) -> str:
@@ -118,25 +116,11 @@ def _local_size(value: object) -> tuple[int, ...]:
 
 
 def _arrays(value: Mapping[str, Any]) -> tuple[ArrayPlan, ...]:
-    if value == {}:
-        return ()
-
     return tuple(array_from_json(_text(name), entry) for name, entry in value.items())
 
 
 def _transforms(value: Mapping[str, Any]) -> Transforms:
-    value = {"distinct": False, **value}
-    if set(value) != {field.name for field in fields(Transforms)}:
-        raise ValueError(value)
-    flags = {name: value[name] for name in ("wide_accesses", "clean_up", "distinct")}
-    if not all(isinstance(flag, bool) for flag in flags.values()):
-        raise TypeError(value)
-    return Transforms(
-        fast_path=Use(value["fast_path"]),
-        lock_step=Use(value["lock_step"]),
-        device_kind=DeviceKind(value["device_kind"]),
-        **flags,
-    )
+    return decoded(Transforms, {**_LATE, **value}, "the transforms")
 
 
 def _text(value: object) -> str:
