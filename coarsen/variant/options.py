@@ -10,17 +10,14 @@ The command line makes its options of these, and `--space` takes their names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from types import MappingProxyType
 from typing import Any, Unpack, cast
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening, Configuration
-from coarsen.variant.data_layout import ArrayLayout, Order, parse_shape
-from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import Pad
-from coarsen.variant.placement import parse_place
+from coarsen.variant.data_plan import PLAN_OPTIONS, ArrayPlan
 from coarsen.variant.transforms import DeviceKind, TransformKeywords, Transforms, transforms_of
 from coarsen.variant.variant import Variant
 
@@ -76,24 +73,13 @@ class VariantOption:
 
     def read(self, word: str) -> Any:  # noqa: ANN401 (a number, a choice, or a layout)
         """Return the value that a word means. Raises InvalidInputError for a word that means none."""
-        if self.field in _READ:
-            return _READ[self.field](word)
+        if self.field in PLAN_OPTIONS:
+            return PLAN_OPTIONS[self.field].metadata["read"](word)
         kind = type(self.default)
         legal = _FLAGS if kind is bool else {str(value): value for value in kind}
         if word not in legal:
             raise InvalidInputError(f"{self.name} is {', '.join(legal)}, not '{word}'")
         return legal[word]
-
-
-_READ: Mapping[str, Callable[[str], Any]] = MappingProxyType(
-    {
-        "layout": ArrayLayout.parse,
-        "order": Order.parse,
-        "shape": parse_shape,
-        "place": parse_place,
-        "pad": Pad.parse,
-    }
-)
 
 
 def _options_of(kind: type[Any]) -> dict[str, VariantOption]:

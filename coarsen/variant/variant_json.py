@@ -19,10 +19,7 @@ from typing import Any
 from coarsen.base.codec import decoded
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configuration
-from coarsen.variant.data_layout import AOS, ArrayLayout, Order
-from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import NO_PAD, Pad
-from coarsen.variant.placement import GLOBAL, parse_place
+from coarsen.variant.data_plan import PLAN_OPTIONS, ArrayPlan, plan_of
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 
@@ -120,7 +117,7 @@ def _arrays(value: Mapping[str, Any]) -> tuple[ArrayPlan, ...]:
 
 
 def _transforms(value: Mapping[str, Any]) -> Transforms:
-    return decoded(Transforms, {**_LATE, **value}, "the transforms")
+    return decoded(Transforms, {**_LATE, **value}, "a configuration's record of transforms")
 
 
 def _text(value: object) -> str:
@@ -133,8 +130,6 @@ def _text(value: object) -> str:
 #
 # ArrayPlan("image", soa, order 1,0, shape 48 x 64)   ⇄   {"layout": "soa", "order": [1, 0], "shape": [48, 64]}
 
-_KEYS = frozenset({"layout", "order", "shape", "place", "pad"})
-
 
 def array_to_json(plan: ArrayPlan) -> dict[str, Any]:
     """Write a plan as JSON takes it, without its argument; `array_from_json` reads it back.
@@ -142,18 +137,11 @@ def array_to_json(plan: ArrayPlan) -> dict[str, Any]:
     Args:
         plan: as a variant has it (`ArrayPlan.choice`).
     """
-    value: dict[str, Any] = {}
-    if plan.layout != AOS:
-        value["layout"] = str(plan.layout)
+    chosen = {name: getattr(plan, name) for name in PLAN_OPTIONS}
+    changed = {name: value for name, value in chosen.items() if value != PLAN_OPTIONS[name].default}
     if plan.order is not None:
-        value["order"] = list(plan.order.permutation)
-    if plan.shape is not None:
-        value["shape"] = list(plan.shape)
-    if plan.place is not GLOBAL:
-        value["place"] = str(plan.place)
-    if plan.pad != NO_PAD:
-        value["pad"] = str(plan.pad)
-    return value
+        changed["order"] = plan.order.permutation
+    return {name: list(v) if isinstance(v, tuple) else str(v) for name, v in changed.items()}
 
 
 def array_from_json(argument: str, value: object) -> ArrayPlan:
@@ -163,23 +151,13 @@ def array_from_json(argument: str, value: object) -> ArrayPlan:
         InvalidInputError: a layout, an order, a shape, a place or a pad that can't be.
         TypeError, ValueError: it is none.
     """
-    if not isinstance(value, Mapping) or not set(value) <= _KEYS:
+    if not isinstance(value, Mapping) or not set(value) <= PLAN_OPTIONS.keys():
         raise ValueError(value)
-    layout = _array_text(value, "layout", AOS)
-    order = Order(_whole_numbers(value["order"])) if "order" in value else None
-    shape = _whole_numbers(value["shape"]) if "shape" in value else None
-    place, pad = parse_place(_array_text(value, "place", GLOBAL)), Pad.parse(_array_text(value, "pad", NO_PAD))
-    return ArrayPlan(argument, ArrayLayout.parse(layout), order, shape, place=place, pad=pad)
+    lists = {name: _word_of(value[name]) for name in ("order", "shape") if name in value}
+    return plan_of(argument, {name: _text(entry) for name, entry in {**value, **lists}.items()})
 
 
-def _array_text(value: Mapping[str, object], key: str, default: object) -> str:
-    found = value.get(key, str(default))
-    if not isinstance(found, str):
-        raise TypeError(found)
-    return found
-
-
-def _whole_numbers(value: object) -> tuple[int, ...]:
-    if not isinstance(value, list | tuple) or any(type(entry) is not int or entry < 0 for entry in value):
-        raise TypeError(value)
-    return tuple(value)
+def _word_of(numbers: object) -> str:
+    if not isinstance(numbers, list | tuple) or any(type(entry) is not int or entry < 0 for entry in numbers):
+        raise TypeError(numbers)
+    return ",".join(map(str, numbers))

@@ -40,7 +40,7 @@ REFUSED = (
 def placed(body: str, *texts: str, shapes: tuple[str, ...] = (), qualifier: str = "") -> LaidOutKernel:
     arguments = f"global float *{qualifier} out, global float *in, int n"
     source = f"kernel void k({arguments})\n{{\nint x = get_global_id(0);\n{body}\n}}\n"
-    return laid_out(lower(source, "k"), array_plans((), (), shapes, places=texts))
+    return laid_out(lower(source, "k"), array_plans((), (), shapes, texts))
 
 
 @pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.name)
