@@ -228,6 +228,11 @@ class TransformChoices:
     any_size: tuple[bool, ...] = (False,)
     distinct: tuple[bool, ...] = (DEFAULT.distinct,)
 
+    @classmethod
+    def of(cls, transforms: Transforms) -> TransformChoices:
+        """Return the choice of these transforms alone."""
+        return cls(**{each.name: (getattr(transforms, each.name, False),) for each in fields(cls)})
+
     def dimensions(self) -> Iterator[Dimension]:
         """Enumerate them as dimensions of a space."""
         for each in fields(self):
