@@ -114,6 +114,9 @@ PLAN_OPTIONS: Mapping[str, Field[Any]] = {each.name: each for each in fields(Arr
 """What may be chosen for an array, by name: fields whose metadata say how a value is read from a text."""
 
 
+_NOTHING: Mapping[str, str] = {}
+
+
 def array_plans(*texts: Iterable[str]) -> tuple[ArrayPlan, ...]:
     """Return the plans that texts such as `bodies=soa`, `image=1,0` and `image=48,64` ask for, by argument.
 
@@ -123,10 +126,8 @@ def array_plans(*texts: Iterable[str]) -> tuple[ArrayPlan, ...]:
     Raises:
         InvalidInputError: a text that can't be read, an argument named twice, a shape alone.
     """
-    given = {
-        name: _by_argument(f"--{name}", of_option)
-        for name, of_option in itertools.zip_longest(PLAN_OPTIONS, texts, fillvalue=())
-    }
+    given = dict.fromkeys(PLAN_OPTIONS, _NOTHING)
+    given |= {name: _by_argument(f"--{name}", each) for name, each in zip(PLAN_OPTIONS, texts, strict=False)}
     shapes = given.pop("shape")
     names = tuple(dict.fromkeys(name for of_option in given.values() for name in of_option))
     for name in shapes:

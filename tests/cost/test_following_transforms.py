@@ -9,10 +9,10 @@ from coarsen.cost.register_pressure import RegisterPressure, maximum_live_words
 from coarsen.features import extract
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, Use
+from tests.coarsened_kernel import coarsen_kernel
 from tests.cost.test_replication import CASES, kernel_of
 
 # Without the clean-up, whose finds nobody foresees.

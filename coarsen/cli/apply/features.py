@@ -21,7 +21,7 @@ from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import coarsen_kernel
+from coarsen.pipeline import run_pipeline
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
@@ -123,7 +123,7 @@ def registers_by_factor(
     analysed = analyse(kernel, dimension)
     found = {}
     for factor in factors:
-        coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)])
+        coarsened = run_pipeline(kernel, Variant(coarsenings=(Coarsening(factor, dimension),))).kernel
         found[factor] = Registers(maximum_live_words(analysed, factor), registers_on(coarsened, chip))
     return found
 

@@ -74,13 +74,6 @@ def test_places_that_do_not_fit(texts: tuple[str, ...], shapes: tuple[str, ...],
         placed("out[x] = in[x];", *texts, shapes=shapes)
 
 
-def test_an_argument_is_placed_once() -> None:
-    kernel = lower("kernel void k(global int *out, global int *in) { out[0] = in[0]; }", "k")
-    plan = array_plan("in", place="constant")
-    with pytest.raises(InvalidInputError, match="the argument in is placed twice"):
-        laid_out(kernel, [plan, plan])
-
-
 def test_a_copy_is_of_the_array_as_written() -> None:
     kernel = lower("kernel void k(global int *out, global int *in) { out[0] = in[0]; }", "k")
     with pytest.raises(InvalidInputError, match="give it no layout"):
