@@ -242,7 +242,7 @@ def plan_costs(
         return PlanCosts(original.length, 1.0, *nothing, work.barriers, work.live_words, work.local_bytes, 0)
     layout, merging = counting.tally.layout, counting.merging
     treated = [region for each in layout.planned for region in each.plan.all()]
-    second = float(sum(each.blocks.second_bodies for each in layout.planned))
+    second = float(sum(each.plan.second_bodies for each in layout.planned))
     written = counting.tally.length(merging, counting.copies) + second
     total = max(1.0, sum(work.instructions.values()))
     return PlanCosts(

@@ -116,7 +116,7 @@ class Tally:
 
     def parting(self) -> float:
         """Return the executed instructions of regions in which replicas may part, as one replica executes them."""
-        parting = frozenset[str]().union(*(each.blocks.parting for each in self.layout.planned))
+        parting = frozenset[str]().union(*(each.plan.diverged for each in self.layout.planned))
         kernel = self.layout.planned[0].analysed.kernel
         blocks = kernel.in_order(parting)
         return sum(self.launch.times[block.name] * len(block.instructions) for block in blocks)
