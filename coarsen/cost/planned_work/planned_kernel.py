@@ -26,10 +26,9 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.plan_walk import region_plan
 from coarsen.cost.planned_work.axes import Axes, Axis, check_guards, is_body_copied, within_guard
 from coarsen.cost.planned_work.copies import Mask, Merging
-from coarsen.cost.planned_work.counting import Counting, PlanCosts, plan_costs
+from coarsen.cost.planned_work.counting import Counting, PlanCosts, Tally, plan_costs
 from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.planned_work.layout import Layout, layout
-from coarsen.cost.planned_work.tally import Tally
 from coarsen.cost.planned_work.wide import WideGroups
 from coarsen.cost.register_pressure import RegisterPressure
 from coarsen.cost.rewritten_ids import id_rewriter, selection
