@@ -8,7 +8,7 @@
 
 A choice is one index for each dimension. Several choices may describe one variant (a stride has no effect at
 factor 1): the one whose meaningless indices are all 0 stands for it, so each variant is there once. A space can be
-enumerated, and sampled without being enumerated; neighbours differ in one dimension.
+enumerated, and sampled without being enumerated.
 """
 
 from __future__ import annotations
@@ -154,23 +154,6 @@ class VariantSpace:
             if variant is not None and not skip(variant) and self.violation(variant) is None:
                 found[variant] = None
         return list(found)
-
-    def neighbours(self, variant: Variant) -> Iterator[Variant]:
-        """Enumerate the variants that differ from one of the space in one dimension, without constraints.
-
-        Where a factor goes to 1 its stride goes with it, and all transforms where no coarsening is left.
-
-        Raises:
-            ValueError: the variant is not in the space.
-        """
-        here = self.choice_of(variant)
-        seen = {variant}
-        for place, dimension in enumerate(self.dimensions):
-            for index in range(len(dimension.values)):
-                near = self.variant(self.standing((*here[:place], index, *here[place + 1 :])))
-                if near is not None and near not in seen:
-                    seen.add(near)
-                    yield near
 
     def choice_of(self, variant: Variant) -> Choice:
         """Return the choice that stands for a variant. Raises ValueError where it is not in the space."""

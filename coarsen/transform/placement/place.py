@@ -4,7 +4,7 @@
 
     w=constant      kernel void f(global float *out, constant float *w)
     w=noncoherent   kernel void f(global float *out, global const float *restrict w)     PTX: ld.global.nc
-    w=local         a copy of w in local memory, made by each work-group at its start (`local_copy.py`)
+    w=local         a copy of w in local memory, made by each work-group at its start (`tile.py`)
 
 Why it is legal:
 
@@ -33,8 +33,7 @@ from coarsen.ir.graph.operands import Callee
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, PointerType, Type, size_of
 from coarsen.transform.layouts.elements import RewrittenArrays, element_type, is_copy
-from coarsen.transform.placement.local_copy import copy_at_start, tile_of
-from coarsen.transform.placement.tile import box_of, copy_box_at_start
+from coarsen.transform.placement.tile import box_of, copy_at_start, copy_box_at_start, tile_of
 from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, allow_changes, apart_from, uses_of
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan

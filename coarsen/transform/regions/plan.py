@@ -28,7 +28,7 @@ class Treatment(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why no more than copies was made of a region: a stable code, and a sentence."""
+    """Why no more was done, with a region or a location: a stable code, and a sentence."""
 
     code: str
     sentence: str
