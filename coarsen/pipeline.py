@@ -155,12 +155,12 @@ class LaidOutKernel:
 
     @property
     def arrays(self) -> tuple[LaidArray, ...]:
-        """Those of arguments whose layout or order was asked for."""
+        """The arrays of arguments whose layout or order was asked for."""
         return tuple(each for each in self.done if isinstance(each, LaidArray))
 
     @property
     def placed(self) -> tuple[PlacedArray, ...]:
-        """Those of arguments that are read from another memory."""
+        """The arrays of arguments that are read from another memory."""
         return tuple(each for each in self.done if isinstance(each, PlacedArray))
 
     @property

@@ -81,19 +81,18 @@ def coarsen_variant(
     *,
     kernel: str | None = None,
     options: str | Sequence[str] = (),
-    macros: DeviceMacros = PORTABLE,
 ) -> CoarsenedKernel:
     """Coarsen one kernel as a variant says: `coarsen` for who has one. Its local size and macros don't count.
 
     Args:
-        source: as for `coarsen`; as are `kernel`, `options` and `macros`.
+        source: as for `coarsen`; as are `kernel` and `options`.
         variant: by what to coarsen it, and how.
 
     Raises:
         InvalidInputError, RefusalError: as `coarsen` does.
     """
     observer = Observer()
-    lowered = lower_observed(source, kernel, options, observer, macros)
+    lowered = lower_observed(source, kernel, options, observer)
     return _coarsened(lowered, variant, variant.arrays, observer)
 
 

@@ -214,7 +214,8 @@ class TransformChoices:
     @classmethod
     def of(cls, transforms: Transforms) -> TransformChoices:
         """Return the choice of these transforms alone."""
-        return cls(**{each.name: (getattr(transforms, each.name, False),) for each in fields(cls)})
+        chosen: dict[str, Any] = {each.name: (getattr(transforms, each.name, False),) for each in fields(cls)}
+        return cls(**chosen)
 
     def dimensions(self) -> Iterator[Dimension]:
         """Enumerate them as dimensions of a space."""

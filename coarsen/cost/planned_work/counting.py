@@ -49,7 +49,7 @@ class Tally:
 
     @cached_property
     def additions(self) -> Sequence[tuple[Addition, Weights, Weights]]:
-        """What the plan adds, with how much of it is executed: for each replica but one, and once."""
+        """Return what the plan adds, with how much of it is executed: for each replica but one, and once."""
         times = [self.launch.times[each.block] * self.launch.share(each.share) for each in self.layout.additions]
         return [
             (each, _times(each.classes, count), _times(each.once, count))
@@ -262,7 +262,7 @@ class Counting:
 
     @property
     def barriers(self) -> float:
-        """How often a work-item waits."""
+        """Return how often a work-item waits."""
         return sum(
             self.tally.launch.times[part.block] * part.barriers * self.merging.along(part.mask)
             for part in self.tally.layout.parts
@@ -271,7 +271,7 @@ class Counting:
 
     @property
     def length(self) -> float:
-        """How many instructions stand in the kernel, second bodies and ids apart."""
+        """Return how many instructions stand in the kernel, second bodies and ids apart."""
         own = sum(part.length * self.merging.along(part.mask) for part in self.tally.layout.parts)
         added = sum(
             self.merging.along(each.mask) * (self.merging.factors[each.axis] - 1) * sum(each.classes.values())

@@ -56,7 +56,7 @@ class ArrayNote(Protocol):
 
     @property
     def sentence(self) -> str:
-        """What the host has to do, or what was done."""
+        """Return what the host has to do, or what was done."""
 
 
 @dataclass(frozen=True)
