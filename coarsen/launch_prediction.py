@@ -117,8 +117,7 @@ def _is_factor(variant: Variant, own: OwnLaunch) -> bool:
     coarsenings = variant.coarsenings
     return (
         variant.local_size == own.local_size
-        and not variant.transforms.wide_accesses
-        and not variant.transforms.distinct
+        and not variant.transforms.assuming
         and len(coarsenings) <= 1
         and all(each.level is Level.ITEM and each.stride == 1 for each in coarsenings)
     )

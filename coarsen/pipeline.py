@@ -10,7 +10,7 @@ After each stage that writes IR, LLVM parses and verifies it. All that is found 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,8 +30,9 @@ from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumu
 from coarsen.transform.coarsen import added_arguments, analyse, check_copied_length, clean_up, coarsened_module
 from coarsen.transform.distinct import DistinctMemory, mark_distinct
 from coarsen.transform.guard import guard_argument, guarded, guards_of
+from coarsen.transform.layouts.elements import ArrayNote, RewrittenArrays
 from coarsen.transform.layouts.lay_out import LaidArray, lay_out
-from coarsen.transform.layouts.pad import PaddedArray, pad_arrays
+from coarsen.transform.layouts.pad import pad_arrays
 from coarsen.transform.placement.place import PlacedArray, place_arrays
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
@@ -40,7 +41,6 @@ from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD
 from coarsen.variant.placement import GLOBAL
-from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 
 STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "widen", "write")
@@ -144,28 +144,29 @@ class LaidOutKernel:
     Attributes:
         kernel: rewritten.
         lowered: before that.
-        arrays: of arguments whose layout or order was asked for.
-        padded: static local arrays whose rows lie otherwise.
-        placed: arguments' arrays that are read from another memory.
+        done: what was done to each array, in the order in which it was: moved, padded, placed.
         assumptions: in words.
     """
 
     kernel: Kernel
     lowered: Kernel
-    arrays: tuple[LaidArray, ...] = ()
-    padded: tuple[PaddedArray, ...] = ()
-    placed: tuple[PlacedArray, ...] = ()
+    done: tuple[ArrayNote, ...] = ()
     assumptions: tuple[str, ...] = ()
+
+    @property
+    def arrays(self) -> tuple[LaidArray, ...]:
+        """The arrays of arguments whose layout or order was asked for."""
+        return tuple(each for each in self.done if isinstance(each, LaidArray))
+
+    @property
+    def placed(self) -> tuple[PlacedArray, ...]:
+        """The arrays of arguments that are read from another memory."""
+        return tuple(each for each in self.done if isinstance(each, PlacedArray))
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """Return what the host has to do, and what was done, in words."""
-        arrays, padded, placed = self.arrays, self.padded, self.placed
-        return (
-            *(each.sentence for each in arrays),
-            *(each.sentence for each in padded),
-            *(each.sentence for each in placed),
-        )
+        return tuple(each.sentence for each in self.done)
 
 
 def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | None = None) -> LaidOutKernel:
@@ -180,47 +181,34 @@ def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | No
         InvalidInputError, RefusalError: as `lay_out`, `pad_arrays` and `place_arrays` of `coarsen.transform` do.
     """
     observer = observer or Observer()
+    laid = LaidOutKernel(kernel, kernel)
     with observer.stage("layout"):
+        for rewrite, is_its in _REWRITES:
+            chosen = [plan for plan in plans if is_its(plan)]
+            laid = _rewritten(laid, rewrite(laid.kernel, chosen)) if chosen else laid
         if not plans:
-            return LaidOutKernel(kernel, kernel)
-        laid = _placed(_padded(_moved(LaidOutKernel(kernel, kernel), plans), plans), plans)
+            return laid
     observer.written("layout", lambda: module_text(laid.kernel.graph))
     return laid
 
 
-def _moved(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
-    """Return the kernel for other layouts and orders of its arguments' arrays."""
-    chosen = [plan for plan in plans if plan.moves_fields]
-    if not chosen:
-        return laid
-    result = lay_out(laid.kernel, chosen)
-    rewritten = _normal_view(result.module, laid.kernel.name, result.added_arguments)
-    return replace(laid, kernel=rewritten, arrays=result.arrays, assumptions=result.assumptions)
+# For other layouts and orders of arguments' arrays, with pads in local ones, with arrays in other memory.
+_REWRITES: tuple[
+    tuple[Callable[[Kernel, Sequence[ArrayPlan]], RewrittenArrays], Callable[[ArrayPlan], bool]], ...
+] = (
+    (lay_out, lambda plan: plan.moves_fields),
+    (pad_arrays, lambda plan: plan.pad != NO_PAD),
+    (place_arrays, lambda plan: plan.place is not GLOBAL),
+)
 
 
-def _padded(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
-    """Return the kernel with pads in its local arrays."""
-    chosen = [plan for plan in plans if plan.pad != NO_PAD]
-    if not chosen:
-        return laid
-    result = pad_arrays(laid.kernel, chosen)
+def _rewritten(laid: LaidOutKernel, made: RewrittenArrays) -> LaidOutKernel:
+    added = (*laid.kernel.added_arguments, *made.added_arguments)
     return replace(
         laid,
-        kernel=_normal_view(result.module, laid.kernel.name, laid.kernel.added_arguments),
-        padded=result.arrays,
-    )
-
-
-def _placed(laid: LaidOutKernel, plans: Sequence[ArrayPlan]) -> LaidOutKernel:
-    """Return the kernel with arrays in other memory."""
-    chosen = [plan for plan in plans if plan.place is not GLOBAL]
-    if not chosen:
-        return laid
-    result = place_arrays(laid.kernel, chosen)
-    return replace(
-        laid,
-        kernel=_normal_view(result.module, laid.kernel.name, laid.kernel.added_arguments),
-        placed=result.arrays,
+        kernel=_normal_view(made.module, laid.kernel.name, added),
+        done=(*laid.done, *made.arrays),
+        assumptions=(*laid.assumptions, *made.assumptions),
     )
 
 
@@ -255,29 +243,6 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
             kernel = _normal_view(module, kernel.name, kernel.added_arguments)
     observer.written("distinct", lambda: module_text(kernel.graph))
     return kernel, found
-
-
-def coarsen_kernel(
-    kernel: Kernel,
-    coarsenings: Iterable[Coarsening],
-    observer: Observer | None = None,
-    transforms: Transforms = DEFAULT,
-    any_size: bool = False,
-) -> Kernel:
-    """Coarsen a lowered kernel and return it alone.
-
-    Args:
-        kernel: as the front end gives it.
-        coarsenings: at most one per dimension and level; factors of 1 are allowed.
-        observer: sees stages.
-        transforms: which may be used besides replication.
-        any_size: guard the kernel first, so that its launches need not divide (`transform/guard.py`).
-
-    Raises:
-        RefusalError: the kernel can't be coarsened so.
-    """
-    variant = Variant(coarsenings=tuple(coarsenings), transforms=transforms, any_size=any_size)
-    return run_pipeline(kernel, variant, observer).kernel
 
 
 def run_pipeline(

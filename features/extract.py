@@ -27,7 +27,7 @@ from coarsen.analysis.control_flow import EXIT, ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.cost.block_profile import dependence_depth
 from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.plan_walk import PlannedBlocks, is_terminator, planned_blocks
+from coarsen.cost.plan_walk import is_terminator, region_plan
 from coarsen.cost.replication import (
     BlockCopies,
     RewrittenBody,
@@ -41,6 +41,7 @@ from coarsen.features.feature_table import FACTORS, Features, FeatureTable
 from coarsen.features.identity import kernel_identity
 from coarsen.ir.kernel import Instruction, Kernel
 from coarsen.transform.coarsen import analyse
+from coarsen.transform.regions.plan import RegionPlan
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
 
 
@@ -64,7 +65,7 @@ def extract(
         InvalidInputError: a factor below 1.
     """
     _checked_factors((factor,))
-    return _Features(planned_blocks(analyse(kernel, dimension), transforms)).at(factor)
+    return _Features(region_plan(analyse(kernel, dimension), transforms)).at(factor)
 
 
 def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
@@ -83,7 +84,7 @@ def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = F
         InvalidInputError: a factor below 1, or none.
     """
     wanted = _checked_factors(factors)
-    features = _Features(planned_blocks(analyse(kernel, dimension)))
+    features = _Features(region_plan(analyse(kernel, dimension)))
     rows = {factor: features.at(factor) for factor in wanted}
     return FeatureTable(kernel.name, dimension, rows, kernel_identity(kernel))
 
@@ -112,7 +113,7 @@ class _Blocks:
 class _Features:
     """The features of a kernel under a plan, at any factor."""
 
-    def __init__(self, planned: PlannedBlocks) -> None:
+    def __init__(self, planned: RegionPlan) -> None:
         self._planned = planned
         flow = planned.divergence.control_flow
         dimension = planned.divergence.dimension

@@ -21,7 +21,7 @@ from coarsen.analysis.algebra.affine import INDIRECT, Access, access_patterns
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.instruction_kinds import Kind
-from coarsen.cost.plan_walk import block_weights, planned_blocks
+from coarsen.cost.plan_walk import block_weights, region_plan
 from coarsen.cost.replication import WeightedWork, region_groups, replicated_blocks, weighted_work
 from coarsen.errors import RefusalError
 from coarsen.features.extract import feature_table
@@ -102,7 +102,7 @@ def _compressed(value: float) -> float:
 
 def _facts_along(kernel: Kernel, dimension: int) -> Iterator[tuple[str, float]]:
     """The divergence along a dimension; with the first one, accesses and operations. Raises RefusalError."""
-    planned = planned_blocks(analyse(kernel, dimension))
+    planned = region_plan(analyse(kernel, dimension))
     forms = IndexForms(kernel, planned.divergence.control_flow, {dimension: planned.divergence})
     weights = block_weights(forms)
     work = weighted_work(tuple(replicated_blocks(planned, 1)), weights, region_groups(planned))

@@ -14,6 +14,7 @@ import pytest
 
 import coarsen
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.variant.options import TRANSFORM_OPTIONS
 
 ROOT = Path(__file__).parent.parent
 BASE = {"base", "errors"}
@@ -312,3 +313,109 @@ def test_the_house_is_no_larger_than_was_decided() -> None:
     assert {folder: count for folder, count in by_folder.items() if count > MOST_IN_A_FOLDER} == {}
     assert len(MODULES) <= MOST_FILES
     assert sum(path.read_text().count("\n") for path in MODULES.values()) <= MOST_LINES
+
+
+# An option's name stands in the modules of its transform, in `coarsen/variant` where it is declared, and in these:
+# they ask whether a launch keeps to what it assumes, tell what came of it, or let a person forbid it.
+OPTION_NAMES: dict[str, set[str]] = {
+    "fast_path": {
+        "coarsen.cli.main",
+        "coarsen.cost.planned_work.axes",
+    },
+    "lock_step": {
+        "coarsen.cli.main",
+        "coarsen.cost.planned_work.axes",
+    },
+    "wide_accesses": {
+        "coarsen.cli.apply.report_json",
+        "coarsen.cli.main",
+        "coarsen.cli.tune.command",
+        "coarsen.coarsened_kernel",
+        "coarsen.cost.planned_work.counting",
+        "coarsen.cost.planned_work.planned_kernel",
+        "coarsen.models.launch.grid",
+        "coarsen.models.launch.input_values",
+        "coarsen.models.launch.planning",
+        "coarsen.pipeline",
+        "coarsen.policy.remembered",
+        "coarsen.remarks.report",
+        "coarsen.runtime.choice",
+        "coarsen.runtime.launches",
+        "coarsen.runtime.tuned_building",
+        "coarsen.tuning.launch_search",
+        "coarsen.tuning.launch_space",
+        "coarsen.tuning.settings",
+        "coarsen.tuning.tuner",
+    },
+    "clean_up": {
+        "coarsen.cli.main",
+        "coarsen.cost.planned_work.planned_kernel",
+        "coarsen.opencl_bench.studies.executed_counts",
+        "coarsen.pipeline",
+    },
+    "distinct": {
+        "coarsen.cli.apply.command",
+        "coarsen.cli.apply.report_json",
+        "coarsen.cli.apply.report_text",
+        "coarsen.cli.main",
+        "coarsen.cli.tune.command",
+        "coarsen.cli.tune.over_inputs",
+        "coarsen.coarsened_kernel",
+        "coarsen.opencl_bench.inputs.over_inputs",
+        "coarsen.pipeline",
+        "coarsen.policy.remembered",
+        "coarsen.remarks.report",
+        "coarsen.runtime.choice",
+        "coarsen.runtime.launches",
+        "coarsen.runtime.tuned_building",
+        "coarsen.tuning.engine.distinct_choice",
+        "coarsen.tuning.launch_search",
+        "coarsen.tuning.measure.variant_launch",
+        "coarsen.tuning.settings",
+        "coarsen.tuning.tuner",
+    },
+    "any_size": {
+        "coarsen.cli.apply.command",
+        "coarsen.cli.apply.request",
+        "coarsen.cli.main",
+        "coarsen.cost.planned_work.counting",
+        "coarsen.cost.planned_work.planned_kernel",
+        "coarsen.dispatch.header",
+        "coarsen.opencl_bench.results.exchange.files",
+        "coarsen.opencl_bench.results.exchange.tables",
+        "coarsen.opencl_bench.results.launch_cases",
+        "coarsen.opencl_bench.results.measured_curves",
+        "coarsen.opencl_bench.results.paste",
+        "coarsen.pipeline",
+        "coarsen.remarks.report",
+        "coarsen.runtime.choice",
+        "coarsen.runtime.plan",
+        "coarsen.tuning.engine.plan",
+        "coarsen.tuning.launch_search",
+        "coarsen.tuning.launch_space",
+        "coarsen.tuning.measure.variant_launch",
+        "coarsen.tuning.tuner",
+    },
+}
+DECLARING = ("coarsen.variant.", "coarsen.transform.")
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """The identifiers of a module, and its texts that are options."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.keyword(arg=str(name)) | ast.arg(arg=name):
+                found.add(name)
+            case ast.Constant(value=str(text)):
+                found.add(text.replace("-", "_"))
+    return found
+
+
+def test_an_option_s_name_stands_where_it_is_declared() -> None:
+    found: dict[str, set[str]] = {name: set() for name in TRANSFORM_OPTIONS}
+    for module, path in MODULES.items():
+        if not module.startswith(DECLARING):
+            for name in names_in(ast.parse(path.read_text())) & found.keys():
+                found[name].add(module)
+    assert found == OPTION_NAMES

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Unpack, cast
 
 from coarsen.api.arguments import check_type
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE
 from coarsen.cost.pads import costed_pads, with_pads
-from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
@@ -22,7 +21,8 @@ from coarsen.remarks.explanation import Explanation, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.transforms import DeviceKind, Transforms, UseName, use_named
+from coarsen.variant.options import VariantKeywords, variant_of
+from coarsen.variant.transforms import DeviceKind, transforms_of
 from coarsen.variant.variant import Variant
 
 
@@ -34,17 +34,11 @@ def coarsen(
     dim: int | Sequence[int] = 0,
     stride: int | Sequence[int] = 1,
     level: str | Sequence[str] = Level.ITEM,
-    any_size: bool = False,
-    fast_path: UseName = "auto",
-    lock_step: UseName = "auto",
-    wide_accesses: bool = False,
-    clean_up: bool = True,
-    distinct: bool = False,
-    device_kind: str = DeviceKind.ANY,
     arrays: Sequence[ArrayPlan] = (),
     options: str | Sequence[str] = (),
     macros: DeviceMacros = PORTABLE,
     observer: Observer | None = None,
+    **how: Unpack[VariantKeywords],
 ) -> CoarsenedKernel:
     """Coarsen one kernel.
 
@@ -56,23 +50,13 @@ def coarsen(
         dim: the dimension of the NDRange, 0, 1 or 2.
         stride: how far apart the merged work-items stand; must divide the coarsened local size of a launch.
         level: "item" merges work-items of one work-group, "group" whole work-groups; one for all, or one each.
-        any_size: guard the kernel, so that the sizes of a launch need not divide; the original global size becomes
-            an argument (see `CoarsenedKernel`).
-        fast_path: whether a divergent region is run once for all replicas where they take the same side: "auto"
-            (where it seems to pay), "always" (where it is legal) or "never".
-        lock_step: whether a divergent loop is run for all replicas at once while none leaves it; as `fast_path`.
-        wide_accesses: whether accesses to consecutive addresses become one of a vector.
-        clean_up: whether what the rewriting left over is removed.
-        distinct: whether the pointers that a launch passes lead to distinct memory (`CoarsenedKernel.apart`); what
-            loops accumulate in memory is kept in registers then.
-        device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
-            transforms pay; else "any".
         arrays: how arrays are to lie, where otherwise than in the source: those of arguments (`Layout.plan`), and
             static local ones (`array_plan`). A pad `auto` is one for 32 banks; none for `device_kind` "cpu".
         options: OpenCL build options as PyOpenCL takes them.
         macros: what the source may find out about its device (`DeviceDescription.macros`); what nearly all devices
             have if left out.
         observer: sees the stages of the pipeline.
+        how: a guard for any size, the transforms, and the kind of device: the fields of `VariantKeywords`.
 
     Returns:
         The coarsened kernel, which is written out in whichever form is asked for (`.opencl_c`, `.llvm_ir`,
@@ -85,21 +69,31 @@ def coarsen(
             only for `any_size`.
     """
     check_type("source", source, (str, Path, TranslationUnit), "text or a path")
-    chosen = Variant(
-        coarsenings=configuration_of(factor, dim, stride, level),
-        transforms=Transforms(
-            fast_path=use_named("fast_path", fast_path),
-            lock_step=use_named("lock_step", lock_step),
-            wide_accesses=bool(wide_accesses),
-            clean_up=bool(clean_up),
-            device_kind=_device_kind(device_kind),
-            distinct=bool(distinct),
-        ),
-        any_size=any_size,
-        arrays=tuple(arrays),
-    )
+    chosen = variant_of(configuration_of(factor, dim, stride, level), arrays, **how)
     observer = observer or Observer()
-    return _coarsened(lower_observed(source, kernel, options, observer, macros), chosen, arrays, observer)
+    lowered = lower_observed(source, kernel, options, observer, macros)
+    return _coarsened(lowered, chosen, arrays, observer)
+
+
+def coarsen_variant(
+    source: str | Path | TranslationUnit,
+    variant: Variant,
+    *,
+    kernel: str | None = None,
+    options: str | Sequence[str] = (),
+) -> CoarsenedKernel:
+    """Coarsen one kernel as a variant says: `coarsen` for who has one. Its local size and macros don't count.
+
+    Args:
+        source: as for `coarsen`; as are `kernel` and `options`.
+        variant: by what to coarsen it, and how.
+
+    Raises:
+        InvalidInputError, RefusalError: as `coarsen` does.
+    """
+    observer = Observer()
+    lowered = lower_observed(source, kernel, options, observer)
+    return _coarsened(lowered, variant, variant.arrays, observer)
 
 
 def _coarsened(
@@ -150,12 +144,7 @@ def explain(
     check_type("source", source, (str, Path), "text or a path")
     # The factor does not matter: what differs between two work-items differs between any.
     chosen = Coarsening(2, dim, level=cast("Level", level))
+    for_gpu = transforms_of(device_kind).device_kind is DeviceKind.GPU
     lowered = lower(source, kernel, options, macros)
     analysed = analyse(lowered, chosen.dimension, chosen.level)
-    return explain_kernel(analysed, opencl_c_of(source), for_gpu=_device_kind(device_kind) is DeviceKind.GPU)
-
-
-def _device_kind(value: str) -> DeviceKind:
-    if value not in tuple(DeviceKind):
-        raise InvalidInputError(f"device_kind is 'any', 'cpu' or 'gpu', not {value!r}")
-    return DeviceKind(value)
+    return explain_kernel(analysed, opencl_c_of(source), for_gpu=for_gpu)

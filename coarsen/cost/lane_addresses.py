@@ -162,18 +162,13 @@ class Lanes:
         self._values: _Values = {}
         self._inexact: set[str] = set()
 
-    def addresses(
-        self, form: Polynomial, places: Sequence[Place] | None = None, replicas: Sequence[int] | None = None
-    ) -> LaneAddresses | None:
+    def addresses(self, form: Polynomial) -> LaneAddresses | None:
         """Return the addresses of an access; None where lanes are no known number of bytes apart.
 
         Args:
             form: of the access, without where its variable starts.
-            places: the local ids of the coarsened work-items; all lanes if left out.
-            replicas: the number of the replica of each coarsening; the first ones if left out.
         """
-        chosen = self.places if places is None else places
-        found = [self.value(form, self.item(place, replicas)) for place in chosen]
+        found = [self.value(form, self.item(place)) for place in self.places]
         known = [each for each in found if each is not None]
         if len(known) < len(found):
             return None

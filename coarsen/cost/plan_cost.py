@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.plan_walk import PlannedBlock, PlannedBlocks, block_weights
+from coarsen.cost.plan_walk import block_weights
 from coarsen.cost.register_pressure import RegisterPressure
-from coarsen.ir.kernel import Kernel
+from coarsen.ir.kernel import Block, Kernel
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 
 
@@ -126,21 +126,20 @@ class _Counter:
     def __init__(self, plan: RegionPlan, factor: int) -> None:
         self._plan = plan
         self._factor = factor
-        self._blocks = PlannedBlocks(plan)
-        self._weights = weights_of(self._blocks.kernel, plan)
-        self._of_region: dict[str | None, list[PlannedBlock]] = {}
-        for each in self._blocks:
-            head = each.region.region.head if each.region else None
-            self._of_region.setdefault(head, []).append(each)
+        self._weights = weights_of(plan.kernel, plan)
+        self._of_region: dict[str | None, list[Block]] = {}
+        for block in plan.kernel.blocks:
+            region = plan.region_of.get(block.name)
+            self._of_region.setdefault(region.region.head if region else None, []).append(block)
 
     def cost(self) -> PlanCost:
         """Return the whole plan."""
         return PlanCost(
             self._part(self._of_region.get(None, ()), shares=True),
             tuple(map(self._region, self._plan.regions)),
-            self._blocks.second_bodies,
+            self._plan.second_bodies,
             self._factor,
-            RegisterPressure(self._blocks, rescaled=self._factor > 1),
+            RegisterPressure(self._plan, rescaled=self._factor > 1),
         )
 
     def _region(self, planned: PlannedRegion) -> RegionCost:
@@ -148,14 +147,14 @@ class _Counter:
         shares = planned.treatment is not Treatment.COPIES
         return RegionCost(planned, self._part(own, shares=shares), tuple(map(self._region, planned.nested)))
 
-    def _part(self, blocks: Iterable[PlannedBlock], *, shares: bool) -> Part:
+    def _part(self, blocks: Iterable[Block], *, shares: bool) -> Part:
         instructions = uniform = work = 0
         kinds: Counter[Kind] = Counter()
-        for each in blocks:
-            length = len(each.block.instructions)
+        for block in blocks:
+            length = len(block.instructions)
             instructions += length
-            work += self._weights[each.block.name] * length
-            for instruction in each.block.instructions:
+            work += self._weights[block.name] * length
+            for instruction in block.instructions:
                 uniform += not self._plan.divergence.is_divergent(instruction)
                 kinds.update(kinds_of(instruction))
         return Part(instructions, uniform, uniform * (self._factor - 1) if shares else 0, work, kinds)

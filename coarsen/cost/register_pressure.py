@@ -31,7 +31,7 @@ from functools import cached_property
 
 from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
-from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
+from coarsen.cost.plan_walk import region_plan
 from coarsen.cost.rewritten_ids import id_rewriter
 from coarsen.ir.details import source_element_type
 from coarsen.ir.graph.operands import ValueKind
@@ -50,6 +50,7 @@ from coarsen.ir.types import (
     size_of,
 )
 from coarsen.transform.coarsen import Analysed
+from coarsen.transform.regions.plan import RegionPlan
 from coarsen.variant.coarsening import Coarsening
 
 _WORD_BITS = 32
@@ -65,7 +66,7 @@ def maximum_live_words(analysed: Analysed, factor: int) -> int:
         analysed: the kernel, uncoarsened, with its divergence along the dimension.
         factor: how many work-items are merged into one, at least 1.
     """
-    return RegisterPressure(planned_blocks(analysed), rescaled=factor > 1).maximum(factor)
+    return RegisterPressure(region_plan(analysed), rescaled=factor > 1).maximum(factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +126,11 @@ class RegisterPressure:
     """What is live where in a kernel, by how often it stands in the coarsened kernel.
 
     Attributes:
-        blocks: of the kernel under a plan.
+        plan: of the kernel.
         rescaled: whether ids and sizes are computed at the kernel's start, as at each factor above 1.
     """
 
-    blocks: PlannedBlocks
+    plan: RegionPlan
     rescaled: bool
 
     def maximum(self, factor: int) -> int:
@@ -139,11 +140,11 @@ class RegisterPressure:
 
     @cached_property
     def _points(self) -> frozenset[Words | InRegion]:
-        regions = self.blocks.copied_regions
+        regions = self.plan.copied_regions
         region_of = {block: region for region in regions for block in region.blocks}
         values_in = {region.head: self._values_of(region) for region in regions}
         points: set[Words | InRegion] = set()
-        for block in self.blocks.divergence.control_flow.reverse_postorder:
+        for block in self.plan.divergence.control_flow.reverse_postorder:
             region = region_of.get(block)
             points.update(
                 self._in_shared(block) if region is None else self._in_region(block, values_in[region.head])
@@ -180,14 +181,14 @@ class RegisterPressure:
 
     def _defined_in(self, region: Region) -> Live:
         """Return the values that a region computes; ids and sizes are computed at the start."""
-        blocks = self.blocks.kernel.block
+        blocks = self.plan.kernel.block
         names = {i.name for name in region.blocks for i in blocks[name].instructions}
         return frozenset(names - self._at_start.keys())
 
     def _results(self, region: Region, own: Live) -> Live:
         """Return what a copy of a region leaves behind: the join's phis, and its own values used there."""
         leaving = region.blocks | {region.head}
-        phis = self.blocks.kernel.block[region.join].phis
+        phis = self.plan.kernel.block[region.join].phis
         merged = frozenset(phi.name for phi in phis if not leaving.isdisjoint(phi.incoming))
         return self._liveness.at_entry[region.join] & (own | merged)
 
@@ -205,28 +206,28 @@ class RegisterPressure:
 
     @cached_property
     def _liveness(self) -> Liveness:
-        return Liveness(self.blocks.kernel, self.blocks.divergence.control_flow, self._at_start)
+        return Liveness(self.plan.kernel, self.plan.divergence.control_flow, self._at_start)
 
     @cached_property
     def _at_start(self) -> dict[str, str]:
         """The values that the transform computes at the start, by the name of the first replica."""
-        kernel = self.blocks.kernel
+        kernel = self.plan.kernel
         if not self.rescaled:
             return {}
         # Which ones they are is the same at any factor above 1.
-        ids = id_rewriter(kernel, Coarsening(2, self.blocks.divergence.dimension))
+        ids = id_rewriter(kernel, Coarsening(2, self.plan.divergence.dimension))
         answers = {i.name: ids.answered_at_start(i) for i in kernel.instructions()}
         return {name: replicas[0].text for name, replicas in answers.items() if replicas}
 
     @cached_property
     def _divergent(self) -> frozenset[str]:
-        divergent = self.blocks.divergence.values
+        divergent = self.plan.divergence.values
         return divergent | {new for name, new in self._at_start.items() if name in divergent}
 
     @cached_property
     def _size(self) -> dict[str, int]:
         """The words of each argument and each instruction's result; an array's address is no value of its own."""
-        kernel = self.blocks.kernel
+        kernel = self.plan.kernel
         size = {argument.name: value_words(argument.type) for argument in kernel.arguments}
         for name, instruction in kernel.definition.items():
             size[name] = 0 if instruction.opcode == "alloca" else value_words(instruction.type)
@@ -235,15 +236,15 @@ class RegisterPressure:
     @cached_property
     def _private(self) -> Words:
         """The arrays and variables that stay in private memory."""
-        divergent = self.blocks.divergence.is_divergent
+        divergent = self.plan.divergence.is_divergent
         once = repeated = 0
         for instruction in self._allocas():
-            words = array_words(instruction, self.blocks.kernel.structures)
+            words = array_words(instruction, self.plan.kernel.structures)
             once, repeated = (once, repeated + words) if divergent(instruction) else (once + words, repeated)
         return Words(once, repeated)
 
     def _allocas(self) -> Iterator[Instruction]:
-        return (i for i in self.blocks.kernel.instructions() if i.opcode == "alloca")
+        return (i for i in self.plan.kernel.instructions() if i.opcode == "alloca")
 
 
 def value_words(type_: Type) -> int:

@@ -28,10 +28,9 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.cost.block_profile import BlockProfile, Counts, block_profile
 from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.plan_walk import PlannedBlocks
 from coarsen.cost.rewritten_ids import RewrittenIds, rewrite_ids
 from coarsen.ir.kernel import Block, Instruction
-from coarsen.transform.regions.plan import PlannedRegion
+from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.variant.coarsening import Coarsening
 
 
@@ -58,48 +57,48 @@ class BlockCopies:
     is_repeated: bool = False
 
 
-def replicated_blocks(blocks: PlannedBlocks, factor: int) -> Iterator[BlockCopies]:
+def replicated_blocks(plan: RegionPlan, factor: int) -> Iterator[BlockCopies]:
     """Yield the blocks of the coarsened kernel, without work at parallelism 0; factor 1 gives the kernel's own.
 
     Args:
-        blocks: of the kernel under a plan.
+        plan: of the kernel.
         factor: how many work-items become one.
     """
-    ids = ids_at(blocks, factor)
-    for each in blocks:
-        profile = _profile(blocks, each.block, ids)
-        if each.region is None:
-            yield _shared_block(each.block.name, profile, factor)
-        elif each.is_copied:
-            yield _copied_block(each.block.name, profile, factor)
+    ids = ids_at(plan, factor)
+    for block in plan.kernel.blocks:
+        profile, region = _profile(plan, block, ids), plan.region_of.get(block.name)
+        if region is None:
+            yield _shared_block(block.name, profile, factor)
+        elif region.treatment is Treatment.COPIES:
+            yield _copied_block(block.name, profile, factor)
         else:
-            yield _interleaved_block(each.block.name, profile, factor)
-    yield from added_blocks(blocks, factor, blocks.divergence)
+            yield _interleaved_block(block.name, profile, factor)
+    yield from added_blocks(plan, factor, plan.divergence)
 
 
-def added_blocks(blocks: PlannedBlocks, factor: int, counted: Divergence) -> Iterator[BlockCopies]:
+def added_blocks(plan: RegionPlan, factor: int, counted: Divergence) -> Iterator[BlockCopies]:
     """Yield the blocks that a plan adds: those between and after copies, tests of agreement, second bodies.
 
     Args:
-        blocks: of the kernel under a plan.
+        plan: of the kernel.
         factor: how many work-items become one.
         counted: says which of their instructions count as divergent.
     """
     if factor == 1:
         return
-    for region in blocks.copied_regions:
-        yield from _blocks_after(blocks, region, factor, counted)
-    for planned in blocks.interleaved:
+    for region in plan.copied_regions:
+        yield from _blocks_after(plan, region, factor, counted)
+    for planned in plan.interleaved:
         yield from _tests(planned, factor)
-        for block in blocks.kernel.in_order(planned.region.blocks):
+        for block in plan.kernel.in_order(planned.region.blocks):
             yield _second_body(block, counted)
 
 
-def _profile(blocks: PlannedBlocks, block: Block, ids: RewrittenIds | None) -> BlockProfile:
-    body = rewritten_body(blocks, block, ids)
+def _profile(plan: RegionPlan, block: Block, ids: RewrittenIds | None) -> BlockProfile:
+    body = rewritten_body(plan, block, ids)
     return block_profile(
         body.instructions,
-        lambda instruction: body.is_divergent(instruction, blocks.divergence),
+        lambda instruction: body.is_divergent(instruction, plan.divergence),
         body.prologue,
         body.standing_for,
     )
@@ -128,7 +127,7 @@ class RewrittenBody:
         return instruction.name in self.divergent or divergence.is_divergent(instruction)
 
 
-def rewritten_body(blocks: PlannedBlocks, block: Block, ids: RewrittenIds | None) -> RewrittenBody:
+def rewritten_body(plan: RegionPlan, block: Block, ids: RewrittenIds | None) -> RewrittenBody:
     """Return a block as one replica of it stands in the coarsened kernel; as it is where no ids are rewritten."""
     if ids is None:
         return RewrittenBody((), tuple(block.instructions), frozenset(), {}, {})
@@ -137,17 +136,17 @@ def rewritten_body(blocks: PlannedBlocks, block: Block, ids: RewrittenIds | None
     for instruction in block.instructions:
         replacement = ids.replacement(instruction)
         body.extend(replacement)
-        if blocks.divergence.is_divergent(instruction):
+        if plan.divergence.is_divergent(instruction):
             divergent.update(new.name for new in replacement if new is not instruction)
-    prologue = ids.prologue if block is blocks.kernel.blocks[0] else ()
+    prologue = ids.prologue if block is plan.kernel.blocks[0] else ()
     return RewrittenBody(prologue, tuple(body), frozenset(divergent), ids.standing_for, ids.standing_for_first)
 
 
-def ids_at(blocks: PlannedBlocks, factor: int) -> RewrittenIds | None:
+def ids_at(plan: RegionPlan, factor: int) -> RewrittenIds | None:
     """Return the rewritten ids at a factor; None at 1, where they stay as they are."""
     if factor == 1:
         return None
-    return rewrite_ids(blocks.kernel, Coarsening(factor, blocks.divergence.dimension))
+    return rewrite_ids(plan.kernel, Coarsening(factor, plan.divergence.dimension))
 
 
 def _shared_block(origin: str, profile: BlockProfile, factor: int) -> BlockCopies:
@@ -180,23 +179,21 @@ def _parallelism(operations: int, accesses: int, profile: BlockProfile) -> tuple
     )
 
 
-def _blocks_after(
-    blocks: PlannedBlocks, region: Region, factor: int, counted: Divergence
-) -> Iterator[BlockCopies]:
+def _blocks_after(plan: RegionPlan, region: Region, factor: int, counted: Divergence) -> Iterator[BlockCopies]:
     """Yield the blocks after the copies of a region.
 
     Each but the last enters the next copy as the region's head enters the first. The phis that take the
     results out are counted with the join, whose own they replace; where the join is reached from elsewhere
     it keeps those, and the last block stands for itself.
     """
-    entering = blocks.kernel.block[region.head].terminator
+    entering = plan.kernel.block[region.head].terminator
     kinds: Counts = Counter(kinds_of(entering) | {Kind.INSTRUCTION})
     kinds[Kind.DIVERGENT] = int(counted.is_divergent(entering))
     yield BlockCopies(region.head, factor - 1, kinds, 0.0, 0.0)
-    sources = set(blocks.divergence.control_flow.predecessors(region.join))
+    sources = set(plan.divergence.control_flow.predecessors(region.join))
     if not sources <= region.blocks | {region.head}:
-        phis = blocks.kernel.block[region.join].phis
-        copies = [factor if blocks.divergence.is_divergent(phi) else 1 for phi in phis]
+        phis = plan.kernel.block[region.join].phis
+        copies = [factor if plan.divergence.is_divergent(phi) else 1 for phi in phis]
         divergent = sum(count for count, phi in zip(copies, phis, strict=True) if counted.is_divergent(phi))
         kinds = Counter({Kind.INSTRUCTION: 1 + sum(copies), Kind.DIVERGENT: divergent})
         yield BlockCopies(region.head, 1, kinds, 0.0, 0.0)
@@ -258,11 +255,11 @@ class WeightedWork:
         return self.counts[Kind.FLOATING_POINT] + self.counts[Kind.INTEGER] + self.counts[Kind.MATH]
 
 
-def region_groups(blocks: PlannedBlocks) -> Mapping[str, str]:
+def region_groups(plan: RegionPlan) -> Mapping[str, str]:
     """Return the field of `RegionWork` that the work of each block in a divergent region belongs to."""
     groups: dict[str, str] = {}
-    for planned in blocks.plan.regions:
-        region, divergence = planned.region, blocks.divergence
+    for planned in plan.regions:
+        region, divergence = planned.region, plan.divergence
         loops = [loop for loop in divergence.control_flow.loops if loop.header in region.blocks]
         inner = "divergent_loop" if any(map(divergence.is_left_apart, loops)) else "guarded_loop"
         groups.update(dict.fromkeys(region.blocks, inner if loops else "guard"))

@@ -93,8 +93,7 @@ def c_header(file: TunedFile) -> str:
 def _check(file: TunedFile) -> None:
     check_launchable(file.versions)
     for number, version in enumerate(file.versions):
-        transforms = version.variant.transforms
-        if version.variant.any_size or transforms.wide_accesses or transforms.distinct:
+        if version.variant.any_size or version.variant.transforms.assuming:
             raise InvalidInputError(
                 f"version {number} is guarded, has wide accesses or takes arguments as distinct, which the C "
                 "header can't check (coarsen tune --space distinct=no finds versions without the last)"

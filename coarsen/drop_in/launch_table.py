@@ -230,8 +230,8 @@ def _is_as_chosen(divided: DividedLaunch, choice: RememberedChoice) -> bool:
     wanted = choice.variant
     if choice.leaves_as_is or divided.note is not None or divided.transforms is None:
         return False
-    is_wide = divided.transforms.wide_accesses == wanted.transforms.wide_accesses
-    return divided.coarsenings == wanted.coarsenings and is_wide and _is_changed(divided)
+    is_careful = divided.transforms.assuming != wanted.transforms.assuming
+    return divided.coarsenings == wanted.coarsenings and not is_careful and _is_changed(divided)
 
 
 def _is_settled(known: Known) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 import pyopencl
 from pyopencl._cl import Kernel as PlainKernel
@@ -34,7 +34,7 @@ from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
 from coarsen.runtime.toolchain import Toolchain
 from coarsen.variant.coarsening import Level
-from coarsen.variant.transforms import Transforms, UseName, use_named
+from coarsen.variant.transforms import TransformKeywords, transforms_of
 
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
@@ -74,11 +74,6 @@ class Program(pyopencl.Program):
             name.
         kernels: the names of the kernels to coarsen; all if None.
         level: "item" merges work-items, "group" whole work-groups; one for all, or one each; or by kernel's name.
-        fast_path: "auto", "always" or "never", as in `coarsen.coarsen`; of a predicted factor too.
-        lock_step: as `fast_path`.
-        clean_up: whether instructions that the rewriting made redundant are removed.
-        distinct: whether variants may take it that pointers lead to distinct memory: a launch for which that is so
-            runs one that keeps in registers what loops accumulate in memory, any other the general one.
         arrays: places and pads of arrays in kernels of a given or predicted factor (`coarsen.array_plan`), for all
             kernels to coarsen, or by kernel's name. A launch whose buffers don't suit a place runs the same
             variant without places; what is remembered or a tuned file chooses has its arrays as they are written.
@@ -93,6 +88,8 @@ class Program(pyopencl.Program):
             program. Where it can't be used (another device, driver, source, …) the kernel runs as it is written.
             Its kernels take no `factor`; `tune` is for the others. "remembered": what is remembered of each kernel
             at all sizes, of which the nearest counts; `tune` is for kernels of which nothing is.
+        transforms: as in `coarsen.coarsen`, `fast_path="always"` for example; of a predicted factor too. A launch
+            that does not keep to what one takes for granted (`distinct`, `wide_accesses`) runs without it.
 
     Raises:
         InvalidInputError: a value out of range; a tuned file that can't be read, or not be used beside the rest;
@@ -112,15 +109,12 @@ class Program(pyopencl.Program):
         stride: int | Sequence[int] | Mapping[str, int | Sequence[int]] = 1,
         kernels: Sequence[str] | None = None,
         level: str | Sequence[str] | Mapping[str, str | Sequence[str]] = Level.ITEM,
-        fast_path: UseName = "auto",
-        lock_step: UseName = "auto",
-        clean_up: bool = True,
-        distinct: bool = False,
         arrays: Arrays | Mapping[str, Layout] = (),
         form: Form = "opencl_c",
         toolchain: Toolchain | None = None,
         observer: LaunchObserver | None = None,
         tuned: TunedChoice = None,
+        **transforms: Unpack[TransformKeywords],
     ) -> None:
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
@@ -130,12 +124,7 @@ class Program(pyopencl.Program):
         self._tuned_choice = tuned
         self._files = _given_files(tuned, factor, form)
         self._requested = requested_of(factor, dim, stride, level)
-        self._transforms = Transforms(
-            use_named("fast_path", fast_path),
-            use_named("lock_step", lock_step),
-            clean_up=bool(clean_up),
-            distinct=bool(distinct),
-        )
+        self._transforms = transforms_of(**transforms)
         self._layouts, plans = _by_argument(arrays)
         self._laid_out: dict[str, tuple[Program, LaidOutSignature]] = {}
         self._arrays = requested_arrays(plans)
@@ -144,15 +133,7 @@ class Program(pyopencl.Program):
         self._toolchain = toolchain
         self._observer = observer
         self._asked = {"factor": factor, "dim": dim, "stride": stride, "level": level}
-        self._used = {
-            "fast_path": fast_path,
-            "lock_step": lock_step,
-            "clean_up": clean_up,
-            "distinct": distinct,
-            "form": form,
-            "toolchain": toolchain,
-            "observer": observer,
-        }
+        self._used = {**transforms, "form": form, "toolchain": toolchain, "observer": observer}
         self._tune = tune
         self._policy = policy_of(tune, factor, form)
         if form not in ("opencl_c", "spirv"):

@@ -17,13 +17,11 @@ from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CompiledSources
 from coarsen.tuning.remembered.choice import RememberedKey, SizeClass, allowed_text
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.transforms import ASSUMING, Transforms
 from coarsen.variant.variant_json import transforms_to_json
 
 # What these say is in the kernel's normal form.
 _IN_THE_CODE = ("-D", "-I")
-# What tuning decides by itself, whatever the program allows where nothing is remembered.
-_TUNED = frozenset({"wide_accesses", "distinct"})
 # Without any, it is this one.
 _STANDARD = "-cl-std=CL1.2"
 # Of these facts: with another meaning of one of them, it is another number.
@@ -45,10 +43,11 @@ def key_of(
         kernel: its name.
         device: where it runs.
         options: build options, one by one; those that change the code in the end, and not its normal form, count.
-        transforms: what the program allows; wide accesses and distinct arguments are the tuning's to decide.
+        transforms: what the program allows; those that take something for granted are the tuning's to decide.
         size_class: of the launch.
     """
-    allowed = {name: value for name, value in transforms_to_json(transforms).items() if name not in _TUNED}
+    # What tuning decides by itself, whatever the program allows where nothing is remembered.
+    allowed = {name: value for name, value in transforms_to_json(transforms).items() if name not in ASSUMING}
     allowed["options"] = list(_own_options(options))
     return RememberedKey(
         ir_hash,

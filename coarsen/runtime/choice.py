@@ -87,6 +87,7 @@ ALL_HOLD = Assumptions()
 _MOST_KNOWN = 4096
 # Why a launch runs otherwise than the program's transforms and arrays say.
 _OVERLAPS = "the memory that is passed may overlap, or is not known: without taking it as distinct"
+_TOO_LARGE = "a buffer that is passed is too large, or not known: without wide accesses"
 _NOT_PLACED = "what is passed for arrays in other memory does not suit it, or is not known: as they are written"
 _Value = TypeVar("_Value")
 
@@ -205,7 +206,9 @@ class LaunchChooser:
         if not found.coarsenings:
             return replace(found, reason=decision.reason or None)
         reasons = [*filter(None, [decision.reason])]
-        reasons += [_OVERLAPS] * (general is not None) + [_NOT_PLACED] * (kept != arrays)
+        if general is not None:
+            reasons += [_OVERLAPS] * (not assumptions.distinct) + [_TOO_LARGE] * (not assumptions.wide_accesses)
+        reasons += [_NOT_PLACED] * (kept != arrays)
         return replace(found, transforms=general, reason="; ".join(reasons)) if reasons else found
 
     def _general_transforms(self, assumptions: Assumptions) -> Transforms | None:

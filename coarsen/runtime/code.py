@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+from typing import Literal
 
 import pyopencl
 
@@ -16,24 +16,12 @@ from coarsen.devices.slow_compilers import check_ways_by_barriers
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
-from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
-
-if TYPE_CHECKING:
-    from coarsen.variant.data_plan import ArrayPlan
-
 
 Form = Literal["opencl_c", "spirv"]
 # A driver builds SPIR-V of this standard without an option.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
-
-
-class _AskedFor(TypedDict):
-    """The part of a request that is there only where it is asked for."""
-
-    distinct: NotRequired[bool]
-    arrays: NotRequired[tuple[ArrayPlan, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +77,7 @@ class Codes:
         key = (kernel, wanted)
         if key not in self._codes:
             try:
-                coarsened = self._coarsened(kernel, wanted)
+                coarsened = self._toolchain.coarsen(self._source, kernel, wanted, self._options)
                 if wanted.merges_groups:
                     check_ways_by_barriers(coarsened.ways_by_barriers, self._most_ways_by_barriers)
                 self._codes[key] = self._code_of(coarsened)
@@ -99,26 +87,6 @@ class Codes:
         if isinstance(code, CoarsenError):
             raise code
         return code
-
-    def _coarsened(self, kernel: str, wanted: Variant) -> CoarsenedKernel:
-        # The original kernel, where only something about it is asked, is coarsened by 1.
-        coarsenings = wanted.coarsenings or (Coarsening(1),)
-        return self._toolchain.coarsen(
-            self._source,
-            kernel=kernel,
-            factor=tuple(entry.factor for entry in coarsenings),
-            dim=tuple(entry.dimension for entry in coarsenings),
-            stride=tuple(entry.stride for entry in coarsenings),
-            level=tuple(entry.level for entry in coarsenings),
-            any_size=wanted.any_size,
-            fast_path=wanted.transforms.fast_path.value,
-            lock_step=wanted.transforms.lock_step.value,
-            wide_accesses=wanted.transforms.wide_accesses,
-            clean_up=wanted.transforms.clean_up,
-            device_kind=wanted.transforms.device_kind,
-            options=self._options,
-            **_asked_for(wanted),
-        )
 
     def _code_of(self, coarsened: CoarsenedKernel) -> Code:
         options = options_of_coarsened(self._options)
@@ -133,15 +101,6 @@ class Codes:
                 options = (*options, coarsened.spirv_standard)
             return Code(coarsened.spirv, options, *facts)
         return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
-
-
-def _asked_for(wanted: Variant) -> _AskedFor:
-    asked: _AskedFor = {}
-    if wanted.transforms.distinct:
-        asked["distinct"] = True
-    if wanted.arrays:
-        asked["arrays"] = wanted.arrays
-    return asked
 
 
 def forget_frames(error: BaseException | None) -> None:

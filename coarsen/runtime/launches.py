@@ -25,7 +25,7 @@ from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser, Variant
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, names_of
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import PlacedArgument
-from coarsen.variant.variant import Variant, shape, transform_words
+from coarsen.variant.variant import Variant, shape
 
 # A launch that can't be looked at, since its queue is never empty, is held up so many times.
 _MOST_VAIN_LOOKS = 20
@@ -250,7 +250,7 @@ def words_of(launch: DividedLaunch) -> str:
     """Return in words what is launched."""
     words = [names_of(launch.coarsenings)]
     if launch.coarsenings and launch.transforms is not None:
-        words += transform_words(launch.transforms)
+        words += launch.transforms.words
     words += map(str, launch.arrays)
     if launch.guarded:
         words.append("for any size")

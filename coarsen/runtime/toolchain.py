@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Protocol
 
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.text_cache.key import Key, digest_of
 from coarsen.variant.placement import PlacedArgument
-from coarsen.variant.transforms import UseName
+from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.frontend.translation_unit import TranslationUnit
-    from coarsen.variant.data_plan import ArrayPlan
 
 
 class CoarsenedKernel(Protocol):
@@ -84,34 +83,11 @@ class CoarsenedKernel(Protocol):
         ...
 
 
-class CoarseningRequest(TypedDict):
-    """The arguments of a `CoarsenFunction` besides the source, `distinct` and `arrays` where asked for."""
-
-    kernel: str
-    factor: Sequence[int]
-    dim: Sequence[int]
-    stride: Sequence[int]
-    level: Sequence[str]
-    any_size: bool
-    fast_path: UseName
-    lock_step: UseName
-    wide_accesses: bool
-    clean_up: bool
-    device_kind: str
-    options: Sequence[str]
-    distinct: NotRequired[bool]
-    arrays: NotRequired[tuple[ArrayPlan, ...]]
-
-
 class CoarsenFunction(Protocol):
     """Coarsens one kernel of a source; raises RefusalError or InvalidInputError."""
 
-    def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
-        """Coarsen the kernel named `kernel`.
-
-        Along each of `dim`, by the factor and stride and at the level of the same position; for sizes that divide,
-        or guarded for any size; by the transforms that are named.
-        """
+    def __call__(self, source: str, kernel: str, variant: Variant, options: Sequence[str]) -> CoarsenedKernel:
+        """Coarsen the kernel that is called so, which is built with these options, as the variant says."""
         ...
 
 
@@ -169,13 +145,16 @@ def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
 # Both import late: a program with explicit factors needs no models, one that only delegates, or finds its
 # coarsened text in the cache, no compiler.
 def _coarsen(
-    sources: CompiledSources, macros: DeviceMacros, source: str, **request: Unpack[CoarseningRequest]
+    sources: CompiledSources,
+    macros: DeviceMacros,
+    source: str,
+    kernel: str,
+    variant: Variant,
+    options: Sequence[str],
 ) -> CoarsenedKernel:
-    from coarsen import api
+    from coarsen.api.coarsening import coarsen_variant
 
-    unit = sources.unit(source, request["options"], macros)
-    request["options"] = ()
-    return api.coarsen(unit, **request)
+    return coarsen_variant(sources.unit(source, options, macros), variant, kernel=kernel)
 
 
 def _predict(

@@ -27,8 +27,8 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.rewriting import copy_around
 from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.transform.added_arguments import LocalCopies, add_local_copies, local_memory_arguments
 from coarsen.transform.ids import IdRewriter
-from coarsen.transform.local_copies import LocalCopies, add_local_copies, local_memory_arguments
 from coarsen.transform.names import NameSupply
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.replicas import Template

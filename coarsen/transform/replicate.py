@@ -16,7 +16,7 @@ What is done to a divergent region is planned before (`regions/plan.py`):
     copies       the region is replicated whole, one copy after the other (`sequence.py`)
 
     fast path,   its blocks are written like those outside of regions; where the replicas may part a test is made
-    lock-step    (`agreement.py`) that leads, should they, to the region's slow path, after which they meet again
+    lock-step    (`slow_path.py`) that leads, should they, to the region's slow path, after which they meet again
 
         head ─ all ─▶ region, interleaved ───────────▶ join          loop: header ─ all stay ─▶ body ─▶ header
           ├─ none ─▶ the other side ─────────────────▶ join                  ├─ none stays ─▶ exit ─▶ join
@@ -37,12 +37,11 @@ from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica, same_origin
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
-from coarsen.transform.regions.agreement import AgreementTest
 from coarsen.transform.regions.one_replica import RegionContext
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.regions.plan_regions import is_behind_barrier
 from coarsen.transform.regions.sequence import CopiesInSequence, Meet, RejoinBarriers
-from coarsen.transform.regions.slow_path import SlowPath, slow_path
+from coarsen.transform.regions.slow_path import AgreementTest, SlowPath, slow_path
 from coarsen.transform.replicas import ReplicaCopies, ReplicaValues, Template
 from coarsen.variant.transforms import DeviceKind
 

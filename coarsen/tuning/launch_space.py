@@ -21,7 +21,7 @@ from coarsen.tuning.engine.plan import DeviceLimits, Space, limits_of
 from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import ArrayChoices, TransformChoices
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.transforms import ASSUMING, Transforms
 from coarsen.variant.variant import LocalSize, Variant
 
 FACTORS = (1, 2, 4, 8, 16, 32)
@@ -67,11 +67,9 @@ def launch_space(
         levels=tuple(Level(level) for level in settings.levels),
         at_once=AT_ONCE,
         most_merged=MOST_MERGED,
-        transforms=TransformChoices(
-            fast_path=(transforms.fast_path,),
-            lock_step=(transforms.lock_step,),
+        transforms=replace(
+            TransformChoices.of(transforms.without(ASSUMING)),
             wide_accesses=(False, True) if settings.wide_accesses else (False,),
-            clean_up=(transforms.clean_up,),
             any_size=(False, True) if has_guarded else (False,),
         ),
     )

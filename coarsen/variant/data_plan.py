@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order, parse_shape
@@ -29,26 +30,40 @@ class ArrayPlan:
     layout: ArrayLayout = field(
         default=AOS,
         metadata={
+            "read": ArrayLayout.parse,
             "metavar": "ARG=LAYOUT",
             "help": "Give an argument's array the layout aos, soa, aosoa:WIDTH, deep-soa or deep-aosoa:WIDTH.",
         },
     )
     order: Order | None = field(
         default=None,
-        metadata={"metavar": "ARG=ORDER", "help": "Order its dimensions otherwise: 1,0 for a transposed matrix."},
+        metadata={
+            "read": Order.parse,
+            "metavar": "ARG=ORDER",
+            "help": "Order its dimensions otherwise: 1,0 for a transposed matrix.",
+        },
     )
     shape: tuple[int, ...] | None = field(
         default=None,
-        metadata={"metavar": "ARG=SHAPE", "help": "How many elements it has: 1000, or 48,64 for 48 rows of 64."},
+        metadata={
+            "read": parse_shape,
+            "metavar": "ARG=SHAPE",
+            "help": "How many elements it has: 1000, or 48,64 for 48 rows of 64.",
+        },
     )
     record: RecordType | None = None
     place: Place = field(
         default=GLOBAL,
-        metadata={"metavar": "ARG=PLACE", "help": "Read it from constant, noncoherent, local or global memory."},
+        metadata={
+            "read": parse_place,
+            "metavar": "ARG=PLACE",
+            "help": "Read it from constant, noncoherent, local or global memory.",
+        },
     )
     pad: Pad = field(
         default=NO_PAD,
         metadata={
+            "read": Pad.parse,
             "metavar": "ARRAY=PAD",
             "help": "Pad the rows of a static local array: by a number of elements, auto or xor.",
         },
@@ -95,47 +110,37 @@ def chosen_plans(plans: Iterable[ArrayPlan]) -> tuple[ArrayPlan, ...]:
     return tuple(plan for plan in ordered if not plan.is_as_written)
 
 
-def array_plans(
-    layouts: Iterable[str],
-    orders: Iterable[str],
-    shapes: Iterable[str],
-    places: Iterable[str] = (),
-    pads: Iterable[str] = (),
-) -> tuple[ArrayPlan, ...]:
+PLAN_OPTIONS: Mapping[str, Field[Any]] = {each.name: each for each in fields(ArrayPlan) if each.metadata}
+"""What may be chosen for an array, by name: fields whose metadata say how a value is read from a text."""
+
+
+_NOTHING: Mapping[str, str] = {}
+
+
+def array_plans(*texts: Iterable[str]) -> tuple[ArrayPlan, ...]:
     """Return the plans that texts such as `bodies=soa`, `image=1,0` and `image=48,64` ask for, by argument.
 
     Args:
-        layouts: of arguments.
-        orders: of their dimensions.
-        shapes: of what the others name.
-        places: of arguments, such as `weights=constant`.
-        pads: of static local arrays, such as `tile=1`.
+        texts: of each of the options, in the order of `PLAN_OPTIONS`; what is left out has none.
 
     Raises:
         InvalidInputError: a text that can't be read, an argument named twice, a shape alone.
     """
-    layout_of = _by_argument("--layout", layouts)
-    order_of = _by_argument("--order", orders)
-    shape_of = _by_argument("--shape", shapes)
-    place_of = _by_argument("--place", places)
-    pad_of = _by_argument("--pad", pads)
-    names = tuple(dict.fromkeys((*layout_of, *order_of, *place_of, *pad_of)))
-    for name in shape_of:
+    given = dict.fromkeys(PLAN_OPTIONS, _NOTHING)
+    given |= {name: _by_argument(f"--{name}", each) for name, each in zip(PLAN_OPTIONS, texts, strict=False)}
+    shapes = given.pop("shape")
+    names = tuple(dict.fromkeys(name for of_option in given.values() for name in of_option))
+    for name in shapes:
         if name not in names:
-            ways = " or ".join(f"{option} {name}=…" for option in ("--layout", "--order", "--place", "--pad"))
-            raise InvalidInputError(f"--shape {name}=… goes with {ways}")
-    plans = (
-        ArrayPlan(
-            name,
-            ArrayLayout.parse(layout_of.get(name, str(AOS))),
-            Order.parse(order_of[name]) if name in order_of else None,
-            parse_shape(shape_of[name]) if name in shape_of else None,
-            place=parse_place(place_of[name]) if name in place_of else GLOBAL,
-            pad=Pad.parse(pad_of[name]) if name in pad_of else NO_PAD,
-        )
-        for name in names
-    )
-    return tuple(plan for plan in plans if plan.argument in {*layout_of, *order_of} or not plan.moves_fields)
+            raise InvalidInputError(f"--shape {name}=… goes with {' or '.join(f'--{o} {name}=…' for o in given)}")
+    given["shape"] = shapes
+    plans = (plan_of(name, {o: found[name] for o, found in given.items() if name in found}) for name in names)
+    return tuple(p for p in plans if p.argument in {*given["layout"], *given["order"]} or not p.moves_fields)
+
+
+def plan_of(argument: str, words: Mapping[str, str]) -> ArrayPlan:
+    """Return the plan that words for options ask for. Raises InvalidInputError for one that can't be read."""
+    return ArrayPlan(argument, **{name: PLAN_OPTIONS[name].metadata["read"](word) for name, word in words.items()})
 
 
 def array_plan(
@@ -161,14 +166,8 @@ def array_plan(
     Raises:
         InvalidInputError: a layout, order, place or pad that can't be.
     """
-    return ArrayPlan(
-        name,
-        ArrayLayout.parse(layout),
-        None if order is None else Order.parse(order),
-        None if shape is None else tuple(shape),
-        place=parse_place(place),
-        pad=Pad.parse(str(pad)),
-    )
+    words = {"layout": layout, "place": place, "pad": str(pad)} | ({} if order is None else {"order": order})
+    return replace(plan_of(name, words), shape=None if shape is None else tuple(shape))
 
 
 def _by_argument(option: str, texts: Iterable[str]) -> Mapping[str, str]:

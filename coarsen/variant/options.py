@@ -10,19 +10,45 @@ The command line makes its options of these, and `--space` takes their names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack, cast
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.data_layout import ArrayLayout, Order, parse_shape
-from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import Pad
-from coarsen.variant.placement import parse_place
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.coarsening import Coarsening, Configuration
+from coarsen.variant.data_plan import PLAN_OPTIONS, ArrayPlan
+from coarsen.variant.transforms import DeviceKind, TransformKeywords, Transforms, transforms_of
 from coarsen.variant.variant import Variant
+
+
+class VariantKeywords(TransformKeywords, total=False):
+    """How a kernel is coarsened, as keywords of `coarsen.coarsen`.
+
+    Attributes:
+        any_size: guard the kernel, so that the sizes of a launch need not divide; the original global size becomes
+            an argument (see `CoarsenedKernel`).
+        fast_path: whether a divergent region is run once for all replicas where they take the same side: "auto"
+            (where it seems to pay), "always" (where it is legal) or "never".
+        lock_step: whether a divergent loop is run for all replicas at once while none leaves it; as `fast_path`.
+        wide_accesses: whether accesses to consecutive addresses become one of a vector.
+        clean_up: whether what the rewriting left over is removed.
+        distinct: whether the pointers that a launch passes lead to distinct memory (`CoarsenedKernel.apart`); what
+            loops accumulate in memory is kept in registers then.
+        device_kind: "cpu" or "gpu" where the kernel is for such a device alone, which decides whether some of the
+            transforms pay; else "any".
+    """
+
+    any_size: bool
+    device_kind: str
+
+
+def variant_of(coarsenings: Configuration, arrays: Sequence[ArrayPlan], **how: Unpack[VariantKeywords]) -> Variant:
+    """Return the variant that keywords name. Raises InvalidInputError for a value that is none."""
+    any_size, kind = how.pop("any_size", False), how.pop("device_kind", DeviceKind.ANY)
+    transforms = transforms_of(kind, **cast("TransformKeywords", how))
+    return Variant(coarsenings=coarsenings, transforms=transforms, any_size=any_size, arrays=tuple(arrays))
+
 
 _FLAGS = MappingProxyType({"no": False, "yes": True})
 
@@ -47,24 +73,13 @@ class VariantOption:
 
     def read(self, word: str) -> Any:  # noqa: ANN401 (a number, a choice, or a layout)
         """Return the value that a word means. Raises InvalidInputError for a word that means none."""
-        if self.field in _READ:
-            return _READ[self.field](word)
+        if self.field in PLAN_OPTIONS:
+            return PLAN_OPTIONS[self.field].metadata["read"](word)
         kind = type(self.default)
         legal = _FLAGS if kind is bool else {str(value): value for value in kind}
         if word not in legal:
             raise InvalidInputError(f"{self.name} is {', '.join(legal)}, not '{word}'")
         return legal[word]
-
-
-_READ: Mapping[str, Callable[[str], Any]] = MappingProxyType(
-    {
-        "layout": ArrayLayout.parse,
-        "order": Order.parse,
-        "shape": parse_shape,
-        "place": parse_place,
-        "pad": Pad.parse,
-    }
-)
 
 
 def _options_of(kind: type[Any]) -> dict[str, VariantOption]:

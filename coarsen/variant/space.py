@@ -8,7 +8,7 @@
 
 A choice is one index for each dimension. Several choices may describe one variant (a stride has no effect at
 factor 1): the one whose meaningless indices are all 0 stands for it, so each variant is there once. A space can be
-enumerated, and sampled without being enumerated; neighbours differ in one dimension.
+enumerated, and sampled without being enumerated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -155,23 +155,6 @@ class VariantSpace:
                 found[variant] = None
         return list(found)
 
-    def neighbours(self, variant: Variant) -> Iterator[Variant]:
-        """Enumerate the variants that differ from one of the space in one dimension, without constraints.
-
-        Where a factor goes to 1 its stride goes with it, and all transforms where no coarsening is left.
-
-        Raises:
-            ValueError: the variant is not in the space.
-        """
-        here = self.choice_of(variant)
-        seen = {variant}
-        for place, dimension in enumerate(self.dimensions):
-            for index in range(len(dimension.values)):
-                near = self.variant(self.standing((*here[:place], index, *here[place + 1 :])))
-                if near is not None and near not in seen:
-                    seen.add(near)
-                    yield near
-
     def choice_of(self, variant: Variant) -> Choice:
         """Return the choice that stands for a variant. Raises ValueError where it is not in the space."""
         values = _values_of(variant)
@@ -228,12 +211,18 @@ class TransformChoices:
     any_size: tuple[bool, ...] = (False,)
     distinct: tuple[bool, ...] = (DEFAULT.distinct,)
 
+    @classmethod
+    def of(cls, transforms: Transforms) -> TransformChoices:
+        """Return the choice of these transforms alone."""
+        chosen: dict[str, Any] = {each.name: (getattr(transforms, each.name, False),) for each in fields(cls)}
+        return cls(**chosen)
+
     def dimensions(self) -> Iterator[Dimension]:
         """Enumerate them as dimensions of a space."""
-        for name in ("fast_path", "lock_step", "wide_accesses", "clean_up", "any_size"):
-            yield Dimension(name, tuple(dict.fromkeys(getattr(self, name))))
-        if self.distinct != (DEFAULT.distinct,):
-            yield Dimension("distinct", tuple(dict.fromkeys(self.distinct)))
+        for each in fields(self):
+            values: tuple[Any, ...] = getattr(self, each.name)
+            if each.name != "distinct" or values != each.default:
+                yield Dimension(each.name, tuple(dict.fromkeys(values)))
 
 
 @dataclass(frozen=True, slots=True)

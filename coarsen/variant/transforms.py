@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypedDict, Unpack
 
 from coarsen.errors import InvalidInputError
 
@@ -19,13 +19,6 @@ class Use(enum.StrEnum):
 
 
 UseName = Literal["auto", "always", "never"]
-
-
-def use_named(argument: str, value: str) -> Use:
-    """Return the use that is called so. Raises InvalidInputError, naming the argument, where none is."""
-    if value not in tuple(Use):
-        raise InvalidInputError(f"{argument} is 'auto', 'always' or 'never', not {value!r}")
-    return Use(value)
 
 
 class DeviceKind(enum.StrEnum):
@@ -50,6 +43,9 @@ def device_kind_of(types: Iterable[str]) -> DeviceKind:
 class Transforms:
     """The transforms that a coarsening may use.
 
+    What a field's metadata declares: its option's `help`, the `words` for a value that is not the default one,
+    whether it `assumes` something of launches, and whether it `is_late`, so that older rows do not have it.
+
     Attributes:
         fast_path: run a divergent region once, interleaved, when all replicas take the same side of its branch.
         lock_step: run a divergent loop for all replicas at once for as long as none of them leaves it.
@@ -62,21 +58,101 @@ class Transforms:
 
     fast_path: Use = field(
         default=Use.AUTO,
-        metadata={"help": "Run a divergent region once where all merged work-items go the same way."},
+        metadata={
+            "help": "Run a divergent region once where all merged work-items go the same way.",
+            "words": "fast path {}",
+        },
     )
     lock_step: Use = field(
-        default=Use.AUTO, metadata={"help": "Run a divergent loop for all merged work-items at once."}
+        default=Use.AUTO,
+        metadata={
+            "help": "Run a divergent loop for all merged work-items at once.",
+            "words": "lock-step {}",
+        },
     )
     wide_accesses: bool = field(
-        default=False, metadata={"help": "Make one vector access where addresses are consecutive."}
+        default=False,
+        metadata={
+            "help": "Make one vector access where addresses are consecutive.",
+            "words": "wide accesses",
+            "assumes": True,
+        },
     )
-    clean_up: bool = field(default=True, metadata={"help": "Remove what the rewriting of ids left over."})
+    clean_up: bool = field(
+        default=True, metadata={"help": "Remove what the rewriting of ids left over.", "words": "no clean-up"}
+    )
     device_kind: DeviceKind = DeviceKind.ANY
     distinct: bool = field(
         default=False,
-        metadata={"help": "Assume that pointer arguments do not overlap: accumulate in registers."},
+        metadata={
+            "help": "Assume that pointer arguments do not overlap: accumulate in registers.",
+            "words": "distinct arguments",
+            "assumes": True,
+            "is_late": True,
+        },
+    )
+
+    @property
+    def assuming(self) -> frozenset[str]:
+        """The names of those in use that take something for granted, which each launch has to keep to."""
+        return frozenset(name for name in ASSUMING if getattr(self, name))
+
+    def without(self, names: Collection[str]) -> Transforms:
+        """Return the transforms but for some of those that take something for granted."""
+        given_up: dict[str, Any] = dict.fromkeys(names, False)
+        return replace(self, **given_up)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """Return the values that are not the default ones, by the names that people may give."""
+        declared = (each for each in fields(self) if "help" in each.metadata)
+        return {each.name: value for each in declared if (value := getattr(self, each.name)) != each.default}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Name what differs from the default; the kind of device, which a row says anyway, is left out."""
+        if replace(self, device_kind=REPLICATION_ALONE.device_kind) == REPLICATION_ALONE:
+            return ("replication alone",)
+        words = {each.name: each.metadata["words"] for each in fields(self) if "words" in each.metadata}
+        return tuple(words[name].format(value) for name, value in self.changes.items())
+
+
+ASSUMING = frozenset(each.name for each in fields(Transforms) if "assumes" in each.metadata)
+DEFAULT = Transforms()
+
+
+class TransformKeywords(TypedDict, total=False):
+    """The transforms as keywords of a function that users call; what they mean, `Transforms` says."""
+
+    fast_path: UseName
+    lock_step: UseName
+    wide_accesses: bool
+    clean_up: bool
+    distinct: bool
+
+
+def transforms_of(device_kind: str = DeviceKind.ANY, **chosen: Unpack[TransformKeywords]) -> Transforms:
+    """Return the transforms that keywords name, for a kind of device; what is left out is as by default.
+
+    Raises:
+        InvalidInputError: a value that is none.
+        TypeError: no transform is called so.
+    """
+    return Transforms(
+        **{name: _legal(name, value) for name, value in chosen.items()},
+        device_kind=_legal("device_kind", device_kind),
     )
 
 
-DEFAULT = Transforms()
+def _legal(name: str, value: object) -> Any:  # noqa: ANN401 (a flag, or one of a few words)
+    kind: Any = type(getattr(DEFAULT, name, False))
+    if kind is bool:
+        return bool(value)
+    found = next((each for each in kind if each == value), None)
+    if found is None:
+        *words, last = (repr(each.value) for each in kind)
+        raise InvalidInputError(f"{name} is {', '.join(words)} or {last}, not {value!r}")
+    return found
+
+
 REPLICATION_ALONE = Transforms(fast_path=Use.NEVER, lock_step=Use.NEVER, clean_up=False)

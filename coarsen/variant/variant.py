@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from coarsen.variant.coarsening import Configuration, Level, configuration
-from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from coarsen.variant.transforms import DEFAULT, Transforms
 
 if TYPE_CHECKING:
     from coarsen.variant.data_plan import ArrayPlan
@@ -91,7 +91,7 @@ class Variant:
 
     def __str__(self) -> str:
         coarsenings = " and ".join(map(str, self.coarsenings)) or "uncoarsened"
-        how = "".join(f", {word}" for word in (*transform_words(self.transforms), *self._size_words()))
+        how = "".join(f", {word}" for word in (*self.transforms.words, *self._size_words()))
         arrays = "".join(f", {plan}" for plan in self.arrays)
         local_size = f", local size {shape(self.local_size)}" if self.local_size else ""
         definitions = "".join(f", -D {name}={value}" for name, value in self.definitions)
@@ -108,20 +108,6 @@ def _chosen_plans(arrays: tuple[ArrayPlan, ...]) -> tuple[ArrayPlan, ...]:
     from coarsen.variant.data_plan import chosen_plans
 
     return chosen_plans(arrays)
-
-
-def transform_words(transforms: Transforms) -> tuple[str, ...]:
-    """Name what differs from the default transforms; the kind of device, which a row says anyway, is left out."""
-    if replace(transforms, device_kind=REPLICATION_ALONE.device_kind) == REPLICATION_ALONE:
-        return ("replication alone",)
-    words = {
-        f"fast path {transforms.fast_path}": transforms.fast_path is not DEFAULT.fast_path,
-        f"lock-step {transforms.lock_step}": transforms.lock_step is not DEFAULT.lock_step,
-        "wide accesses": transforms.wide_accesses,
-        "no clean-up": not transforms.clean_up,
-        "distinct arguments": transforms.distinct,
-    }
-    return tuple(word for word, is_said in words.items() if is_said)
 
 
 def shape(local_size: LocalSize) -> str:

@@ -16,15 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
+from coarsen.base.codec import decoded
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level, configuration
-from coarsen.variant.data_layout import AOS, ArrayLayout, Order
-from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import NO_PAD, Pad
-from coarsen.variant.placement import GLOBAL, parse_place
-from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
+from coarsen.variant.data_plan import PLAN_OPTIONS, ArrayPlan, plan_of
+from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant
 
+_LATE = {each.name: each.default for each in fields(Transforms) if "is_late" in each.metadata}
 # Far beyond any device, and what is computed of it stays within 64 bits.
 MOST_WORK_ITEMS = 2**32
 
@@ -46,8 +45,6 @@ def variant_to_json(variant: Variant, implied: Transforms | None = None) -> dict
     if variant.any_size:
         value["any_size"] = True
     if variant.arrays:
-        # Imported late, as below: a program that launches what is remembered has none.
-
         value["arrays"] = {plan.argument: array_to_json(plan) for plan in variant.arrays}
     return value
 
@@ -83,11 +80,9 @@ def variant_from_json(value: object, implied: Transforms = DEFAULT) -> Variant:
 
 
 def transforms_to_json(transforms: Transforms) -> dict[str, Any]:
-    """Write transforms as JSON takes them: `distinct` only where it is true, as rows of before have it."""
-    value = asdict(transforms)
-    if not transforms.distinct:
-        del value["distinct"]
-    return value
+    """Write transforms as JSON takes them: late ones only where they are used, as rows of before have it."""
+    late = {name: value for name, value in _LATE.items() if getattr(transforms, name) == value}
+    return {name: value for name, value in asdict(transforms).items() if name not in late}
 
 
 def shortened(value: object) -> str:
@@ -118,25 +113,11 @@ def _local_size(value: object) -> tuple[int, ...]:
 
 
 def _arrays(value: Mapping[str, Any]) -> tuple[ArrayPlan, ...]:
-    if value == {}:
-        return ()
-
     return tuple(array_from_json(_text(name), entry) for name, entry in value.items())
 
 
 def _transforms(value: Mapping[str, Any]) -> Transforms:
-    value = {"distinct": False, **value}
-    if set(value) != {field.name for field in fields(Transforms)}:
-        raise ValueError(value)
-    flags = {name: value[name] for name in ("wide_accesses", "clean_up", "distinct")}
-    if not all(isinstance(flag, bool) for flag in flags.values()):
-        raise TypeError(value)
-    return Transforms(
-        fast_path=Use(value["fast_path"]),
-        lock_step=Use(value["lock_step"]),
-        device_kind=DeviceKind(value["device_kind"]),
-        **flags,
-    )
+    return decoded(Transforms, {**_LATE, **value}, "a configuration's record of transforms")
 
 
 def _text(value: object) -> str:
@@ -149,8 +130,6 @@ def _text(value: object) -> str:
 #
 # ArrayPlan("image", soa, order 1,0, shape 48 x 64)   ⇄   {"layout": "soa", "order": [1, 0], "shape": [48, 64]}
 
-_KEYS = frozenset({"layout", "order", "shape", "place", "pad"})
-
 
 def array_to_json(plan: ArrayPlan) -> dict[str, Any]:
     """Write a plan as JSON takes it, without its argument; `array_from_json` reads it back.
@@ -158,18 +137,11 @@ def array_to_json(plan: ArrayPlan) -> dict[str, Any]:
     Args:
         plan: as a variant has it (`ArrayPlan.choice`).
     """
-    value: dict[str, Any] = {}
-    if plan.layout != AOS:
-        value["layout"] = str(plan.layout)
+    chosen = {name: getattr(plan, name) for name in PLAN_OPTIONS}
+    changed = {name: value for name, value in chosen.items() if value != PLAN_OPTIONS[name].default}
     if plan.order is not None:
-        value["order"] = list(plan.order.permutation)
-    if plan.shape is not None:
-        value["shape"] = list(plan.shape)
-    if plan.place is not GLOBAL:
-        value["place"] = str(plan.place)
-    if plan.pad != NO_PAD:
-        value["pad"] = str(plan.pad)
-    return value
+        changed["order"] = plan.order.permutation
+    return {name: list(v) if isinstance(v, tuple) else str(v) for name, v in changed.items()}
 
 
 def array_from_json(argument: str, value: object) -> ArrayPlan:
@@ -179,23 +151,13 @@ def array_from_json(argument: str, value: object) -> ArrayPlan:
         InvalidInputError: a layout, an order, a shape, a place or a pad that can't be.
         TypeError, ValueError: it is none.
     """
-    if not isinstance(value, Mapping) or not set(value) <= _KEYS:
+    if not isinstance(value, Mapping) or not set(value) <= PLAN_OPTIONS.keys():
         raise ValueError(value)
-    layout = _array_text(value, "layout", AOS)
-    order = Order(_whole_numbers(value["order"])) if "order" in value else None
-    shape = _whole_numbers(value["shape"]) if "shape" in value else None
-    place, pad = parse_place(_array_text(value, "place", GLOBAL)), Pad.parse(_array_text(value, "pad", NO_PAD))
-    return ArrayPlan(argument, ArrayLayout.parse(layout), order, shape, place=place, pad=pad)
+    lists = {name: _word_of(value[name]) for name in ("order", "shape") if name in value}
+    return plan_of(argument, {name: _text(entry) for name, entry in {**value, **lists}.items()})
 
 
-def _array_text(value: Mapping[str, object], key: str, default: object) -> str:
-    found = value.get(key, str(default))
-    if not isinstance(found, str):
-        raise TypeError(found)
-    return found
-
-
-def _whole_numbers(value: object) -> tuple[int, ...]:
-    if not isinstance(value, list | tuple) or any(type(entry) is not int or entry < 0 for entry in value):
-        raise TypeError(value)
-    return tuple(value)
+def _word_of(numbers: object) -> str:
+    if not isinstance(numbers, list | tuple) or any(type(entry) is not int or entry < 0 for entry in numbers):
+        raise TypeError(numbers)
+    return ",".join(map(str, numbers))

@@ -6,15 +6,16 @@ import dataclasses
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, cast
 
+from coarsen.base.codec import decoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.errors import InvalidInputError
 from coarsen.models.analytic.machine import (
-    Curve,
     DeviceProfile,
     IssueRate,
     LaunchCosts,
@@ -22,7 +23,6 @@ from coarsen.models.analytic.machine import (
     Point,
     Quantity,
     Source,
-    SourceKind,
 )
 
 SHIPPED = Path(__file__).parent / "data"
@@ -84,31 +84,6 @@ VERSION = 1
 LARGEST_FILE = 4 * MEBIBYTE
 LARGEST_NUMBER = 1e30
 
-Made = TypeVar("Made")
-_TEXTS = ("name", "device", "vendor", "platform", "driver")
-_COUNTS = (
-    "simd_width",
-    "local_memory",
-    "sector_bytes",
-    "registers_per_unit",
-    "items_per_unit",
-    "groups_per_unit",
-    "local_memory_per_unit",
-)
-_CURVES = (
-    "bandwidth",
-    "private_bandwidth",
-    "latency",
-    "stride_cost",
-    "cached_stride_cost",
-    "local_stride_cost",
-)
-_LAUNCH = tuple(field.name for field in dataclasses.fields(LaunchCosts))
-
-
-class _BadError(Exception):
-    """Something that a profile can't hold; the message says where it stands and what is wanted."""
-
 
 def profile_to_json(profile: DeviceProfile) -> dict[str, Any]:
     """Return a profile as JSON data; what is not known is left out."""
@@ -158,143 +133,67 @@ def profile_from_json(data: object, origin: str) -> DeviceProfile:
             f"{origin}: it is a profile of format {data.get('version')!r}, and this is a coarsen for {VERSION}; "
             "calibrate the device again"
         )
+    given = {key: value for key, value in data.items() if key not in ("format", "version")}
     try:
-        return _profile({key: value for key, value in data.items() if key not in ("format", "version")})
-    except _BadError as error:
+        profile: DeviceProfile = _read(DeviceProfile, "the profile", given)
+        _check_numbers(profile, "")
+    except (InvalidInputError, OverflowError) as error:
         raise InvalidInputError(f"{origin}: the profile is damaged: {error}") from None
+    return profile
 
 
-def _profile(data: Mapping[str, Any]) -> DeviceProfile:
-    known = {field.name for field in dataclasses.fields(DeviceProfile)}
-    _refuse_unknown("the profile", data, known)
-    values: dict[str, Any] = {name: _text(data, name) for name in _TEXTS}
-    values |= {name: _optional(data, name, _count) for name in _COUNTS}
-    values |= {name: _curve(data.get(name, []), name) for name in _CURVES}
-    return DeviceProfile(
-        **values,
-        is_gpu=_truth(data.get("is_gpu"), "is_gpu"),
-        source=_source(data.get("source")),
-        compute_units=_count(data.get("compute_units"), "compute_units"),
-        clock=_optional(data, "clock", _positive),
-        local_memory_is_dedicated=_optional(data, "local_memory_is_dedicated", _truth),
-        levels=tuple(
-            _level(each, f"levels[{place}]") for place, each in _listed(data.get("levels", []), "levels")
-        ),
-        local_bandwidth=_optional(data, "local_bandwidth", _quantity),
-        rates=MappingProxyType({key: _rate(each, f"rates.{key}") for key, each in _object(data, "rates").items()}),
-        launch=_launch(_object(data, "launch")),
-    )
+def _read(kind: type[Any], where: str, data: object) -> Any:  # noqa: ANN401 (a dataclass of that kind)
+    """Return a part of a profile; what was left out has its default value."""
+    if isinstance(data, Mapping):
+        data = {**{each.name: _plain(_default(each)) for each in dataclasses.fields(kind)}, **data}
+        data = {name: value for name, value in data.items() if value is not dataclasses.MISSING}
+    return decoded(kind, data, where, _PARTS)
 
 
-def _launch(data: Mapping[str, Any]) -> LaunchCosts:
-    _refuse_unknown("launch", data, set(_LAUNCH))
-    return LaunchCosts(**{name: _optional(data, name, _quantity) for name in _LAUNCH})
+def _default(each: dataclasses.Field[Any]) -> object:
+    if each.default_factory is not dataclasses.MISSING:
+        return each.default_factory()
+    # What is None is left out, too, where that is no default.
+    return None if each.default is dataclasses.MISSING and "None" in str(each.type) else each.default
 
 
-def _source(data: object) -> Source:
-    values = _fields(data, "source", {"kind", "date", "text"})
-    kind = values.get("kind")
-    if kind not in get_args(SourceKind):
-        raise _BadError(f"source.kind must be one of {', '.join(get_args(SourceKind))}, not {kind!r}")
-    return Source(cast("SourceKind", kind), _text(values, "date"), _text(values, "text"))
+def _rates(data: object) -> Mapping[str, IssueRate]:
+    if not isinstance(data, Mapping):
+        raise InvalidInputError("the rates of the profile must be an object")
+    return MappingProxyType({name: _read(IssueRate, f"the rate {name!r}", rate) for name, rate in data.items()})
 
 
-def _rate(data: object, place: str) -> IssueRate:
-    values = _fields(data, place, {"throughput", "latency", "by_chains"})
-    return IssueRate(
-        _quantity(values.get("throughput"), f"{place}.throughput"),
-        _optional(values, "latency", _quantity),
-        _curve(values.get("by_chains", []), f"{place}.by_chains"),
-    )
+def _check_numbers(value: object, place: str) -> None:
+    """Raise InvalidInputError for a number that can't be, and for a curve that does not rise."""
+    if dataclasses.is_dataclass(value):
+        for each in dataclasses.fields(value):
+            number = getattr(value, each.name)
+            may_be_zero = isinstance(value, Quantity) or each.name == "spread"
+            if isinstance(number, int | float) and not isinstance(number, bool):
+                _check_number(number, f"{place}{each.name}", may_be_zero=may_be_zero)
+            _check_numbers(number, f"{place}{each.name}.")
+    elif isinstance(value, Mapping):
+        for name, entry in value.items():
+            _check_numbers(entry, f"{place}{name}.")
+    elif isinstance(value, tuple):
+        for index, entry in enumerate(value):
+            _check_numbers(entry, f"{place.removesuffix('.')}[{index}].")
+        points = [entry.at for entry in value if isinstance(entry, Point)]
+        if any(right <= left for left, right in itertools.pairwise(points)):
+            raise InvalidInputError(f"{place.removesuffix('.')} must be in rising order of 'at'")
 
 
-def _level(data: object, place: str) -> MemoryLevel:
-    values = _fields(data, place, {"bytes", "bandwidth", "latency"})
-    bandwidth = _positive(values.get("bandwidth"), f"{place}.bandwidth")
-    return MemoryLevel(_optional(values, "bytes", _positive), bandwidth, _optional(values, "latency", _positive))
+def _check_number(number: float, place: str, *, may_be_zero: bool) -> None:
+    if not (0 <= number < LARGEST_NUMBER and (number or may_be_zero)):
+        least = "a number of at least 0" if may_be_zero else "above 0"
+        raise InvalidInputError(f"{place} must be {least}, not {number}")
 
 
-def _quantity(data: object, place: str) -> Quantity:
-    values = _fields(data, place, {"value", "spread"})
-    return Quantity(
-        _not_negative(values.get("value"), f"{place}.value"), _optional(values, "spread", _not_negative)
-    )
-
-
-def _curve(data: object, place: str) -> Curve:
-    points = tuple(_point(each, f"{place}[{index}]") for index, each in _listed(data, place))
-    if any(right.at <= left.at for left, right in itertools.pairwise(points)):
-        raise _BadError(f"{place} must be in rising order of 'at'")
-    return points
-
-
-def _point(data: object, place: str) -> Point:
-    values = _fields(data, place, {"at", "value", "spread"})
-    at, value = (_positive(values.get(name), f"{place}.{name}") for name in ("at", "value"))
-    return Point(at, value, _optional(values, "spread", _not_negative))
-
-
-def _optional(data: Mapping[str, Any], name: str, read: Callable[[object, str], Made]) -> Made | None:
-    return None if data.get(name) is None else read(data[name], name)
-
-
-def _object(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = data.get(name, {})
-    if not isinstance(found, dict):
-        raise _BadError(f"{name} must be an object")
-    return found
-
-
-def _fields(data: object, place: str, known: set[str]) -> Mapping[str, Any]:
-    if not isinstance(data, dict):
-        raise _BadError(f"{place} must be an object")
-    _refuse_unknown(place, data, known)
-    return data
-
-
-def _refuse_unknown(place: str, data: Mapping[str, Any], known: set[str]) -> None:
-    unknown = sorted(str(key) for key in data if key not in known)
-    if unknown:
-        raise _BadError(f"{place} has {unknown[0]!r}, which this version of coarsen does not know")
-
-
-def _listed(data: object, place: str) -> Sequence[tuple[int, Any]]:
-    if not isinstance(data, list):
-        raise _BadError(f"{place} must be a list")
-    return list(enumerate(data))
-
-
-def _text(data: Mapping[str, Any], name: str) -> str:
-    found = data.get(name)
-    if not isinstance(found, str):
-        raise _BadError(f"{name} must be a text")
-    return found
-
-
-def _truth(value: object, place: str) -> bool:
-    if not isinstance(value, bool):
-        raise _BadError(f"{place} must be true or false")
-    return value
-
-
-def _count(value: object, place: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise _BadError(f"{place} must be a whole number of at least 1, not {value!r}")
-    return value
-
-
-def _positive(value: object, place: str) -> float:
-    number = _not_negative(value, place)
-    if not number:
-        raise _BadError(f"{place} must be above 0")
-    return number
-
-
-def _not_negative(value: object, place: str) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= cast("float", value) < LARGEST_NUMBER:  # which NaN isn't either
-        raise _BadError(f"{place} must be a number of at least 0, not {str(value)[:40]!r}")
-    return float(cast("float", value))
+_NAMES = {Quantity: "number", Point: "point", MemoryLevel: "level", LaunchCosts: "launch", Source: "source"}
+_PARTS: Mapping[Any, Callable[[Any], Any]] = {
+    Mapping[str, IssueRate]: _rates,
+    **{kind: partial(_read, kind, f"a {name} of the profile") for kind, name in _NAMES.items()},
+}
 
 
 # On a machine that does nothing else nearly all numbers spread by less.

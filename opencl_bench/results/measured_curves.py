@@ -237,7 +237,7 @@ def _along(dimension: int, rows: Iterable[Measurement]) -> tuple[Measurement, ..
 def _is_alone(candidate: Variant) -> bool:
     """Return True if work-items along one dimension are coarsened, with stride 1, and nothing else is changed."""
     coarsenings = candidate.coarsenings
-    is_plain = not (candidate.transforms.wide_accesses or candidate.transforms.distinct or candidate.arrays)
+    is_plain = not (candidate.transforms.assuming or candidate.arrays)
     if candidate.any_size or not is_plain or len(coarsenings) != 1:
         return False
     return coarsenings[0].level is Level.ITEM and coarsenings[0].stride == 1 and coarsenings[0].factor > 1

@@ -14,7 +14,7 @@ from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.padding import NO_PAD
 from coarsen.variant.placement import GLOBAL
-from coarsen.variant.transforms import DEFAULT, Transforms, Use
+from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant, shape
 
 
@@ -65,10 +65,10 @@ def paste_of_variant(variant: Variant, kernel: str, file: str = "FILE.cl") -> Pa
 def _python(candidate: Variant) -> str:
     """The call that makes the program; empty for what `coarsen.Program` does not make.
 
-    That is: wide accesses, layouts, arrays in other memory of a kernel that isn't coarsened.
+    That is: layouts, arrays in other memory of a kernel that isn't coarsened.
     """
     is_moved = any(plan.moves_fields for plan in candidate.arrays)
-    if candidate.transforms.wide_accesses or is_moved or not candidate.is_coarsened:
+    if is_moved or not candidate.is_coarsened:
         return ""
     coarsenings = candidate.coarsenings
     arguments = [
@@ -80,7 +80,6 @@ def _python(candidate: Variant) -> str:
     levels = [each.level.value for each in coarsenings]
     arguments += [f"level={_value(levels)}"] if candidate.merges_groups else []
     arguments += [f"{name}={value!r}" for name, value in _other_transforms(candidate.transforms)]
-    arguments += ["distinct=True"] if candidate.transforms.distinct else []
     plans = ", ".join(map(_plan_call, candidate.arrays))
     arguments += [f"arrays=[{plans}]"] if plans else []
     options = [f"-D{name}={value}" for name, value in candidate.definitions]
@@ -99,12 +98,8 @@ def _plan_call(plan: ArrayPlan) -> str:
 
 def _other_transforms(transforms: Transforms) -> Iterator[tuple[str, str | bool]]:
     """The transforms that are not the default, and their values."""
-    for name in ("fast_path", "lock_step"):
-        use: Use = getattr(transforms, name)
-        if use is not getattr(DEFAULT, name):
-            yield name, use.value
-    if not transforms.clean_up:
-        yield "clean_up", False
+    for name, value in transforms.changes.items():
+        yield name, value if isinstance(value, bool) else str(value)
 
 
 def _value(values: Sequence[int | str]) -> str:
@@ -131,11 +126,8 @@ def _command(candidate: Variant, kernel: str, file: str) -> str:
 def _transform_words(candidate: Variant) -> Iterator[str]:
     for name, value in _other_transforms(candidate.transforms):
         option = f"--{name.replace('_', '-')}"
-        yield from (option, value) if isinstance(value, str) else (f"--no-{name.replace('_', '-')}",)
-    if candidate.transforms.wide_accesses:
-        yield "--wide-accesses"
-    if candidate.transforms.distinct:
-        yield "--distinct"
+        flag = option if value else f"--no-{option.removeprefix('--')}"
+        yield from (option, value) if isinstance(value, str) else (flag,)
     if candidate.any_size:
         yield "--any-size"
 

@@ -27,8 +27,9 @@ from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import coarsen_kernel
+from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 
 INSTRUCTIONS = (250, 500, 1000, 2000)
 FACTORS = (2, 4, 8, 16, 32)
@@ -143,7 +144,7 @@ def calls_of(work: Callable[[], object]) -> int:
 
 def coarsen_to_text(kernel: Kernel, factor: int) -> str:
     """Analysis, replication, clean-up and OpenCL C text of a lowered kernel."""
-    return write_opencl_c(coarsen_kernel(kernel, [Coarsening(factor)])).text
+    return write_opencl_c(run_pipeline(kernel, Variant(coarsenings=(Coarsening(factor),))).kernel).text
 
 
 def synthetic_source(statements: int) -> str:

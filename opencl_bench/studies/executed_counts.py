@@ -31,7 +31,7 @@ from coarsen.errors import DeviceError, InternalError
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
+from coarsen.pipeline import run_pipeline
 from coarsen.tuning.measure.run import (
     KernelArgument,
     LaunchableKernel,
@@ -156,7 +156,8 @@ def _built(
     context: cl.Context, benchmark: Benchmark, coarsening: Coarsening, transforms: Transforms
 ) -> LaunchableKernel:
     lowered = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-    coarsened = CoarsenedKernel(coarsen_kernel(lowered, [coarsening], transforms=transforms), (coarsening,), ())
+    variant = Variant(coarsenings=(coarsening,), transforms=transforms)
+    coarsened = CoarsenedKernel.of(run_pipeline(lowered, variant))
     options = [coarsened.opencl_c_standard, *parse_options(benchmark.build_options).device_options]
     program = build_uncached(context, coarsened.opencl_c, options)
     # PyOpenCL's annotation of a kernel's arguments leaves out local memory, hence the cast.

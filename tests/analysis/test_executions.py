@@ -13,9 +13,9 @@ from coarsen.analysis.executions import Executions
 from coarsen.analysis.expressions import evaluate
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms, Use
+from tests.coarsened_kernel import coarsen_kernel
 
 GLOBAL, LOCAL, HEIGHT = 64, 16, 8
 SIZES = {"global_size(0)": GLOBAL, "local_size(0)": LOCAL, "groups(0)": GLOBAL // LOCAL, "n": 40, "m": 4}

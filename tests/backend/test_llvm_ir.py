@@ -8,8 +8,8 @@ import pytest
 
 from coarsen.backend.llvm_module import write_llvm_ir
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 from tests.frontend.corpus import launches
 
 

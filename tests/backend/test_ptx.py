@@ -12,8 +12,8 @@ import pytest
 from coarsen.backend.ptx import write_ptx
 from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 from tests.frontend.corpus import launches
 
 RELAXED = "-cl-fast-relaxed-math"

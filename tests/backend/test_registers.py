@@ -23,9 +23,9 @@ from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 from tests.frontend.corpus import launches
 
 SCALE = "kernel void scale(global float *data, float by) { data[get_global_id(0)] *= by; }"

@@ -14,9 +14,9 @@ from coarsen.backend.registers import amd_registers
 from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.features import FACTORS
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 
 Run = Callable[..., Any]
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
+from coarsen.cost.plan_walk import region_plan
 from coarsen.cost.register_pressure import RegisterPressure, maximum_live_words
 from coarsen.features import extract
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
+from coarsen.transform.regions.plan import RegionPlan
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, Use
+from tests.coarsened_kernel import coarsen_kernel
 from tests.cost.test_replication import CASES, kernel_of
 
 # Without the clean-up, whose finds nobody foresees.
@@ -24,8 +25,8 @@ TOLERANCE = 0.25
 FACTOR = 8
 
 
-def treated(kernel: Kernel, dimension: int, transforms: Transforms = TODAY) -> PlannedBlocks:
-    return planned_blocks(analyse(kernel, dimension), transforms)
+def treated(kernel: Kernel, dimension: int, transforms: Transforms = TODAY) -> RegionPlan:
+    return region_plan(analyse(kernel, dimension), transforms)
 
 
 INTERLEAVED = [(name, dimension) for name, dimension in CASES if treated(kernel_of(name), dimension).interleaved]
@@ -48,7 +49,7 @@ def test_instructions_and_registers_follow_the_plan(name: str, dimension: int) -
 @pytest.mark.parametrize(("name", "dimension"), CASES)
 def test_replication_alone_copies_every_region(name: str, dimension: int) -> None:
     analysed = analyse(kernel_of(name), dimension)
-    planned = planned_blocks(analysed)
+    planned = region_plan(analysed)
     assert planned.copied_regions == analysed.regions
     assert not planned.interleaved
 

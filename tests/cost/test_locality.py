@@ -14,9 +14,9 @@ from coarsen.cost.mending import Mending, Offer
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Level
 from tests.analysis.address_interpreter import WorkItem, address
+from tests.coarsened_kernel import coarsen_kernel
 
 LOCAL_SIZE: Place = (64, 8, 1)
 # Of the arguments of the kernels below; buffers start at multiples of a sector.

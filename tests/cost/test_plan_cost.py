@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coarsen.cost.instruction_kinds import Kind
 from coarsen.cost.plan_cost import PlanCost, plan_cost
-from coarsen.cost.plan_walk import planned_blocks
+from coarsen.cost.plan_walk import region_plan
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.studies.instruction_counts import code_counts
 from coarsen.pipeline import run_pipeline
@@ -28,7 +28,7 @@ kernel void k(global float *to, global const float *from, int count, int rounds)
 
 
 def cost_of(transforms: Transforms, factor: int = 4) -> PlanCost:
-    return plan_cost(planned_blocks(analyse(lower(GUARD), 0), transforms).plan, factor)
+    return plan_cost(region_plan(analyse(lower(GUARD), 0), transforms), factor)
 
 
 def test_parts_add_up_to_the_kernel() -> None:

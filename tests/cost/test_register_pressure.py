@@ -11,10 +11,10 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Block, Kernel
 from coarsen.ir.types import parse_type
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
+from tests.coarsened_kernel import coarsen_kernel
 
 CASES = [(name, dimension) for name, driver in SUITE.items() for dimension in driver.dimensions]
 

@@ -10,9 +10,9 @@ from coarsen.features import FEATURES, Features, extract
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
+from tests.coarsened_kernel import coarsen_kernel
 
 # Where copies of divergent loops follow each other the normal form adds phis, which are divergent.
 WITH_PHIS = ("dwtHaar1D", "mvCoal")

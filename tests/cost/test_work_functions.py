@@ -9,8 +9,8 @@ from coarsen.cost.work_counts import InstructionClass, LaunchSizes
 from coarsen.cost.work_functions import ASSUMED_STRIDE, WorkFunctions, work_functions
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 
 LAUNCH = LaunchSizes((64, 1, 1), (16, 1, 1))
 ROWS = """

@@ -15,7 +15,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Instruction
-from coarsen.transform.placement import local_copy, tile
+from coarsen.transform.placement import tile
 from coarsen.transform.placement.footprint import Span
 from coarsen.transform.prologue import Queries
 from tests.fuzz import attempt
@@ -74,7 +74,7 @@ def copy_for_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No work-item waits for what the others copy."""
-    monkeypatch.setattr(local_copy, "_meet", lambda *_: None)
+    monkeypatch.setattr(tile, "_meet", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,6 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.workload.benchmark import (
     Argument,
@@ -30,6 +29,7 @@ from coarsen.tuning.workload.benchmark import (
 )
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms, Use
+from tests.coarsened_kernel import coarsen_kernel
 from tests.fuzz import launches
 from tests.oclgrind.watch import Findings, watching
 

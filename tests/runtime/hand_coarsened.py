@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from coarsen.errors import CoarsenError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.toolchain import Toolchain
-from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.placement import PlacedArgument
-from coarsen.variant.transforms import UseName
+from coarsen.variant.variant import Variant
 
 SOURCE = """
 #ifndef SCALE
@@ -89,41 +89,32 @@ class HandToolchain:
     def coarsen(
         self,
         source: str,
-        *,
         kernel: str,
-        factor: Sequence[int],
-        dim: Sequence[int],
-        stride: Sequence[int],
-        level: Sequence[str],
-        any_size: bool,
-        fast_path: UseName,
-        lock_step: UseName,
-        wide_accesses: bool,
-        clean_up: bool,
-        device_kind: str,
+        variant: Variant,
         options: Sequence[str],
-        distinct: bool = False,
-        arrays: tuple[ArrayPlan, ...] = (),
     ) -> HandCoarsened:
-        assert not any_size, "it looks at its work-groups"
-        if set(level) != {"item"}:
+        assert not variant.any_size, "it looks at its work-groups"
+        if variant.merges_groups:
             raise RefusalError("test-refusal", "written for work-items only")
-        self.coarsened.append((kernel, tuple(factor)))
-        if kernel in self.refuses or factor[0] in self.refused_factors:
+        # The original kernel, where only something about it is asked, has a factor of 1.
+        coarsenings = variant.coarsenings or (Coarsening(1),)
+        first, is_wide = coarsenings[0], variant.transforms.wide_accesses
+        self.coarsened.append((kernel, tuple(entry.factor for entry in coarsenings)))
+        if kernel in self.refuses or first.factor in self.refused_factors:
             raise RefusalError("test-refusal", f"the kernel {kernel} is refused")
         scale = re.search(r"SCALE=(\d+)", " ".join(options))
         names = {
-            "FACTOR": str(factor[0]),
-            "STRIDE": str(stride[0]),
+            "FACTOR": str(first.factor),
+            "STRIDE": str(first.stride),
             "SCALE": scale.group(1) if scale else "1",
             "ATTRIBUTE": self.attribute,
-            "WIDE": "100" if wide_accesses else "0",
+            "WIDE": "100" if is_wide else "0",
         }
         text = re.sub("|".join(names), lambda match: names[match.group()], COARSENED)
         return HandCoarsened(
             "this builds nowhere" if self.broken else text,
             groups_matter=self.groups_matter,
-            objects_below=self.objects_below if wide_accesses else None,
+            objects_below=self.objects_below if is_wide else None,
         )
 
     def predict(

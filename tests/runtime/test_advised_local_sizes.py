@@ -10,7 +10,6 @@ import pyopencl.array as cl_array
 import pytest
 from pyopencl.tools import VectorArg
 
-from coarsen import api
 from coarsen.drop_in.program import Program
 from coarsen.runtime.advice import Decision
 from coarsen.variant.coarsening import Coarsening, Level
@@ -127,4 +126,4 @@ def test_with_a_warm_cache_another_local_size_takes_no_compiler(
         program.build(cache_dir=folder).free(queue, (SIZE,), (16,), output)
         np.testing.assert_array_equal(read_values(queue, output), 3 * np.arange(SIZE))
         assert recorder.seen[0][2].local_size == (48,)
-        monkeypatch.setattr(api, "coarsen", None)
+        monkeypatch.setattr("coarsen.api.coarsening.coarsen_variant", None)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api.coarsening import coarsen_variant
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.program import Program
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
 from coarsen.variant.transforms import Transforms, Use
+from coarsen.variant.variant import Variant
 from tests.runtime.advisors import KINDS, WIDE, FakeAdvisor, advice, advised
 from tests.runtime.hand_coarsened import HandToolchain
 from tests.runtime.launch_routes import (
@@ -98,21 +100,25 @@ kernel void rows(global const int *in, global int *out, int count) {
 """
 
 
+@pytest.mark.parametrize("is_requested", [False, True], ids=["advised", "requested"])
 def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
-    context: cl.Context, queue: cl.CommandQueue
+    context: cl.Context, queue: cl.CommandQueue, is_requested: bool
 ) -> None:
     asked: list[bool] = []
 
-    def limited(source: str, **request: Anything) -> CoarsenedKernel:
-        asked.append(request["wide_accesses"])
-        made = coarsen(source, **request)
+    def limited(source: str, kernel: str, variant: Variant, options: Sequence[str]) -> CoarsenedKernel:
+        asked.append(variant.transforms.wide_accesses)
+        made = coarsen_variant(source, variant, kernel=kernel, options=options)
         assert made.objects_below is None or made.objects_below >= 1 << 32
         few = None if made.wide_accesses is None else replace(made.wide_accesses, objects_below=32 * SIZE)
         return replace(made, wide_accesses=few)
 
     toolchain = Toolchain(limited, package_toolchain().predict)
-    advisor = FakeAdvisor(advice(4, (), WIDE))
-    program = Program(context, ROWS, tune=advisor, toolchain=toolchain).build()
+    if is_requested:
+        program = Program(context, ROWS, factor=4, wide_accesses=True, toolchain=toolchain).build()
+    else:
+        advisor = FakeAdvisor(advice(4, (), WIDE))
+        program = Program(context, ROWS, tune=advisor, toolchain=toolchain).build()
     values = np.arange(8 * SIZE, dtype=np.int32) % 37
     sums = [sum(values[4 * row + i] * values[4 * row + 1 + i] for i in range(5)) for row in range(SIZE)]
     flags, output = FLAGS.READ_ONLY | FLAGS.COPY_HOST_PTR, filled(context)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import logging
 import weakref
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,14 @@ import pytest
 from numpy.typing import NDArray
 
 import coarsen
+from coarsen.api.coarsening import coarsen_variant
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.toolchain import Toolchain, package_toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, configuration
+from coarsen.variant.transforms import DeviceKind, Transforms, transforms_of
+from coarsen.variant.variant import Variant
 
 SOURCE = """
 kernel void scale(global const int *in, global int *out, int by) {
@@ -98,20 +103,15 @@ kernel void guarded(global int *values, global const int *lengths, int count) {
     ],
 )
 def test_transforms_are_chosen(chosen: dict[str, Any], context: cl.Context, queue: cl.CommandQueue) -> None:
-    asked: list[dict[str, Any]] = []
+    asked: list[Transforms] = []
 
-    def recording(source: str, **options: Any) -> coarsen.CoarsenedKernel:  # noqa: ANN401 (those of coarsen)
-        asked.append(options)
-        return coarsen.coarsen(source, **options)
+    def recording(source: str, kernel: str, variant: Variant, options: Sequence[str]) -> coarsen.CoarsenedKernel:
+        asked.append(variant.transforms)
+        return coarsen_variant(source, variant, kernel=kernel, options=options)
 
     toolchain = Toolchain(recording, package_toolchain().predict)
     program = Program(context, GUARDED, factor=4, toolchain=toolchain, **chosen).build()
-    assert {name: asked[0][name] for name in ("fast_path", "lock_step", "clean_up")} == {
-        "fast_path": "auto",
-        "lock_step": "auto",
-        "clean_up": True,
-        **chosen,
-    }
+    assert replace(asked[0], device_kind=DeviceKind.ANY) == transforms_of(**chosen)
     rounds, lengths, result = buffers(context)
     cl.enqueue_copy(queue, result, np.zeros(ITEMS, np.int32))
     program.guarded(queue, (ITEMS,), (24,), result, lengths, np.int32(90))

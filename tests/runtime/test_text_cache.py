@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 import subprocess
 import sys
@@ -19,8 +18,11 @@ import coarsen
 from coarsen.errors import InternalError, InvalidInputError, RefusalError, SourcePosition
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.runtime.text_cache import versions
-from coarsen.variant.transforms import Use
-from tests.runtime.text_cache_requests import KERNEL, SOURCE, Compiler, asked, only_file
+from coarsen.variant.coarsening import Coarsening, Level
+from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.padding import Pad
+from coarsen.variant.transforms import transforms_of
+from tests.runtime.text_cache_requests import KERNEL, REQUEST, SOURCE, Compiler, asked, only_file
 
 REFUSED = """
 kernel void knot(global int *values, int count) {
@@ -44,6 +46,15 @@ def test_the_second_time_nothing_is_coarsened(tmp_path: Path) -> None:
     assert compiler.calls == ["scale"]
 
 
+ENTRIES = (Coarsening(2), Coarsening(4, 1), Coarsening(4, stride=2), Coarsening(4, level=Level.GROUP))
+OTHERS = (
+    transforms_of("cpu", fast_path="never"),
+    transforms_of("cpu", lock_step="always"),
+    transforms_of("cpu", clean_up=False),
+    transforms_of("cpu", wide_accesses=True),
+    transforms_of("cpu", distinct=True),
+    transforms_of("gpu"),
+)
 CHANGED_SOURCE = SOURCE.replace("+", "-")
 
 
@@ -52,21 +63,15 @@ CHANGED_SOURCE = SOURCE.replace("+", "-")
     [
         {"source": CHANGED_SOURCE},
         {"kernel": "other"},
-        {"factor": (2,)},
-        {"dim": (1,)},
-        {"stride": (2,)},
-        {"level": ("group",)},
-        {"any_size": True},
-        {"fast_path": Use.NEVER.value},
-        {"lock_step": "always"},
-        {"clean_up": False},
-        {"wide_accesses": True},
-        {"device_kind": "gpu"},
+        *({"variant": replace(REQUEST, coarsenings=(entry,))} for entry in ENTRIES),
+        {"variant": replace(REQUEST, any_size=True)},
+        *({"variant": replace(REQUEST, transforms=each)} for each in OTHERS),
+        {"variant": replace(REQUEST, arrays=(ArrayPlan("values", pad=Pad(elements=1)),))},
         {"options": ("-DN=2",)},
         {"macros": DeviceMacros(frozenset({"cl_khr_fp64"}))},
         {"macros": DeviceMacros(opencl_version=200)},
     ],
-    ids=lambda changed: next(iter(changed)),
+    ids=lambda changed: str(next(iter(changed.values()))),
 )
 def test_each_part_of_a_request_counts(changed: dict[str, Any], tmp_path: Path) -> None:
     compiler = Compiler()
@@ -183,7 +188,7 @@ def test_results_from_the_cache_are_the_same(
     def compiled(*arguments: object, **options: object) -> None:
         raise AssertionError("it is in the cache")
 
-    monkeypatch.setattr(importlib.import_module("coarsen.api"), "coarsen", compiled)
+    monkeypatch.setattr("coarsen.api.coarsening.coarsen_variant", compiled)
     program = coarsen.Program(context, SOURCE, factor=4).build()
     assert results(queue, program) == expected
     assert program.scale.divided(context.devices[0], (ITEMS,), (24,)).global_size == (ITEMS // 4,)
@@ -203,7 +208,7 @@ def test_a_refused_kernel_is_not_lowered_again(
         with pytest.raises(RefusalError) as caught:
             coarsen.Program(context, REFUSED, factor=2).build()
         said.append(str(caught.value))
-        monkeypatch.setattr(importlib.import_module("coarsen.api"), "coarsen", None)
+        monkeypatch.setattr("coarsen.api.coarsening.coarsen_variant", None)
     assert said[0] == said[1]
     assert "[irreducible]" in said[0]
     assert only_file(cache)

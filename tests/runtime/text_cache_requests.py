@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
 
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.frontend.device_macros import PORTABLE
+from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.text_cache import toolchain as cached
 from coarsen.runtime.text_cache.store import Store
 from coarsen.runtime.text_cache.toolchain import StoredKernel
-from coarsen.runtime.toolchain import CoarsenedKernel, CoarseningRequest
+from coarsen.runtime.toolchain import CoarsenedKernel
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.transforms import DeviceKind, Transforms
+from coarsen.variant.variant import Variant
 
 SOURCE = """
 kernel void scale(global int *values, int by) {
@@ -20,20 +23,7 @@ kernel void scale(global int *values, int by) {
     values[item] = values[item] * by + (int)get_local_id(0);
 }
 """
-REQUEST: CoarseningRequest = {
-    "kernel": "scale",
-    "factor": (4,),
-    "dim": (0,),
-    "stride": (1,),
-    "level": ("item",),
-    "any_size": False,
-    "fast_path": "auto",
-    "lock_step": "auto",
-    "wide_accesses": False,
-    "clean_up": True,
-    "device_kind": "cpu",
-    "options": (),
-}
+REQUEST = Variant(coarsenings=(Coarsening(4),), transforms=Transforms(device_kind=DeviceKind.CPU))
 ADDED = (AddedArgument("global-size", 1),)
 KERNEL = StoredKernel("kernel void scale() {}", None, "-cl-std=CL1.2", ADDED, True, False, 1 << 34, 2, ((0, 2),))
 
@@ -45,19 +35,27 @@ class Compiler:
     outcome: StoredKernel | RefusalError | InvalidInputError = KERNEL
     calls: list[str] = field(default_factory=list)
 
-    def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
-        self.calls.append(request["kernel"])
+    def __call__(self, source: str, kernel: str, variant: Variant, options: Sequence[str]) -> CoarsenedKernel:
+        self.calls.append(kernel)
         if isinstance(self.outcome, Exception):
             raise self.outcome
         return self.outcome
 
 
-def asked(compiler: Compiler, folder: Path, source: str = SOURCE, form: str = "opencl_c", **other: Any) -> Any:  # noqa: ANN401 (values of the request; a kernel)
+def asked(
+    compiler: Compiler,
+    folder: Path,
+    source: str = SOURCE,
+    form: str = "opencl_c",
+    *,
+    kernel: str = "scale",
+    variant: Variant = REQUEST,
+    options: Sequence[str] = (),
+    macros: DeviceMacros = PORTABLE,
+) -> CoarsenedKernel:
     """The answer of a fresh cache in the folder to a request."""
-    macros = other.pop("macros", PORTABLE)
     function = cached.CachedCoarsening(compiler, macros, form, Store(folder))
-    request: Any = {**REQUEST, **other}
-    return function(source, **request)
+    return function(source, kernel, variant, options)
 
 
 def only_file(folder: Path) -> Path:

@@ -11,10 +11,10 @@ from coarsen.ir.graph.module_parser import parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import clean_up
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
+from tests.coarsened_kernel import coarsen_kernel
 from tests.ir.graph.check import check_function
 
 DECLARATIONS = """

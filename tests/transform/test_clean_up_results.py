@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from tests.coarsened_kernel import coarsen_kernel
 from tests.transform.harness import workaround
 
 GLOBAL, LOCAL = (64, 32), (16, 16)

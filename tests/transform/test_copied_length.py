@@ -9,10 +9,10 @@ import pytest
 
 from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.coarsen import check_copied_length, copied_length
 from coarsen.variant.coarsening import Coarsening, Level, configuration
 from coarsen.variant.transforms import REPLICATION_ALONE
+from tests.coarsened_kernel import coarsen_kernel
 
 CUBE = (
     "kernel void cube(global float *data, int width) {"

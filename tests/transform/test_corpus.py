@@ -20,8 +20,8 @@ from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 from tests.frontend.corpus import Launch, assert_same, launches, run
 from tests.selection import turns_by
 from tests.transform.harness import divided, form_by_turns, is_left_out

@@ -8,8 +8,8 @@ from coarsen.errors import RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Level
+from tests.coarsened_kernel import coarsen_kernel
 from tests.transform.cases import KERNELS
 
 TWO_TILES = """kernel void k(local float *tile, global float *data, local int *flags) {

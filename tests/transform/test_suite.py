@@ -18,13 +18,13 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
 from coarsen.runtime.launch import LaunchLimits, divide_launch
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import LaunchableKernel, run_workload
 from coarsen.tuning.workload.benchmark import Launch, Workload
 from coarsen.variant.coarsening import Configuration, configuration
 from tests import selection
+from tests.coarsened_kernel import coarsen_kernel
 from tests.selection import FULL, turns_by
 from tests.transform.harness import build_coarsened, form_by_turns, is_left_out
 from tests.transform.pairwise import Pair, pairs_of

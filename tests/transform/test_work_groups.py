@@ -18,9 +18,9 @@ import pytest
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
+from tests.coarsened_kernel import coarsen_kernel
 from tests.selection import Turn, everything_is_asked_for, turns_by
 from tests.transform.cases import CASES, Case
 from tests.transform.group_cases import GROUP_CASES

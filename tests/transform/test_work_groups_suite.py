@@ -20,7 +20,6 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.pipeline import coarsen_kernel
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import (
     KernelArgument,
@@ -32,6 +31,7 @@ from coarsen.tuning.measure.run import (
 )
 from coarsen.tuning.workload.benchmark import Launch, LocalSize, Workload
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
+from tests.coarsened_kernel import coarsen_kernel
 from tests.selection import everything_is_asked_for, turns_by
 from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items
 from tests.transform.pairwise import pairwise_cover

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coarsen.variant.coarsening import Coarsening, Level
@@ -53,22 +53,6 @@ def test_each_variant_is_there_once_and_found_again(space: VariantSpace) -> None
     ]
 
 
-@settings(max_examples=30)
-@given(spaces())
-def test_neighbours_are_of_the_space_and_lead_back(space: VariantSpace) -> None:
-    variants = set(space)
-    near = {variant: set(space.neighbours(variant)) for variant in list(variants)[:30]}
-    for variant, neighbours in near.items():
-        assert variant not in neighbours
-        assert neighbours <= variants
-        # What a step forgets (a stride, transforms) it has not taken from a variant that had none.
-        assert all(variant in near[other] for other in neighbours & near.keys() if _is_simple(variant))
-
-
-def _is_simple(variant: Variant) -> bool:
-    return not variant.is_coarsened
-
-
 def test_arrays_are_dimensions_of_coarsened_and_uncoarsened_variants() -> None:
     choices = ArrayChoices("bodies", (SOA, AOS, SOA), (Order((0,)),))
     (dimension,) = choices.dimensions()
@@ -81,20 +65,6 @@ def test_arrays_are_dimensions_of_coarsened_and_uncoarsened_variants() -> None:
     ]  # fmt: skip
     with pytest.raises(ValueError, match="not in the space"):
         space.choice_of(Variant(arrays=(ArrayPlan("others", SOA),)))
-
-
-def test_the_neighbours_of_a_variant() -> None:
-    dimensions = [*coarsening_dimensions(Level.ITEM, 0, (2, 4), (1, 8))]
-    space = VariantSpace(
-        (Dimension("local_size", ((64,),)), *dimensions, Dimension("wide_accesses", (False, True)))
-    )
-    found = {str(variant) for variant in space.neighbours(Variant((64,), (Coarsening(4, 0, 8),)))}
-    assert found == {
-        "uncoarsened, local size 64",
-        "factor 2 along dimension 0 with stride 8, local size 64",
-        "factor 4 along dimension 0, local size 64",
-        "factor 4 along dimension 0 with stride 8, wide accesses, local size 64",
-    }
 
 
 def big_space() -> VariantSpace:

@@ -130,7 +130,10 @@ def test_a_row_of_old_says_no_more_than_it_did() -> None:
     ],
 )
 def test_what_is_no_variant_is_refused(value: object) -> None:
-    with pytest.raises(InvalidInputError, match=r"not a configuration|level must be|only once|not the local size"):
+    with pytest.raises(
+        InvalidInputError,
+        match=r"a configuration|level must be|only once|not the local size",
+    ):
         variant_from_json(value)
 
 

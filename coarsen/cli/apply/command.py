@@ -33,9 +33,9 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
-from coarsen.variant.coarsening import Level, configuration_of
+from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import array_plans
-from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS
+from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS, variant_of
 from coarsen.variant.transforms import DeviceKind, Transforms
 
 
@@ -282,16 +282,19 @@ def _show_features(
     several = [name for name in COARSENING_OPTIONS if len(chosen[name] or ()) > 1]
     if several:
         raise InvalidInputError(f"--features takes --{COARSENING_OPTIONS[several[0]].name} once")
-    one = {name: (chosen[name] or [COARSENING_OPTIONS[name].default])[0] for name in COARSENING_OPTIONS}
-    planned = ("stride", "level", "any_size", "fast_path", "lock_step", "wide_accesses")
-    asked: dict[str, Any] = {name: one.get(name, chosen.get(name)) for name in planned}
+    one = {name: values[0] for name in COARSENING_OPTIONS if (values := chosen[name])}
+    others = {name: chosen[name] for name in TRANSFORM_OPTIONS}
+    asked = None
+    if "factor" in one:
+        asked = variant_of((Coarsening(**one),), (), **others)
+    elif {*one} - {"dimension"} or others != {name: each.default for name, each in TRANSFORM_OPTIONS.items()}:
+        raise InvalidInputError("--stride, --level and transforms go with --factor")
     features(
         **given,
-        dim=one["dimension"],
+        dim=one.get("dimension", 0),
         registers=chips[0] if chips else None,
         work="work" in words,
-        factor=one["factor"],
-        **asked,
+        asked=asked,
         output_format=output_format or Format.TABLE,
     )
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from coarsen.backend.registers import RegisterUse, registers_on
 from coarsen.cli.apply.features_planned import (
-    Asked,
     check_planned_options,
     planned_as_data,
     planned_work,
@@ -22,10 +21,10 @@ from coarsen.cost.register_pressure import maximum_live_words
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import coarsen_kernel
+from coarsen.pipeline import run_pipeline
 from coarsen.transform.coarsen import analyse
-from coarsen.variant.coarsening import Coarsening, Level
-from coarsen.variant.transforms import Use
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 
 
 def features(
@@ -38,13 +37,7 @@ def features(
     work: bool,
     global_size: str | None,
     size: Sequence[str] | None,
-    factor: int | None,
-    stride: int,
-    level: Level,
-    any_size: bool,
-    fast_path: Use,
-    lock_step: Use,
-    wide_accesses: bool,
+    asked: Variant | None,
     define: list[str] | None,
     include: list[str] | None,
     cl_std: str | None,
@@ -54,14 +47,14 @@ def features(
     """Show the 17 static features of a kernel at each factor, as the paper and its authors define them.
 
     They are computed from the kernel's divergence, without coarsening it. The arguments are options of
-    `coarsen apply`; `registers` of a chip and `work` are shown besides where they are asked for.
+    `coarsen apply`, `asked` the variant of which the work is shown; `registers` of a chip and `work` are shown
+    besides where they are asked for.
     """
     if local_size is not None and not work:
         raise InvalidInputError("--local-size goes with --report and --features work")
     local = parsed_local_size(local_size)
     check_work_options(work, global_size, size)
     dimension, options = checked_dimension(dim), build_options(define, include, cl_std, build_option)
-    asked = Asked(factor, dimension, stride, level, any_size, fast_path, lock_step, wide_accesses)
     check_planned_options(asked, has_work=work, global_size=global_size)
     lowered = lower_file(file, kernel, options)
     with naming_file(file):
@@ -130,7 +123,7 @@ def registers_by_factor(
     analysed = analyse(kernel, dimension)
     found = {}
     for factor in factors:
-        coarsened = coarsen_kernel(kernel, [Coarsening(factor, dimension)])
+        coarsened = run_pipeline(kernel, Variant(coarsenings=(Coarsening(factor, dimension),))).kernel
         found[factor] = Registers(maximum_live_words(analysed, factor), registers_on(coarsened, chip))
     return found
 

@@ -13,36 +13,7 @@ from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.cost.work_functions import launched_sizes
 from coarsen.errors import InvalidInputError
-from coarsen.variant.coarsening import Coarsening, Level
-from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The configuration that was asked for; `factor` is None where none was."""
-
-    factor: int | None
-    dimension: int
-    stride: int
-    level: Level
-    any_size: bool
-    fast_path: Use
-    lock_step: Use
-    wide_accesses: bool
-
-    def variant(self) -> Variant | None:
-        """Return the configuration. Raises InvalidInputError for what can't be one, or is said of none."""
-        if self.factor is None:
-            if self != dataclasses.replace(NOT_ASKED, dimension=self.dimension):
-                raise InvalidInputError("--stride, --level and transforms go with --factor")
-            return None
-        transforms = Transforms(self.fast_path, self.lock_step, self.wide_accesses)
-        coarsening = Coarsening(self.factor, self.dimension, self.stride, self.level)
-        return Variant(coarsenings=(coarsening,), transforms=transforms, any_size=self.any_size)
-
-
-NOT_ASKED = Asked(None, 0, 1, Level.ITEM, False, Use.AUTO, Use.AUTO, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +27,9 @@ class PlannedWork:
     costs: PlanCosts
 
 
-def check_planned_options(asked: Asked, *, has_work: bool, global_size: str | None) -> None:
+def check_planned_options(asked: Variant | None, *, has_work: bool, global_size: str | None) -> None:
     """Raise InvalidInputError for a configuration without `work` or without the sizes of the launch."""
-    if asked.variant() is None:
+    if asked is None:
         return
     if not has_work:
         raise InvalidInputError("--factor goes with --features work")
@@ -66,17 +37,16 @@ def check_planned_options(asked: Asked, *, has_work: bool, global_size: str | No
         raise InvalidInputError("--factor needs --global-size too: work is that of a launch")
 
 
-def planned_work(work: WorkOfKernel, asked: Asked) -> PlannedWork | None:
+def planned_work(work: WorkOfKernel, variant: Variant | None) -> PlannedWork | None:
     """Return the work of the configuration that was asked for, None where none was.
 
     Args:
         work: of the kernel, with the sizes of its launch.
-        asked: the configuration, checked by `check_planned_options`.
+        variant: the configuration, checked by `check_planned_options`.
 
     Raises:
         RefusalError: the kernel can't be coarsened so.
     """
-    variant = asked.variant()
     if variant is None or work.launch is None:
         return None
     planned = PlannedKernel(work.kernel)

@@ -161,8 +161,7 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
 def launch_text(variant: Variant, own: Variant) -> str:
     """Return a launch in words: its coarsening, and its local size where that is another than the launch's own."""
     coarsened = " and ".join(map(str, variant.coarsenings)) or "uncoarsened"
-    wide = ", wide accesses" if variant.transforms.wide_accesses else ""
-    wide += ", distinct arguments" if variant.transforms.distinct else ""
+    wide = "".join(f", {word}" for word in variant.transforms.words)
     if variant.local_size == own.local_size:
         return f"{coarsened}{wide}" if variant.coarsenings else "the launch as it is"
     return f"{coarsened}{wide}, local size {shape(variant.local_size)}"

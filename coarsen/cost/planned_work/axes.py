@@ -11,14 +11,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from coarsen.analysis.agreement_tests import side_of_one
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.legality import check_legality
 from coarsen.analysis.regions import Region
 from coarsen.analysis.whole_groups import check_any_groups
-from coarsen.cost.plan_walk import PlannedBlocks
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed, analysed_along
@@ -67,11 +65,6 @@ class PlannedAxis:
     def copied_regions(self) -> Iterator[PlannedRegion]:
         """Yield the regions that each replica goes through alone."""
         return (planned for planned in self.plan.all() if _is_alone(self.plan, planned))
-
-    @cached_property
-    def blocks(self) -> PlannedBlocks:
-        """The kernel's blocks under the plan."""
-        return PlannedBlocks(self.plan)
 
 
 _PlanKey = tuple[Axis, Use, Use, DeviceKind]

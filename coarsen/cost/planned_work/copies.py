@@ -21,7 +21,7 @@ from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.cost.planned_work.axes import PlannedAxis
 from coarsen.cost.planned_work.families import Offset, Place, ShiftedValues
 from coarsen.ir.kernel import Instruction
-from coarsen.transform.value_numbering.surely_defined import Dominance
+from coarsen.transform.value_numbering.expressions import Dominance
 
 Mask = tuple[bool, ...]
 """Along which axes something stands once for each replica."""

@@ -2,21 +2,70 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 from coarsen.analysis.algebra.affine import Access
-from coarsen.cost.planned_work.copies import Merging
-from coarsen.cost.planned_work.tally import Tally
+from coarsen.cost.instruction_kinds import instruction_classes
+from coarsen.cost.planned_work.copies import Mask, Merging
+from coarsen.cost.planned_work.families import Place
+from coarsen.cost.planned_work.layout import Addition, Classes, Layout
 from coarsen.cost.planned_work.wide import WideGroups, Widening
 from coarsen.cost.work_counts import AccessCount, InstructionClass, WorkCounts
 from coarsen.cost.work_functions import AccessFunction, OriginalLaunch
+from coarsen.ir.kernel import Instruction
 from coarsen.ir.types import AddressSpace
 from coarsen.transform.regions.plan import PlannedRegion, Treatment
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
+
+Weights = Mapping[InstructionClass, float]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A kernel under a plan at a launch, for any factors and strides.
+
+    Attributes:
+        layout: the kernel under the plan.
+        launch: before coarsening.
+        is_shared: whether replicas that compute the same are one.
+    """
+
+    layout: Layout
+    launch: OriginalLaunch
+    is_shared: bool
+
+    @cached_property
+    def by_mask(self) -> Mapping[Mask, Weights]:
+        """The executed instructions that share nothing, by the axes along which they stand for each replica."""
+        found: dict[Mask, defaultdict[InstructionClass, float]] = {}
+        for part in self.layout.parts:
+            _add(found.setdefault(part.mask, defaultdict(float)), part.classes, self.launch.times[part.block])
+        return found
+
+    @cached_property
+    def additions(self) -> Sequence[tuple[Addition, Weights, Weights]]:
+        """Return what the plan adds, with how much of it is executed: for each replica but one, and once."""
+        times = [self.launch.times[each.block] * self.launch.share(each.share) for each in self.layout.additions]
+        return [
+            (each, _times(each.classes, count), _times(each.once, count))
+            for each, count in zip(self.layout.additions, times, strict=True)
+        ]
+
+
+def _times(classes: Classes, times: float) -> Weights:
+    return {kind: count * times for kind, count in classes.items()}
+
+
+def _add(
+    found: defaultdict[InstructionClass, float], weights: Mapping[InstructionClass, float], times: float
+) -> None:
+    for kind, count in weights.items():
+        found[kind] += count * times
 
 
 @dataclass(frozen=True)
@@ -44,12 +93,12 @@ class Counting:
             live_words: 32-bit registers that it needs.
             local_bytes: local memory of its group, arguments apart.
         """
-        operations, accesses = self.tally.chains(self.merging)
+        operations, accesses = self.chains
         original = self.tally.launch.work
         return WorkCounts(
             instructions=MappingProxyType(self.instructions),
             accesses=self.accesses,
-            barriers=self.tally.barriers(self.merging),
+            barriers=self.barriers,
             atomics=sum(count.count for each, count in self._planned if each.access.is_atomic),
             local_bytes=local_bytes,
             live_words=live_words,
@@ -61,12 +110,12 @@ class Counting:
     @cached_property
     def copies(self) -> Mapping[str, int]:
         """Return the number of copies of what replicas may share."""
-        return self.tally.copies_of_shared(self.merging)
+        return self.tally.layout.copies.of_members(self.merging) if self.tally.is_shared else {}
 
     @cached_property
     def instructions(self) -> dict[InstructionClass, float]:
         """The executed instructions by class."""
-        found = self.tally.instructions(self.merging, self.copies)
+        found = self._executed()
         for added in (*self.prologues, self._guards):
             for kind, count in added.items():
                 found[kind] = found.get(kind, 0.0) + count
@@ -75,7 +124,7 @@ class Counting:
             kind = InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
             found[kind] = found.get(kind, 0.0) + access.count
         if self._widening is not None:
-            needless = self.tally.needless(self.merging, self.copies, self._widening)
+            needless = self._needless(self._widening)
             found.update({kind: max(0.0, found.get(kind, 0.0) - count) for kind, count in needless.items()})
         return {kind: found[kind] for kind in InstructionClass if found.get(kind)}
 
@@ -119,7 +168,11 @@ class Counting:
     @cached_property
     def tests(self) -> float:
         """The executed instructions that test whether replicas agree, guards included."""
-        return self.tally.tests(self.merging) + sum(self._guards.values())
+        found: defaultdict[InstructionClass, float] = defaultdict(float)
+        for added, weights, once in self.tally.additions:
+            if added.is_test:
+                self._add_addition(found, added, weights, once)
+        return sum(found.values()) + sum(self._guards.values())
 
     @cached_property
     def _planned(self) -> list[tuple[AccessFunction, AccessCount]]:
@@ -127,10 +180,104 @@ class Counting:
         chosen = self.variant.coarsenings
         found: list[tuple[AccessFunction, AccessCount]] = []
         for each, count in zip(launch.counted.functions.accesses, launch.work.accesses, strict=True):
-            copies = self.tally.copies_of_access(each, self.merging, self.copies)
+            copies = self._copies_of(each)
             is_copied = any(self.tally.layout.copies.copied(each.access.block))
             found.append((each, planned_access(count, each.access, copies, chosen, is_copied=is_copied)))
         return found
+
+    def _executed(self) -> dict[InstructionClass, float]:
+        """Count the executed instructions besides accesses, ids at the start and guards."""
+        found: defaultdict[InstructionClass, float] = defaultdict(float)
+        for mask, weights in self.tally.by_mask.items():
+            _add(found, weights, self.merging.along(mask))
+        for each in self.tally.layout.shared:
+            _add(found, each.classes, self.tally.launch.times[each.block] * self.copies[each.name])
+        for added, weights, once in self.tally.additions:
+            self._add_addition(found, added, weights, once)
+        return dict(found)
+
+    def _add_addition(
+        self, found: defaultdict[InstructionClass, float], added: Addition, weights: Weights, once: Weights
+    ) -> None:
+        times = self.merging.along(added.mask)
+        _add(found, weights, times * (self.merging.factors[added.axis] - 1))
+        _add(found, once, times)
+
+    def _copies_of(self, access: AccessFunction) -> int:
+        """Return how many copies of an access there are."""
+        instruction, block = access.access.instruction, access.access.block
+        if self.tally.is_shared and instruction.name in self.copies:
+            return self.copies[instruction.name]
+        return self.merging.along(self._mask(block, instruction))
+
+    def _mask(self, block: str, instruction: Instruction) -> Mask:
+        return self.tally.layout.copies.mask(block, instruction, is_shared=self.tally.is_shared)
+
+    def _needless(self, widening: Widening) -> Mapping[InstructionClass, float]:
+        """Return the instructions that computed addresses which vector accesses don't need."""
+        found: defaultdict[InstructionClass, float] = defaultdict(float)
+        kernel = self.tally.layout.planned[0].analysed.kernel
+        seen: set[Place] = set()
+        for name, accesses in widening.groups.addresses.items():
+            if name in self.tally.layout.copies.roots and not self.tally.layout.copies.is_counted_from(name, seen):
+                continue
+            instruction, block = kernel.definition[name], kernel.block_of[name]
+            mask = self._mask(block, instruction)
+            needed = widening.needed(accesses, mask)
+            if needed is None:
+                continue
+            is_root = name in self.tally.layout.copies.roots
+            there = self.merging.along(mask) if is_root else self.copies.get(name, self.merging.along(mask))
+            # Of an id the first is computed, others are counted from there.
+            classes = {InstructionClass.INTEGER: 1} if is_root else dict(instruction_classes(instruction))
+            _add(found, classes, self.tally.launch.times[block] * max(0, there - max(needed, int(is_root))))
+        return found
+
+    @cached_property
+    def chains(self) -> tuple[float, float]:
+        """The operations and the accesses of the longest chain: copies in a row wait for each other."""
+        operations = accesses = 0.0
+        for block, mask, own_operations, own_accesses in self.tally.layout.depths:
+            times = self.tally.launch.times[block] * self.merging.along(mask)
+            operations += times * own_operations
+            accesses += times * own_accesses
+        return operations, accesses
+
+    @property
+    def copied(self) -> float:
+        """The executed instructions of blocks that are copied, accesses apart."""
+        return sum(
+            self.tally.launch.times[part.block] * sum(part.classes.values()) * self.merging.along(part.mask)
+            for part in self.tally.layout.parts
+            if any(self.tally.layout.copies.copied(part.block))
+        )
+
+    @property
+    def diverged(self) -> float:
+        """The executed instructions of regions in which replicas may part, as one replica executes them."""
+        diverged = frozenset[str]().union(*(each.plan.diverged for each in self.tally.layout.planned))
+        kernel = self.tally.layout.planned[0].analysed.kernel
+        blocks = kernel.in_order(diverged)
+        return sum(self.tally.launch.times[block.name] * len(block.instructions) for block in blocks)
+
+    @property
+    def barriers(self) -> float:
+        """Return how often a work-item waits."""
+        return sum(
+            self.tally.launch.times[part.block] * part.barriers * self.merging.along(part.mask)
+            for part in self.tally.layout.parts
+            if part.barriers
+        )
+
+    @property
+    def length(self) -> float:
+        """Return how many instructions stand in the kernel, second bodies and ids apart."""
+        own = sum(part.length * self.merging.along(part.mask) for part in self.tally.layout.parts)
+        added = sum(
+            self.merging.along(each.mask) * (self.merging.factors[each.axis] - 1) * sum(each.classes.values())
+            for each in self.tally.layout.additions
+        )
+        return own + added + sum(self.copies.values())
 
     @cached_property
     def _guards(self) -> dict[InstructionClass, float]:
@@ -240,20 +387,20 @@ def plan_costs(
     if counting is None:
         nothing = (0.0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
         return PlanCosts(original.length, 1.0, *nothing, work.barriers, work.live_words, work.local_bytes, 0)
-    layout, merging = counting.tally.layout, counting.merging
+    layout = counting.tally.layout
     treated = [region for each in layout.planned for region in each.plan.all()]
-    second = float(sum(each.blocks.second_bodies for each in layout.planned))
-    written = counting.tally.length(merging, counting.copies) + second
+    second = float(sum(each.plan.second_bodies for each in layout.planned))
+    written = counting.length + second
     total = max(1.0, sum(work.instructions.values()))
     return PlanCosts(
         code_size=written,
         code_growth=written / original.length,
-        copied_share=min(1.0, counting.tally.copied(merging) / total),
+        copied_share=min(1.0, counting.copied / total),
         copied_regions=_treated(treated, Treatment.COPIES),
         fast_paths=_treated(treated, Treatment.FAST_PATH),
         lock_step_loops=_treated(treated, Treatment.LOCK_STEP),
         tests=counting.tests,
-        parting=min(1.0, counting.tally.parting() / total),
+        parting=min(1.0, counting.diverged / total),
         second_bodies=second,
         uncertain=layout.uncertain,
         merged_loads=counting.merged_loads,

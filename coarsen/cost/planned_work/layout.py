@@ -130,7 +130,7 @@ def layout(
         tuple(_additions(planned, copies, shares)),
         tuple((name, copies.copied(name), depth.operations, depth.accesses) for depth, name in depths),
         tuple(planned),
-        sum(_is_uncertain(each, region) for each in planned for region in each.blocks.interleaved),
+        sum(_is_uncertain(each, region) for each in planned for region in each.plan.interleaved),
     )
 
 
@@ -156,7 +156,7 @@ def _additions(planned: Sequence[PlannedAxis], copies: Copies, shares: BranchSha
         for region in each.copied_regions():
             if not _is_inside(region, each):
                 yield Addition(region.region.head, axis, copies.copied(region.region.head), control, Classes())
-        for region in each.blocks.interleaved:
+        for region in each.plan.interleaved:
             for block in sorted(region.branches):
                 mask = copies.copied(block)
                 yield Addition(block, axis, mask, test, Classes(), is_test=True)

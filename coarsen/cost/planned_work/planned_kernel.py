@@ -23,13 +23,12 @@ from types import MappingProxyType
 
 from coarsen.analysis.branch_shares import BranchShares
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.cost.plan_walk import planned_blocks
+from coarsen.cost.plan_walk import region_plan
 from coarsen.cost.planned_work.axes import Axes, Axis, check_guards, is_body_copied, within_guard
 from coarsen.cost.planned_work.copies import Mask, Merging
-from coarsen.cost.planned_work.counting import Counting, PlanCosts, plan_costs
+from coarsen.cost.planned_work.counting import Counting, PlanCosts, Tally, plan_costs
 from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.planned_work.layout import Layout, layout
-from coarsen.cost.planned_work.tally import Tally
 from coarsen.cost.planned_work.wide import WideGroups
 from coarsen.cost.register_pressure import RegisterPressure
 from coarsen.cost.rewritten_ids import id_rewriter, selection
@@ -224,7 +223,7 @@ class Pressure:
     def _at(self, axis: Axis, factor: int) -> int:
         if (axis, factor) not in self._found:
             if axis not in self._along:
-                self._along[axis] = RegisterPressure(planned_blocks(self._axes.analysed(axis)), rescaled=True)
+                self._along[axis] = RegisterPressure(region_plan(self._axes.analysed(axis)), rescaled=True)
             self._found[axis, factor] = self._along[axis].maximum(factor)
         return self._found[axis, factor]
 

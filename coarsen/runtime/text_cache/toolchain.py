@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any
 
+from coarsen.base.codec import encoded
 from coarsen.errors import InternalError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.ir.added_arguments import AddedArgument
@@ -25,16 +26,13 @@ from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import (
     CoarsenedKernel,
     CoarsenFunction,
-    CoarseningRequest,
     PredictedFactor,
     PredictFunction,
     Toolchain,
     package_toolchain,
 )
 from coarsen.variant.placement import PlacedArgument
-
-if TYPE_CHECKING:
-    from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.variant import Variant
 
 
 class CachedCoarsening:
@@ -53,34 +51,31 @@ class CachedCoarsening:
         self._form = form
         self._store = store
 
-    def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
+    def __call__(self, source: str, kernel: str, variant: Variant, options: Sequence[str]) -> CoarsenedKernel:
         """Return the coarsened kernel. Raises as `coarsen` does, and RefusalError for one without the form."""
-        key = request_key(source, request, self._macros, self._form)
+        request = (source, kernel, variant, options)
+        key = request_key(*request, self._macros, self._form)
         if key is None:
-            return self._coarsen(source, **request)
+            return self._coarsen(*request)
         file = self._store.read(key.digest)
         entry = None if file is None else read_entry(file, key.digest, self._form)
         if entry is None:
-            entry = self._made(key, source, request)
+            entry = self._made(key, *request)
         return entry.outcome()
 
-    def _made(self, key: Key, source: str, request: CoarseningRequest) -> Entry:
+    def _made(self, key: Key, source: str, kernel: str, variant: Variant, options: Sequence[str]) -> Entry:
+        request = (source, kernel, variant, options)
         try:
-            entry = Entry(key.digest, stored_kernel(self._coarsen(source, **request), self._form))
+            entry = Entry(key.digest, stored_kernel(self._coarsen(*request), self._form))
         except RefusalError as refusal:
             if refusal.code in PASSING:
                 raise
             entry = Entry(key.digest, None, StoredRefusal(refusal.code, refusal.reason, refusal.position))
-        if self._is_certain(key, source, request):
+        # A header may have been changed meanwhile.
+        is_kept = is_certain(key, source, options, self._macros)
+        if is_kept and request_key(*request, self._macros, self._form) == key:
             self._store.write(key.digest, entry_file(entry))
         return entry
-
-    def _is_certain(self, key: Key, source: str, request: CoarseningRequest) -> bool:
-        """Return True if the compiler has read only what is in the key, and as it is there."""
-        if not is_certain(key, source, request["options"], self._macros):
-            return False
-        # A header may have been changed meanwhile.
-        return request_key(source, request, self._macros, self._form) == key
 
 
 def cached_toolchain(macros: DeviceMacros, form: str, cache_dir: CacheFolder) -> Toolchain:
@@ -212,12 +207,16 @@ def _is_complete(entry: Entry, form: str) -> bool:
     return entry.refusal is None and is_there == (form == "opencl_c", form == "spirv")
 
 
-def request_key(source: str, request: CoarseningRequest, macros: DeviceMacros, form: str) -> Key | None:
+def request_key(
+    source: str, kernel: str, variant: Variant, options: Sequence[str], macros: DeviceMacros, form: str
+) -> Key | None:
     """Return the key of a coarsened kernel.
 
     Args:
         source: OpenCL C.
-        request: the kernel's name, the coarsenings, the transforms and the build options.
+        kernel: its name.
+        variant: by what it is coarsened, and how.
+        options: the build options.
         macros: what the source may find out about its device.
         form: "opencl_c" or "spirv".
 
@@ -227,17 +226,5 @@ def request_key(source: str, request: CoarseningRequest, macros: DeviceMacros, f
     code = versions()
     if code is None:
         return None
-    arrays = _arrays(request.get("arrays", ()))
-    asked = {name: value for name, value in request.items() if name != "arrays"}
-    others = {"request": asked, "form": form, "versions": code}
-    return digest_of(source, request["options"], macros, {**others, "arrays": arrays} if arrays else others)
-
-
-def _arrays(plans: Sequence[ArrayPlan]) -> dict[str, Any]:
-    """Return plans by their arguments: JSON doesn't take them as they are."""
-    if not plans:
-        return {}
-    # Imported late: hardly any program has some.
-    from coarsen.variant.variant_json import array_to_json
-
-    return {plan.argument: array_to_json(plan) for plan in plans}
+    asked = {"kernel": kernel, "variant": encoded(variant.code_variant()), "form": form, "versions": code}
+    return digest_of(source, options, macros, asked)

@@ -16,10 +16,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from coarsen.errors import RefusalError
+from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.details import ElementAddress, Opcode
 from coarsen.ir.graph.instruction import Instruction, users
+from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Operand, ValueKind, Variable
 from coarsen.ir.graph.variables import name_in_source
@@ -46,6 +49,31 @@ _ACCESSED = {Opcode.LOAD: 0, Opcode.STORE: 1, Opcode.ATOMICRMW: 0, Opcode.CMPXCH
 _COPIES = ("llvm.memcpy.p", "llvm.memmove.p")
 _FILL = "llvm.memset.p"
 _VECTOR_ACCESSES = ("vload", "vstore", "async_work_group")
+
+
+class ArrayNote(Protocol):
+    """An array that was rewritten, as a launch has to pass it, or as it lies."""
+
+    @property
+    def sentence(self) -> str:
+        """Return what the host has to do, or what was done."""
+
+
+@dataclass(frozen=True)
+class RewrittenArrays:
+    """A module with the kernel, not yet verified, whose arrays lie, or are read, otherwise.
+
+    Attributes:
+        module: with the kernel.
+        arrays: what was done to each.
+        assumptions: what was taken for granted, in words.
+        added_arguments: the extents, which stand after the kernel's own arguments.
+    """
+
+    module: Module
+    arrays: tuple[ArrayNote, ...]
+    assumptions: tuple[str, ...] = ()
+    added_arguments: tuple[AddedArgument, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from coarsen.transform.layouts.elements import (
     ElementType,
     Place,
     Places,
+    RewrittenArrays,
     by_instruction,
     element_type,
     is_copy,
@@ -87,20 +88,7 @@ class LaidArray:
         )
 
 
-@dataclass(frozen=True)
-class LaidOut:
-    """A module with the kernel, not yet verified, its arrays that lie otherwise, what was taken for granted.
-
-    `added_arguments`: the extents, which stand after the kernel's own arguments.
-    """
-
-    module: Module
-    arrays: tuple[LaidArray, ...]
-    assumptions: tuple[str, ...]
-    added_arguments: tuple[AddedArgument, ...] = ()
-
-
-def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
+def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     """Rewrite a kernel for other layouts of its arguments' arrays.
 
     Args:
@@ -108,7 +96,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         plans: at most one for each argument.
 
     Raises:
-        InvalidInputError: there is no such argument, or two plans are for it; it is no array in global or constant
+        InvalidInputError: there is no such argument; it is no array in global or constant
             memory, or its elements or its shape are not those of the plan.
         RefusalError: `layout-pointer-escapes`, `layout-mixed-types`, `layout-atomic-width`.
     """
@@ -122,8 +110,6 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
     accesses: dict[Instruction, Places] = {}
     extents, bounds = Extents(kernel, module), Bounds(kernel)
     for plan in plans:
-        if any(each.argument == plan.argument for each in arrays):
-            raise InvalidInputError(f"the argument {plan.argument} is laid out twice")
         argument = _argument(kernel, plan.argument)
         target = _target(argument, graphs[argument.name], plan, module)
         arrays.append(LaidArray(argument.name, target.arrangement))
@@ -146,7 +132,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> LaidOut:
         if value is not None:
             split[instruction] = value
     make_names_unique(function, module.structures)
-    return LaidOut(module, tuple(arrays), assumptions, extents.added)
+    return RewrittenArrays(module, tuple(arrays), assumptions, extents.added)
 
 
 def _argument(kernel: Kernel, name: str) -> Argument:

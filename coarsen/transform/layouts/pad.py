@@ -41,7 +41,15 @@ from coarsen.ir.graph.value_parser import ValueParser
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import IntegerType, Type, VectorType, alignment_of, content_bytes, size_of
-from coarsen.transform.layouts.elements import Place, is_copy, is_fill, is_vector_access, resolved_uses, stepped_by
+from coarsen.transform.layouts.elements import (
+    Place,
+    RewrittenArrays,
+    is_copy,
+    is_fill,
+    is_vector_access,
+    resolved_uses,
+    stepped_by,
+)
 from coarsen.transform.layouts.index_forms import OperandArithmetic, is_zero
 from coarsen.transform.layouts.rows import Rows, is_padded, rows_of
 from coarsen.transform.prologue import INDEX
@@ -84,15 +92,7 @@ class _Use:
     size: int
 
 
-@dataclass(frozen=True)
-class Padded:
-    """A module with the kernel, not yet verified, and its arrays that lie otherwise."""
-
-    module: Module
-    arrays: tuple[PaddedArray, ...]
-
-
-def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Padded:
+def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     """Rewrite a kernel for static local arrays with pads.
 
     Args:
@@ -100,7 +100,7 @@ def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Padded:
         plans: those of local arrays, at most one for each.
 
     Raises:
-        InvalidInputError: there is no such array, or two plans are for it; its rows can't be permuted.
+        InvalidInputError: there is no such array; its rows can't be permuted.
         RefusalError: `layout-pointer-escapes`, `layout-mixed-types`, `layout-shape-unknown`.
     """
     module = kernel.editable_graph()
@@ -108,14 +108,12 @@ def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Padded:
         raise InvalidInputError("pads are for kernels with addresses of 64 bits")
     padded: list[PaddedArray] = []
     for plan in plans:
-        if any(each.name == plan.argument for each in padded):
-            raise InvalidInputError(f"the array {plan.argument} is padded twice")
         rows = rows_of(module, kernel.name, plan.argument, plan.pad, plan.shape)
         if is_padded(plan.pad):
             padded.append(_padded(rows))
             _rewrite(module, rows)
     make_names_unique(module.function(kernel.name), module.structures)
-    return Padded(module, tuple(padded))
+    return RewrittenArrays(module, tuple(padded))
 
 
 def _padded(rows: Rows) -> PaddedArray:

@@ -4,7 +4,7 @@
 
     w=constant      kernel void f(global float *out, constant float *w)
     w=noncoherent   kernel void f(global float *out, global const float *restrict w)     PTX: ld.global.nc
-    w=local         a copy of w in local memory, made by each work-group at its start (`local_copy.py`)
+    w=local         a copy of w in local memory, made by each work-group at its start (`tile.py`)
 
 Why it is legal:
 
@@ -32,9 +32,8 @@ from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Callee
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, PointerType, Type, size_of
-from coarsen.transform.layouts.elements import element_type, is_copy
-from coarsen.transform.placement.local_copy import copy_at_start, tile_of
-from coarsen.transform.placement.tile import box_of, copy_box_at_start
+from coarsen.transform.layouts.elements import RewrittenArrays, element_type, is_copy
+from coarsen.transform.placement.tile import box_of, copy_at_start, copy_box_at_start, tile_of
 from coarsen.transform.placement.uses import NEVER_CHANGES, ArrayUses, allow_changes, apart_from, uses_of
 from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
@@ -86,15 +85,7 @@ class PlacedArray:
         return f"pass for {self.argument} {what[self.place]}{apart}"
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A module with the kernel, not yet verified, and its arrays that are read otherwise."""
-
-    module: Module
-    arrays: tuple[PlacedArray, ...]
-
-
-def place_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Placed:
+def place_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     """Rewrite a kernel for other places of its arguments' arrays.
 
     Args:
@@ -102,21 +93,17 @@ def place_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> Placed:
         plans: at most one for each argument.
 
     Raises:
-        InvalidInputError: there is no such argument, it is no array in global memory, or two plans are for it.
+        InvalidInputError: there is no such argument, or it is no array in global memory.
         RefusalError: `place-not-read-only`, `place-pointer-escapes`, `place-may-change`, `place-extent-unknown`,
             `place-footprint-unknown`, `place-too-large`, `layout-mixed-types` where it isn't known what a local
             copy holds.
     """
     module = kernel.editable_graph()
     function = module.function(kernel.name)
-    placed: list[PlacedArray] = []
-    for plan in plans:
-        if any(each.argument == plan.argument for each in placed):
-            raise InvalidInputError(f"the argument {plan.argument} is placed twice")
-        placed.append(_placed(kernel, module, function, _argument(kernel, plan.argument), plan))
+    placed = [_placed(kernel, module, function, _argument(kernel, plan.argument), plan) for plan in plans]
     _check_constant_arguments(function, placed)
     make_names_unique(function, module.structures)
-    return Placed(module, tuple(placed))
+    return RewrittenArrays(module, tuple(placed))
 
 
 def _check_constant_arguments(function: Function, placed: Sequence[PlacedArray]) -> None:

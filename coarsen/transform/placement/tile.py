@@ -14,21 +14,33 @@ copied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Access, ElementAddress, Opcode
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.operands import Argument, Constant, Operand, ValueKind
+from coarsen.ir.graph.operands import Argument, Constant, Operand, ValueKind, Variable
 from coarsen.ir.graph.origin import Origin
+from coarsen.ir.graph.rewriting import split_block
 from coarsen.ir.kernel import Kernel, Value
-from coarsen.ir.opencl.queries import DIMENSIONS, Query, query_named
-from coarsen.ir.types import IntegerType, Type, alignment_of, size_of
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name, query_named
+from coarsen.ir.types import (
+    AddressSpace,
+    ArrayType,
+    FloatType,
+    IntegerType,
+    Type,
+    VectorType,
+    VoidType,
+    alignment_of,
+    content_bytes,
+    size_of,
+)
 from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
-from coarsen.transform.placement.local_copy import share_at_start, tile_of
 from coarsen.transform.placement.uses import ArrayUses, allow_changes
 from coarsen.transform.prologue import INDEX, Queries
 
@@ -284,3 +296,154 @@ class _AtCell:
             return number(phi.type, 0)
         is_same = phi.type == self._queries.integer
         return value if is_same else self._build.cast(Opcode.TRUNC, value, phi.type, "counter")
+
+
+# The copy of an array that a work-group makes in local memory before the kernel begins.
+#
+#     kernel void f(…, global const float *w)          local float w_tile[9];
+#     {                                                for (base = 0; base < 9; base += items in the group)
+#         body, reads w                                    if (base + local linear id < 9)
+#     }                                                        w_tile[…] = w[…];
+#                                                      barrier(CLK_LOCAL_MEM_FENCE);
+#                                                      body, reads w_tile
+#
+# All work-items of a group pass the kernel's start, so they meet at the barrier, whatever they do later, and all
+# that reads comes after it. The loop's trip count is the same for all of them. It reads the elements that the
+# array has, as a launch has to keep to, and nothing beside them.
+
+_BARRIER = mangled_name("barrier", "j")
+_CONVERGENT = "convergent nounwind"
+_FLAGS = IntegerType(32)
+_LOCAL_MEMORY = number(_FLAGS, 1)
+_BITS = 8
+_LONGEST_WORD = 8
+_FLOATS = frozenset({FloatType("float"), FloatType("double")})
+
+# Builds one of several copies, by its number.
+Copy = Callable[[Builder, Queries, Operand], None]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """An array's copy: its variable, the words that are copied, and how many."""
+
+    variable: Variable
+    word: Type
+    count: int
+
+
+def tile_of(module: Module, kernel: str, argument: Argument, element: Type, count: int) -> Tile:
+    """Add the variable that an array is copied to.
+
+    Args:
+        module: that the caller owns.
+        kernel: its name.
+        argument: of the array.
+        element: of the array.
+        count: of its elements.
+    """
+    array = ArrayType(count, element)
+    alignment = alignment_of(element)
+    name = f"{kernel}.{argument.name}_tile"
+    while name in module.variables or name in module.callees:
+        name += "_"
+    definition = f"internal addrspace({AddressSpace.LOCAL}) global {array} undef, align {alignment}"
+    variable = module.variables[name] = Variable(name, AddressSpace.LOCAL, definition)
+    word = _word(element)
+    return Tile(variable, word, count * (size_of(element) // size_of(word)))
+
+
+def _word(element: Type) -> Type:
+    """Return what is copied at once: a number or vector, or the longest whole number for a record."""
+    is_whole = content_bytes(element) == size_of(element)
+    number_ = element.element if isinstance(element, VectorType) else element
+    # Numbers that a device may know in memory only are copied as whole ones.
+    is_known = isinstance(number_, IntegerType) or number_ in _FLOATS
+    if is_whole and is_known:
+        return element
+    return IntegerType(_BITS * min(alignment_of(element), _LONGEST_WORD))
+
+
+def copy_at_start(module: Module, function: Function, argument: Argument, tile: Tile) -> None:
+    """Build the copy of a whole array at a kernel's start.
+
+    Args:
+        module: that has the function.
+        function: owned by the caller.
+        argument: the array.
+        tile: to which it is copied.
+    """
+
+    def copy(build: Builder, _: Queries, place: Operand) -> None:
+        access = Access(alignment_of(tile.word))
+        value = build.load(tile.word, build.element(tile.word, argument, [place], "from"), "word", access)
+        build.store(value, build.element(tile.word, tile.variable, [place], "to"), access)
+
+    share_at_start(module, function, argument.name, tile.count, copy)
+
+
+def share_at_start(
+    module: Module,
+    function: Function,
+    array: str,
+    count: int,
+    copy: Copy,
+    is_taken: Callable[[Builder, Queries, Operand], Operand] | None = None,
+) -> None:
+    """Let the work-items of a group share out numbered copies at a kernel's start, and meet.
+
+    Args:
+        module: that has the function.
+        function: owned by the caller.
+        array: what blocks are called by.
+        count: of the copies.
+        copy: builds one of them, by its number.
+        is_taken: builds whether it is to be made; None for all.
+    """
+    entry = function.entry
+    first = sum(1 for each in entry.instructions if each.opcode is Opcode.ALLOCA)
+    body = split_block(entry, first, f"{entry.name}.body")
+    origin = Origin()
+    names = ("copying", "each", "asked", "copy", "next", "copied")
+    header, inside, asked, copying, latch, done = (Block(f"{name}.{array}", origin) for name in names)
+    if is_taken is None:
+        asked = copying
+    after = entry
+    for block in dict.fromkeys((header, inside, asked, copying, latch, done)):
+        function.add_after(after, block)
+        after = block
+    queries = Queries(module)
+    build = Builder(entry, origin)
+    item, items = _item_and_items(build, queries)
+    build.branch(header)
+    base = build.at_end(header).phi(queries.integer, [(queries.constant(0), entry)], "base")
+    build.branch_if(build.compare("ult", base, queries.constant(count), "more"), inside, done)
+    place = build.at_end(inside).binary(Opcode.ADD, base, item, "place")
+    build.branch_if(build.compare("ult", place, queries.constant(count), "inside"), asked, latch)
+    if is_taken is not None:
+        build.branch_if(is_taken(build.at_end(asked), queries, place), copying, latch)
+    copy(build.at_end(copying), queries, place)
+    build.branch(latch)
+    base.add_incoming(build.at_end(latch).binary(Opcode.ADD, base, items, "base.next"), latch)
+    build.branch(header)
+    _meet(build.at_end(done), module)
+    build.branch(body)
+    queries.declare()
+
+
+def _item_and_items(build: Builder, queries: Queries) -> tuple[Operand, Operand]:
+    """The number of a work-item in its group, over all dimensions, and how many the group has."""
+    last = DIMENSIONS - 1
+    item: Operand = queries.ask(build, Query.LOCAL_ID, last)
+    items: Operand = queries.ask(build, Query.LOCAL_SIZE, last)
+    for dimension in reversed(range(last)):
+        size = queries.ask(build, Query.LOCAL_SIZE, dimension)
+        row = build.binary(Opcode.MUL, item, size, "row")
+        item = build.binary(Opcode.ADD, row, queries.ask(build, Query.LOCAL_ID, dimension), "item")
+        items = build.binary(Opcode.MUL, items, size, "items")
+    return item, items
+
+
+def _meet(build: Builder, module: Module) -> None:
+    declaration = f"declare spir_func void @{_BARRIER}(i32) {_CONVERGENT}"
+    build.call(module.callee(_BARRIER, declaration), VoidType(), [_LOCAL_MEMORY], attributes=_CONVERGENT)

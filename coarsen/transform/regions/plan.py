@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.errors import SourcePosition
+from coarsen.ir.kernel import Kernel
 from coarsen.transform.regions.one_replica import Entry
 from coarsen.variant.transforms import Transforms
 
@@ -26,7 +28,7 @@ class Treatment(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why no more than copies was made of a region: a stable code, and a sentence."""
+    """Why no more was done, with a region or a location: a stable code, and a sentence."""
 
     code: str
     sentence: str
@@ -93,6 +95,45 @@ class RegionPlan:
         """Yield every region, outer before inner."""
         for region in self.regions:
             yield from region.all()
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel before this coarsening."""
+        return self.divergence.kernel
+
+    @cached_property
+    def region_of(self) -> Mapping[str, PlannedRegion]:
+        """The innermost region with a treatment of its own, by block; blocks outside of all are left out."""
+        found: dict[str, PlannedRegion] = {}
+        for planned in self.all():
+            found.update(dict.fromkeys(planned.region.blocks, planned))
+        return found
+
+    @cached_property
+    def copied_regions(self) -> tuple[Region, ...]:
+        """The regions that stand once for each replica; none is in another."""
+        return tuple(each.region for each in self.all() if each.treatment is Treatment.COPIES)
+
+    @cached_property
+    def copied(self) -> frozenset[str]:
+        """The blocks that stand once for each replica."""
+        return frozenset[str]().union(*(region.blocks for region in self.copied_regions))
+
+    @cached_property
+    def interleaved(self) -> tuple[PlannedRegion, ...]:
+        """The regions with a fast path or in lock-step, outer before inner; each has a second body."""
+        return tuple(each for each in self.all() if each.treatment is not Treatment.COPIES)
+
+    @cached_property
+    def diverged(self) -> frozenset[str]:
+        """The blocks that have a second body."""
+        return frozenset[str]().union(*(each.region.blocks for each in self.interleaved))
+
+    @cached_property
+    def second_bodies(self) -> int:
+        """The instructions of second bodies, each written once as a loop over the replicas."""
+        lengths = {block.name: len(block.instructions) for block in self.kernel.blocks}
+        return sum(lengths[block] for each in self.interleaved for block in each.region.blocks)
 
     def short_loops_in_lock_step(self) -> Iterator[SourcePosition | None]:
         """Yield where each short loop in lock-step stands: Intel's CPU compiler gets some of these wrong."""

@@ -8,15 +8,20 @@ Operands are compared by identity, constants by what they say.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
+from coarsen.analysis.control_flow import FlowGraph
+from coarsen.analysis.distinct_arguments import distinct_arguments
 from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.analysis.pointer_roots import PointerRoots, Roots
 from coarsen.ir.graph.details import CallSite, Detail, Opcode, is_shown
-from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.types import Type
-from coarsen.transform.value_numbering.surely_defined import Dominance, SurelyDefined
 
 Key = tuple[Hashable, ...]
 # Hints for an optimiser, which have nothing to do with the result.
@@ -43,7 +48,7 @@ class Expressions:
         Args:
             instruction: with a result.
             operands: what now stands for its operands.
-            memory: the state of memory where it stands (`memory_order.py`).
+            memory: the state of memory where it stands (`MemoryOrder`).
         """
         opcode = instruction.opcode
         if opcode is Opcode.LOAD:
@@ -131,3 +136,234 @@ class Leaders:
     def follow(self, key: Key, value: Instruction, block: str, may_be_poison: bool = False) -> None:
         """Let a value of a block be found under a key."""
         self._leaders.setdefault(key, []).append(Leader(value, block, may_be_poison))
+
+
+# Values that are no poison in a block, since the kernel's behaviour is undefined if they are.
+#
+#     %index = add nsw i32 %row, %x       poison where it overflows, and with it
+#     %i = sext i32 %index to i64
+#     %p = getelementptr float, ptr addrspace(1) %input, i64 %i
+#     %v = load float, ptr addrspace(1) %p        this address: loading from it is undefined
+#
+# So in this block, and in those that it dominates, `%index` may stand for any value with the same sum.
+
+# The operand that is the address.
+_ADDRESS = {Opcode.LOAD: 0, Opcode.STORE: 1}
+# What gives poison for poison. A choice need not, and `freeze` does not.
+_PASSES_ON = frozenset(
+    {
+        *(Opcode.ADD, Opcode.SUB, Opcode.MUL, Opcode.SHL, Opcode.LSHR, Opcode.ASHR),
+        *(Opcode.AND, Opcode.OR, Opcode.XOR, Opcode.TRUNC, Opcode.ZEXT, Opcode.SEXT),
+        *(Opcode.GETELEMENTPTR, Opcode.BITCAST, Opcode.ADDRSPACECAST),
+    }
+)
+# Of a value that many blocks use, the first ones: they dominate the others if any do.
+_MAXIMUM_BLOCKS = 8
+
+
+class SurelyDefined:
+    """The values that are surely defined in the blocks of a function, found when first asked for.
+
+    Args:
+        blocks: by their names.
+        effects: the judge of their instructions.
+        dominance: of the blocks.
+    """
+
+    def __init__(self, blocks: Mapping[str, Block], effects: EffectsOfKernel, dominance: Dominance) -> None:
+        self._by_name = blocks
+        self._effects = effects
+        self._dominance = dominance
+
+    def is_defined(self, value: Operand, block: str) -> bool:
+        """Return whether poison for the value makes behaviour undefined on every way to or through a block."""
+        return self._dominates_any(self._blocks.get(value, []), block)
+
+    @cached_property
+    def _blocks(self) -> Mapping[Operand, list[str]]:
+        """The first blocks in which each value is surely defined."""
+        found: dict[Operand, list[str]] = {}
+        for name in self._dominance.order:
+            pending = self._addresses(self._by_name[name])
+            while pending:
+                value = pending.pop()
+                blocks = found.setdefault(value, [])
+                # What is known already is so of the operands as well.
+                if len(blocks) == _MAXIMUM_BLOCKS or self._dominates_any(blocks, name):
+                    continue
+                blocks.append(name)
+                pending.extend(_computed(value.operands) if value.opcode in _PASSES_ON else ())
+        return found
+
+    def _dominates_any(self, blocks: list[str], block: str) -> bool:
+        return any(self._dominance.dominates(using, block) for using in blocks)
+
+    def _addresses(self, block: Block) -> list[Instruction]:
+        """The addresses from which a block loads and to which it stores; none where the block may end before."""
+        calls = (each for each in block.instructions if each.opcode is Opcode.CALL)
+        if any(map(self._effects.may_change_memory, calls)):
+            return []
+        accesses = (each for each in block.instructions if each.opcode in _ADDRESS)
+        return _computed(access.operands[_ADDRESS[access.opcode]] for access in accesses)
+
+
+def _computed(operands: Iterable[Operand]) -> list[Instruction]:
+    return [operand for operand in operands if isinstance(operand, Instruction)]
+
+
+class Dominance:
+    """Answers quickly what `FlowGraph.dominates` does, by numbering the dominator tree.
+
+    Attributes:
+        order: the reachable blocks, so that each stands after those that dominate it.
+    """
+
+    def __init__(self, flow: FlowGraph) -> None:
+        self._flow = flow
+        self.order = flow.reverse_postorder
+        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        self._number()
+
+    def _number(self) -> None:
+        children: dict[str, list[str]] = {block: [] for block in self.order}
+        for block in self.order[1:]:
+            children[self._flow.immediate_dominator[block]].append(block)
+        pending = [self.order[0]]
+        preorder: list[str] = []
+        while pending:
+            block = pending.pop()
+            self._first[block] = len(preorder)
+            preorder.append(block)
+            pending.extend(children[block])
+        for block in reversed(preorder):
+            self._last[block] = max([self._first[block], *(self._last[child] for child in children[block])])
+
+    def dominates(self, first: str, second: str) -> bool:
+        """Return whether every way from the entry to `second` passes `first` (a block dominates itself)."""
+        return self._first[first] <= self._first[second] <= self._last[first]
+
+    def may_use(self, block: str, defining: str) -> bool:
+        """Return whether what `defining` computes is there in `block`, and not taken out of a loop."""
+        if block == defining:
+            return True
+        loop = self._flow.loop_of[defining]
+        return self.dominates(defining, block) and (loop is None or block in loop.blocks)
+
+
+# The states of memory: a number for each stretch of instructions in which no load can tell a difference.
+
+_NEVER_CHANGED = -1
+
+
+class MemoryOrder:
+    """Follows memory through the blocks of a function, each visited after those that dominate it.
+
+    No load moves past a store, an atomic operation, a fence or a barrier, unless these are known to be to other
+    parts of memory.
+
+    Args:
+        effects: the judge of the function's instructions.
+        flow: the function's.
+        parts: which memory instructions access, where that tells them apart; None for memory as a whole.
+    """
+
+    def __init__(self, effects: EffectsOfKernel, flow: FlowGraph, parts: MemoryParts | None = None) -> None:
+        self._effects = effects
+        self._flow = flow
+        self._parts = parts
+        self._last = 0
+        self._now = _State()
+        self._at_end: dict[str, _State] = {}
+
+    def enter(self, block: str) -> None:
+        """Go to the start of a block: where it is reached one way only, memory is as it was there."""
+        predecessors = self._flow.predecessors(block)
+        known = self._at_end.get(predecessors[0]) if len(predecessors) == 1 else None
+        self._now = self._changed(None) if known is None else known
+
+    def execute(self, instruction: Instruction) -> None:
+        """Go past the next instruction of the block."""
+        if self._effects.may_change_memory(instruction):
+            self._now = self._changed(None if self._parts is None else self._parts.written(instruction))
+
+    def leave(self, block: str) -> None:
+        """Remember the state at the end of a block."""
+        self._at_end[block] = self._now
+
+    def state(self, instruction: Instruction) -> int:
+        """Return the number of the state of the memory that a load reads; that of all memory for anything else."""
+        if self._parts is None or instruction.opcode is not Opcode.LOAD:
+            return self._now.last
+        if self._parts.is_never_written(instruction):
+            return _NEVER_CHANGED
+        return self._now.of(self._parts.read(instruction))
+
+    def _changed(self, parts: Roots | None) -> _State:
+        """Return the state after a change of some parts of memory; None for all."""
+        self._last += 1
+        if parts is None:
+            return _State(self._last, self._last)
+        return _State(self._last, self._now.all_changed, {**self._now.changed, **dict.fromkeys(parts, self._last)})
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """When memory last changed: any of it, all of it, and each part since then."""
+
+    last: int = 0
+    all_changed: int = 0
+    changed: Mapping[Named, int] = field(default_factory=dict)
+
+    def of(self, parts: Roots | None) -> int:
+        """Return when one of some parts last changed; None for parts that aren't known."""
+        if parts is None:
+            return self.last
+        return max((self.all_changed, *(self.changed.get(part, 0) for part in parts)))
+
+
+# The parts of memory of a kernel whose arguments point to distinct memory: one for each argument and variable.
+#
+#     store float %x, %c[%i]           changes what loads through %c read, and no load through %a
+#     barrier()                        changes whatever is written: not %a, through which nobody writes
+#
+# What the kernel writes through no argument is not written while it runs, by other work-items neither.
+
+
+@dataclass(frozen=True)
+class MemoryParts:
+    """Tells the parts of memory that instructions of one function access.
+
+    Attributes:
+        read_only: the arguments to memory objects through which nothing is written.
+    """
+
+    effects: EffectsOfKernel
+    roots: PointerRoots
+    read_only: frozenset[Named]
+
+    @classmethod
+    def of(cls, function: Function, effects: EffectsOfKernel) -> MemoryParts | None:
+        """Return the parts of a function's memory; None where not all pointers are known."""
+        roots = PointerRoots()
+        found = distinct_arguments(function, effects, roots)
+        if found is None:
+            return None
+        read_only = (function.arguments[index] for index in found.pointers if index not in found.written)
+        return cls(effects, roots, frozenset(read_only))
+
+    def written(self, instruction: Instruction) -> Roots | None:
+        """Return what an instruction may write; None for anything, and where it orders memory."""
+        touched = self.effects.of(instruction)
+        if touched.orders or touched.writes_anything:
+            return None
+        return self.roots.of_all(touched.writes)
+
+    def read(self, load: Instruction) -> Roots | None:
+        """Return what a load reads; None where that isn't known."""
+        return self.roots.of(load.operands[0])
+
+    def is_never_written(self, load: Instruction) -> bool:
+        """Return True if a load reads what nothing writes while the kernel runs."""
+        roots = self.read(load)
+        return roots is not None and roots <= self.read_only

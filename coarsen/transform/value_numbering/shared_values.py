@@ -12,7 +12,7 @@
 
 The blocks are visited so that each comes after those that dominate it. A value takes the place of a later one if
 it dominates it, is in the same loops, and is the same: an equal expression (`expressions.py`), or an equal sum
-(`sums.py`); for loads, if nothing between them may change memory (`memory_order.py`). Nothing is moved, and
+(`sums.py`); for loads, if nothing between them may change memory (`MemoryOrder`). Nothing is moved, and
 calls with an effect all stay where they are: barriers are neither copied nor brought under a branch. Operations on
 floats are never reordered: results stay the same to the bit.
 """
@@ -28,10 +28,15 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Constant, Named, Operand
 from coarsen.ir.types import IntegerType, VoidType
-from coarsen.transform.value_numbering.expressions import Expressions, Leaders
-from coarsen.transform.value_numbering.memory_order import MemoryOrder, MemoryParts
+from coarsen.transform.value_numbering.expressions import (
+    Dominance,
+    Expressions,
+    Leaders,
+    MemoryOrder,
+    MemoryParts,
+    SurelyDefined,
+)
 from coarsen.transform.value_numbering.sums import FALSE, TRUE, SharedSums, Shorter, known_bits
-from coarsen.transform.value_numbering.surely_defined import Dominance, SurelyDefined
 
 
 def share_values(function: Function, effects: EffectsOfKernel, *, is_distinct: bool = False) -> None:

@@ -31,7 +31,7 @@ class Sum:
 
     It is not where a part has `nsw` or `nuw`, which makes it poison where it overflows, or where a symbol cancels
     out (`x + y - y`). Such a value must not take the place of another unless it is surely defined
-    (`surely_defined.py`).
+    (`SurelyDefined`).
     """
 
     width: int

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from coarsen.errors import InvalidInputError
+from coarsen.variant.options import TRANSFORM_OPTIONS
 from coarsen.variant.space import MACRO, VariantSpace, is_of_arrays
 from coarsen.variant.variant import Variant
 
@@ -201,7 +202,7 @@ def _drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
 
 # Choices that stand for a variant: more are not listed.
 _MOST_LISTED = 200_000
-TRANSFORMS = frozenset({"fast_path", "lock_step", "wide_accesses", "clean_up", "distinct", "any_size"})
+TRANSFORMS = frozenset(TRANSFORM_OPTIONS)
 
 
 @dataclass(frozen=True)

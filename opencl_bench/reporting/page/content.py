@@ -9,7 +9,6 @@ from coarsen.opencl_bench.inputs.worth import ChoiceWorth, ColdChange, VersionWo
 from coarsen.opencl_bench.reporting.input_times import InputTimes
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE
-from coarsen.variant.variant import transform_words
 
 # What stands for a point of a curve that has no speed-up.
 FAILED, EXCLUDED = "failed", "excluded"
@@ -226,7 +225,7 @@ class Report:
     @property
     def is_replication_alone(self) -> bool:
         """Return True if no best configuration has more than replication, by the words of its configuration."""
-        (words,) = transform_words(REPLICATION_ALONE)
+        (words,) = REPLICATION_ALONE.words
         return all(words in best.configuration for _, best in self.gains)
 
     @property

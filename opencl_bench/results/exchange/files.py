@@ -21,6 +21,7 @@ from coarsen.variant.padding import NO_PAD
 from coarsen.variant.placement import GLOBAL, Place, PlaceChoice
 from coarsen.variant.space import LAYOUT, MEMORY, ORDER, PAD
 from coarsen.variant.variant import Variant
+from coarsen.variant.variant_json import transforms_to_json
 
 VERSION = "1.0.0"
 EXTENSION = "coarsen"
@@ -138,15 +139,9 @@ def _array_parameters(candidate: Variant) -> Iterator[str]:
 
 
 def _transforms(candidate: Variant) -> dict[str, int | str]:
-    transforms = candidate.transforms
-    return {
-        "fast_path": transforms.fast_path.value,
-        "lock_step": transforms.lock_step.value,
-        "wide_accesses": int(transforms.wide_accesses),
-        "clean_up": int(transforms.clean_up),
-        "any_size": int(candidate.any_size),
-        **({"distinct": 1} if transforms.distinct else {}),
-    }
+    values = {**transforms_to_json(candidate.transforms), "any_size": candidate.any_size}
+    del values["device_kind"]
+    return {name: int(value) if isinstance(value, bool) else str(value) for name, value in values.items()}
 
 
 def _values(measurement: Measurement) -> Iterable[dict[str, object]]:

@@ -13,9 +13,9 @@ from coarsen.ir.graph.operands import Argument, Named, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
-from coarsen.pipeline import coarsen_kernel
 from coarsen.transform.names import derived, like, own
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 
 SOURCE = """
 typedef struct { float weight; int x10; } Item;

@@ -15,8 +15,8 @@ from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.graph.rewriting import copy_module
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import IntegerType, StructType, Type, parse_type
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 
 AROUND = """\
 {before}

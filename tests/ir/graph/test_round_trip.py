@@ -22,8 +22,8 @@ from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.reader import read_module
-from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 from tests.ir.graph.check import check_function
 
 ROOT = Path(__file__).parents[3]

@@ -96,5 +96,7 @@ def test_levels_and_transforms_are_said() -> None:
 def test_what_a_program_can_not_do_is_left_to_the_command() -> None:
     wide = Variant((64,), (Coarsening(2),), transforms=Transforms(wide_accesses=True), any_size=True)
     paste = paste_of(some_measurement(candidate=wide))
-    assert paste.python == ""
+    assert paste.python == "coarsen.Program(context, source, factor=2, dim=0, wide_accesses=True)"
     assert paste.command.endswith("--factor 2 --dim 0 --wide-accesses --any-size")
+    moved = Variant((64,), (Coarsening(2),), arrays=(ArrayPlan("bodies", SOA),))
+    assert paste_of(some_measurement(candidate=moved)).python == ""

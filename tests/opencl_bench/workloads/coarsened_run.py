@@ -15,7 +15,6 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.pipeline import coarsen_kernel
 from coarsen.tuning.measure.run import (
     KernelChoice,
     LaunchableKernel,
@@ -26,6 +25,7 @@ from coarsen.tuning.measure.run import (
 )
 from coarsen.tuning.workload.benchmark import Benchmark, Launch, LocalArgument, Workload
 from coarsen.variant.coarsening import Coarsening
+from tests.coarsened_kernel import coarsen_kernel
 from tests.fuzz import launches
 
 

@@ -19,8 +19,7 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.pipeline import run_pipeline
 from coarsen.transform.accumulators import accumulators
-from coarsen.transform.accumulators.certainty import Certainty
-from coarsen.transform.accumulators.locations import LoopMemory
+from coarsen.transform.accumulators.locations import Certainty, LoopMemory
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import Transforms, Use

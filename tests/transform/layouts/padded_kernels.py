@@ -22,7 +22,7 @@ class PaddedKernel:
         """Return the plans of some pads."""
         named = {pad.partition("=")[0] for pad in pads}
         shapes = [shape for shape in self.shapes if shape.partition("=")[0] in named]
-        return array_plans((), (), shapes, pads=pads)
+        return array_plans((), (), shapes, (), pads)
 
 
 TRANSPOSE = """

@@ -157,12 +157,6 @@ def test_plans_that_do_not_fit(plan: ArrayPlan, message: str) -> None:
         laid("all[i].x = 1;", plan)
 
 
-def test_an_argument_is_laid_out_once() -> None:
-    kernel = lower("kernel void k(global int *all) { all[0] = 1; }", "k")
-    with pytest.raises(InvalidInputError, match="the argument all is laid out twice"):
-        laid_out(kernel, [ArrayPlan("all"), ArrayPlan("all", order=Order((1, 0)), shape=(2, 3))])
-
-
 def test_an_array_that_is_never_accessed_may_lie_in_any_way() -> None:
     source = f"{BODY}kernel void k(global Body *all, global int *other) {{ other[0] = 1; }}"
     record = RecordType.parse("24: 4@0 1@4 8@8 2@16")

@@ -57,7 +57,7 @@ REFUSED = (
 
 def padded(body: str, *pads: str, shapes: tuple[str, ...] = ()) -> LaidOutKernel:
     source = f"kernel void k(global float *out, int n)\n{{\n{ID} {TILE}\n{body}\n}}\n"
-    return laid_out(lower(source, "k"), array_plans((), (), shapes, pads=pads))
+    return laid_out(lower(source, "k"), array_plans((), (), shapes, (), pads))
 
 
 @pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.name)
@@ -103,22 +103,13 @@ def test_what_can_not_be_permuted(declared: str, message: str) -> None:
     body = f"{{ local {declared} int x = get_local_id(0); {place} = n; out[x] = {value}; }}"
     kernel = lower(f"kernel void k(global float *out, int n) {body}", "k")
     with pytest.raises(InvalidInputError, match=message):
-        laid_out(kernel, array_plans((), (), (), pads=("tile=xor",)))
-
-
-def test_an_array_is_padded_once() -> None:
-    kernel = lower(
-        "kernel void k(global float *out) { local int tile[4][4]; tile[1][1] = 2; out[0] = tile[1][1]; }", "k"
-    )
-    [plan] = array_plans((), (), (), pads=("tile=1",))
-    with pytest.raises(InvalidInputError, match="the array tile is padded twice"):
-        laid_out(kernel, [plan, plan])
+        laid_out(kernel, array_plans((), (), (), (), ("tile=xor",)))
 
 
 def test_memory_grows_and_nothing_is_assumed() -> None:
     found = padded("tile[x][n] = n; out[x] = tile[1][x];", "tile=3")
     assert found.assumptions == ()
-    [array] = found.padded
+    [array] = found.done
     assert (array.bytes_before, array.bytes_after) == (512, 608)
 
 
@@ -128,4 +119,4 @@ def test_addresses_from_the_start_need_no_assumption() -> None:
 
 def test_no_pad_leaves_the_array() -> None:
     found = padded("tile[x][n] = n; out[x] = tile[1][x];", "tile=0")
-    assert found.padded == ()
+    assert found.done == ()

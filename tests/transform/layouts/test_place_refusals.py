@@ -40,7 +40,7 @@ REFUSED = (
 def placed(body: str, *texts: str, shapes: tuple[str, ...] = (), qualifier: str = "") -> LaidOutKernel:
     arguments = f"global float *{qualifier} out, global float *in, int n"
     source = f"kernel void k({arguments})\n{{\nint x = get_global_id(0);\n{body}\n}}\n"
-    return laid_out(lower(source, "k"), array_plans((), (), shapes, places=texts))
+    return laid_out(lower(source, "k"), array_plans((), (), shapes, texts))
 
 
 @pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.name)
@@ -72,13 +72,6 @@ def test_a_copy_has_a_limit() -> None:
 def test_places_that_do_not_fit(texts: tuple[str, ...], shapes: tuple[str, ...], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         placed("out[x] = in[x];", *texts, shapes=shapes)
-
-
-def test_an_argument_is_placed_once() -> None:
-    kernel = lower("kernel void k(global int *out, global int *in) { out[0] = in[0]; }", "k")
-    plan = array_plan("in", place="constant")
-    with pytest.raises(InvalidInputError, match="the argument in is placed twice"):
-        laid_out(kernel, [plan, plan])
 
 
 def test_a_copy_is_of_the_array_as_written() -> None:

@@ -129,7 +129,7 @@ def test_places(queue: cl.CommandQueue, device: DeviceDescription, kernel: Place
     number = COMBINATIONS.index((kernel, place))
     original = original_outcome(queue.context, kernel.case)
     shapes = [f"{kernel.array}={kernel.count}"]
-    plans = array_plans((), (), shapes, places=[f"{kernel.array}={place}"])
+    plans = array_plans((), (), shapes, [f"{kernel.array}={place}"])
     laid = laid_out(lowered(kernel.case), plans)
     assert [each.apart_from for each in laid.placed] == [("to",)]
     for which, turn in turns_of(device, number, len(CONFIGURATIONS)).items():

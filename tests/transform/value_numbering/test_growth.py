@@ -10,7 +10,7 @@ from coarsen.ir.graph.builder import number
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Operand
-from coarsen.transform.value_numbering.surely_defined import Dominance
+from coarsen.transform.value_numbering.expressions import Dominance
 from tests.transform.value_numbering.straight_line import NARROW, StraightLine
 
 
