@@ -23,11 +23,12 @@ from coarsen.ir.kernel import Kernel
 from coarsen.tuning.captured_tuning import alone_on, check_python
 from coarsen.tuning.engine.distinct_choice import lowered_own, with_distinct
 from coarsen.tuning.engine.finalists import confirm, confirm_again, decide, finalists
+from coarsen.tuning.engine.live_evaluator import RacingEvaluator
 from coarsen.tuning.engine.plan import Space, limits_of, variant_space
 from coarsen.tuning.engine.row_measurer import RowMeasurer, SweepContext
 from coarsen.tuning.engine.rows import PROCESSES
 from coarsen.tuning.launch_prior import launch_prior
-from coarsen.tuning.launch_search import TIME_OVER, LaunchModel, LaunchSearch, RacingEvaluator
+from coarsen.tuning.launch_search import LaunchModel, LaunchSearcher
 from coarsen.tuning.launch_space import (
     laid_out_starts,
     launch_space,
@@ -40,7 +41,8 @@ from coarsen.tuning.layout_choices import laid_out_choice
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.measure.variant_launch import needs_guard, undivided
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
-from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid, listed
+from coarsen.tuning.search.evaluator import TIME_OVER, Budget
+from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid
 from coarsen.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
 from coarsen.tuning.tuned import Decision, LaidOutChoice, Tuned
 from coarsen.tuning.tuning_processes import (
@@ -162,7 +164,7 @@ def _search(
     launches = lru_cache(maxsize=None)(partial(benchmark.launches, launch.preset))
     if benchmark.make_launches is not None:
         variants = replace(variants, constraints=(*variants.constraints, partial(_unsuited, benchmark, launches)))
-    searchable = listed(VariantSearchSpace(variants))
+    searchable = VariantSearchSpace(variants)
     local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
     macros = benchmark.own_definitions
     own = Variant(local_sizes[0], definitions=macros)
@@ -188,32 +190,27 @@ def _search(
             space.levels,
             space.strides,
             transforms,
-            lambda variant: _is_in(searchable, replace(variant, definitions=macros)),
+            lambda variant: searchable.has(replace(variant, definitions=macros)),
         )
     ]
     # What is uncoarsened is tried first: a gain has to be one over the best of it.
     starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
-    laid_out = [each for each in laid_out_starts(starts, space.arrays or ()) if _is_in(searchable, each)]
+    laid_out = [each for each in laid_out_starts(starts, space.arrays or ()) if searchable.has(each)]
     # One of these comes early: a short search is to try a layout, too.
     starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
     if first is not None:
         first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
-        starts[1:1] = [first] if _is_in(searchable, first) else []
+        starts[1:1] = [first] if searchable.has(first) else []
     valid = count_valid(searchable, _COUNTED)
 
     def told(evaluator: RacingEvaluator) -> None:
         _tell(settings, benchmark.kernel, evaluator.tried, valid, evaluator.gains, deadline)
 
     evaluator = RacingEvaluator(measurer, own, searchable, lambda: ending_time.left, told)
-    search = LaunchSearch(
-        evaluator,
-        LaunchModel(searchable.variant, own.local_size, expected),
-        evaluator.prepare,
-        lambda: ending_time.is_over,
-        settings.seed,
-        settings.trials,
-    )
-    ending = search.run(dict.fromkeys(map(searchable.choice_of, starts)))
+    model = LaunchModel(searchable.variant, own.local_size, expected)
+    searcher = LaunchSearcher(model, tuple(dict.fromkeys(map(searchable.choice_of, starts))))
+    budget = Budget(trials=settings.trials, is_over=lambda: ending_time.is_over)
+    ending = searcher.search(evaluator, budget, settings.seed).ending
     if ending == TIME_OVER and evaluator.tried <= 1:
         # That nothing is faster would be no finding.
         raise _too_short(deadline, "before any variant was tried")
@@ -266,14 +263,6 @@ def _tell(
     most = min(known, default=None)
     shown = best if is_faster else None
     settings.progress(TuningProgress(kernel, tried, most, shown, gain, deadline.left, is_confirming))
-
-
-def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
-    """Return True if a space has a variant, which may run."""
-    try:
-        return space.is_valid(space.choice_of(variant))
-    except InvalidInputError:
-        return False
 
 
 def _measured_own(
