@@ -37,48 +37,23 @@ from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
 from coarsen.variant.variant import Variant
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedLaunch:
-    """A benchmark's launch on a device.
+def own_launch(benchmark: Benchmark, preset: str, local_size: LocalSize | None) -> Variant:
+    """Return a benchmark's launch as it is; its macros have their first values.
 
-    Attributes:
-        benchmark: gives its inputs.
-        name: what a plan calls it.
+    Args:
+        benchmark: what is launched.
         preset: names its sizes.
-        device: where it runs.
-        local_size: of the launch, in work-items; that of the preset if None.
-    """
-
-    benchmark: Benchmark
-    name: str | Path
-    preset: str
-    device: DeviceDescription
-    local_size: LocalSize | None = None
-
-    @property
-    def own(self) -> Variant:
-        """The launch as it is; its macros have their first values."""
-        size = self.benchmark.preset(self.preset).local_size if self.local_size is None else self.local_size
-        return Variant(size, definitions=self.benchmark.own_definitions)
-
-    def of(self, variant: Variant) -> Variant:
-        """Return a variant with the first value of each of the benchmark's macros."""
-        return replace(variant, definitions=self.benchmark.own_definitions)
-
-
-def plan_of_launch(launch: DescribedLaunch) -> SweepPlan:
-    """Return the plan by which a launch and its variants are measured.
+        local_size: in work-items; that of the preset if None.
 
     Raises:
         InvalidInputError: the local size has another number of extents than the benchmark's.
     """
-    benchmark, own = launch.benchmark, launch.own.local_size
-    usual = benchmark.preset(launch.preset).local_size
-    if usual and len(own) != len(usual):
+    usual = benchmark.preset(preset).local_size
+    if local_size and usual and len(local_size) != len(usual):
         such = "x".join(map(str, usual))
         count = "1 number" if len(usual) == 1 else f"{len(usual)} numbers"
         raise InvalidInputError(f"{benchmark.name}: a local size has {count}, {such} for example")
-    return SweepPlan(launch.name, launch.device.index, launch.preset)
+    return Variant(usual if local_size is None else local_size, definitions=benchmark.own_definitions)
 
 
 def planned_rows(count: int) -> int:
@@ -87,8 +62,10 @@ def planned_rows(count: int) -> int:
 
 
 def measure_promising(
-    launch: DescribedLaunch,
+    benchmark: Benchmark,
+    device: DeviceDescription,
     plan: SweepPlan,
+    own: Variant,
     count: int,
     store: Store,
     expected: Mapping[Variant, Expected],
@@ -98,8 +75,10 @@ def measure_promising(
     """Measure a launch as it is, and the most promising of the variants that were predicted.
 
     Args:
-        launch: what is measured.
-        plan: `plan_of_launch` of it.
+        benchmark: what is launched.
+        device: where.
+        plan: names both, and the sizes.
+        own: the launch as it is (`own_launch`).
         count: how many variants, at most.
         store: where the rows go; those that are there are not measured again.
         expected: what a model expects of each variant, macros apart, which have their first values.
@@ -112,13 +91,12 @@ def measure_promising(
         VerificationError: its results are wrong.
         InvalidInputError: the kernel or its inputs can't be used; the store failed.
     """
-    benchmark, device, own = launch.benchmark, launch.device, launch.own
-    known = {launch.of(variant): what for variant, what in expected.items()}
-    violation = LaunchConstraint(benchmark, launch.preset, limits_of(device))
+    known = {replace(variant, definitions=own.definitions): what for variant, what in expected.items()}
+    violation = LaunchConstraint(benchmark, plan.preset, limits_of(device))
     # The launch as it is was measured before.
     variants = [variant for variant in known if variant != own and violation(variant) is None]
     belief = Belief(variants, KnownPrior(known))
-    searcher = PromisingSearcher(belief, launch.of(first) if first is not None else None)
+    searcher = PromisingSearcher(belief, None if first is None else replace(first, definitions=own.definitions))
     collector = CollectingObserver(observer or SweepObserver())
 
     def trying(trial: int, seconds: float) -> None:

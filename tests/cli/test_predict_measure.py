@@ -134,8 +134,8 @@ def test_with_a_store_alone_the_usual_number_is_measured(
 ) -> None:
     counts: list[object] = []
 
-    def remember(_launch: object, _plan: object, count: int, *_: object) -> MeasuredVariants:
-        counts.append(count)
+    def remember(*given: object) -> MeasuredVariants:
+        counts.append(given[4])
         return MeasuredVariants(OWN, (), decide({}, OWN))
 
     monkeypatch.setattr("coarsen.cli.predict.measured.measure_promising", remember)

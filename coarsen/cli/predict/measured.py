@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from coarsen.cli.bench.progress import watching
 from coarsen.cli.output import print_line, print_table
@@ -16,14 +16,14 @@ from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.sweep.promising_variants import (
-    DescribedLaunch,
     MeasuredVariant,
     MeasuredVariants,
     measure_promising,
-    plan_of_launch,
+    own_launch,
     planned_rows,
 )
 from coarsen.targets import Target
+from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Decision
@@ -34,53 +34,41 @@ from coarsen.variant.variant_json import variant_to_json
 _HALF_OF_80_PERCENT = 1.2816
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredAnswer:
-    """The measured variants, and where their rows are."""
-
-    measured: MeasuredVariants
-    location: str
-
-
-def launch_of(
-    described: DescribedInput, device: DeviceDescription, local_size: LocalSize | None, preset: str
-) -> DescribedLaunch:
-    """Return the launch that is measured.
+def measure_launch(
+    described: DescribedInput,
+    device: DeviceDescription,
+    local_size: LocalSize | None,
+    preset: str,
+    count: int,
+    expected: Mapping[Variant, Expected],
+    choice: Variant,
+    store_url: str | None,
+) -> tuple[MeasuredVariants, str]:
+    """Measure a launch as it is and the `count` most promising of the variants that were predicted.
 
     Args:
         described: the kernel with its inputs.
         device: where it runs.
         local_size: as it was asked for; the description's if None.
         preset: the sizes.
-    """
-    return DescribedLaunch(described.benchmark, described.name, preset, device, local_size)
-
-
-def measure_launch(
-    launch: DescribedLaunch,
-    count: int,
-    expected: Mapping[Variant, Expected],
-    choice: Variant,
-    store_url: str | None,
-) -> MeasuredAnswer:
-    """Measure a launch as it is and the `count` most promising of the variants that were predicted.
-
-    Args:
-        launch: what is measured.
         count: how many variants, at most.
         expected: what is expected of each of the variants.
         choice: the predicted one, which is measured first.
         store_url: of the store, as `--store` takes it.
+
+    Returns:
+        What was measured, and where the rows are.
 
     Raises:
         InvalidInputError: the benchmark can't be launched so; the store can't be used.
         DeviceError: the device failed.
         VerificationError: the uncoarsened kernel's results are wrong.
     """
-    plan = plan_of_launch(launch)
+    benchmark, plan = described.benchmark, SweepPlan(described.name, device.index, preset)
+    own = own_launch(benchmark, preset, local_size)
     with open_store(store_url) as store, watching({plan: planned_rows(count)}) as tally:
-        measured = measure_promising(launch, plan, count, store, expected, choice, tally)
-        return MeasuredAnswer(measured, store.location)
+        measured = measure_promising(benchmark, device, plan, own, count, store, expected, choice, tally)
+        return measured, store.location
 
 
 def check_results(measured: MeasuredVariants, kernel: str) -> None:
