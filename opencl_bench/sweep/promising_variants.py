@@ -19,13 +19,12 @@ from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, Verific
 from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
-from coarsen.tuning.engine.finalists import decide
+from coarsen.tuning.engine.finalists import decide, gain_of
 from coarsen.tuning.engine.live_evaluator import LiveEvaluator, relative_time
 from coarsen.tuning.engine.observer import CollectingObserver, Remeasure, SearchProgress, SweepObserver
 from coarsen.tuning.engine.plan import LaunchConstraint, SweepPlan, limits_of
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.engine.rows import LAUNCHES, Selected, measure_best, most_rows
-from coarsen.tuning.engine.speedups import across_processes, speedup_of
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator
@@ -226,5 +225,4 @@ def _measured(variant: Variant, expected: Expected, rows: Iterable[Measurement])
     failed = next((row for row in counting if row.invalidity is not Invalidity.CORRECT), None)
     if failed is not None:
         return MeasuredVariant(variant, expected, None, failed.invalidity, failed.reason, len(again))
-    gains = [gain for gain in map(speedup_of, counting) if gain]
-    return MeasuredVariant(variant, expected, across_processes(gains) if gains else None, processes=len(again))
+    return MeasuredVariant(variant, expected, gain_of(counting), processes=len(again))

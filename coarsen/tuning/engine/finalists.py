@@ -152,11 +152,7 @@ def _confirmed(
 
 def decide(confirmed: Confirmed, own: Variant) -> Decision:
     """Return what is chosen: the fastest whose interval is certain and lies above 1, or the launch as it was."""
-    gains = {
-        variant: _gain(known)
-        for variant, rows in confirmed.items()
-        if (known := [gain for gain in map(speedup_of, rows) if gain is not None])
-    }
+    gains = {variant: gain for variant, rows in confirmed.items() if (gain := gain_of(rows)) is not None}
     clear = {variant: gain for variant, gain in gains.items() if _is_faster(gain, len(confirmed[variant]))}
     if not clear:
         return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0), most_doubtful(gains.values()))
@@ -172,12 +168,19 @@ def decide(confirmed: Confirmed, own: Variant) -> Decision:
     )
 
 
-def _gain(known: Sequence[Speedup]) -> Speedup:
-    """The speed-up over some processes; its interval is Student's of their means, or that of all their intervals.
+def gain_of(rows: Iterable[Measurement]) -> Speedup | None:
+    """Return the speed-up over some processes; None where no row has one.
 
-    The latter of fewer than three processes, whose scatter says nothing; and where each of many was clearly faster
-    by itself, however much they differ.
+    Its interval is Student's of their means, or that of all their intervals: the latter of fewer than three
+    processes, whose scatter says nothing; and where each of many was clearly faster by itself, however much they
+    differ.
+
+    Args:
+        rows: one for each process.
     """
+    known = [gain for gain in map(speedup_of, rows) if gain is not None]
+    if not known:
+        return None
     mean = across_processes(known)
     hull = Speedup(mean.ratio, min(gain.low for gain in known), max(gain.high for gain in known))
     return hull if len(known) < PROCESSES or hull.low > max(mean.low, CLEAR_GAIN) else mean

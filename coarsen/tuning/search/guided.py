@@ -23,6 +23,7 @@ from coarsen.tuning.search.additive_design import origin_of
 from coarsen.tuning.search.additivity import cross_validated
 from coarsen.tuning.search.evaluator import BudgetedEvaluator
 from coarsen.tuning.search.exhaustive import try_all
+from coarsen.tuning.search.guided_models import Forest, GaussianProcess, check_package
 from coarsen.tuning.search.searcher import Searcher, fastest, run_rounds, time_of
 from coarsen.tuning.search.spaces import Choice, has_at_most, neighbours
 from coarsen.tuning.search.surrogate import (
@@ -35,7 +36,6 @@ from coarsen.tuning.search.surrogate import (
     log_times,
     promising_first,
 )
-from coarsen.tuning.search.surrogates import Forest, GaussianProcess, check_package
 
 # So many choices come before the models are fitted.
 FIRST_CHOICES = 10
