@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -84,5 +85,5 @@ def test_a_forest_adds_what_is_expected_to_what_it_has_learned() -> None:
     assert means(None, trials, new) == means(lambda _: 0.0, trials, new)
 
 
-def means(prior: Prior | None, trials: list[Trial], new: list[Choice]) -> list[float]:
-    return Forest(SPACE, 10, prior).fit(trials, seed=0).predict(new).mean.tolist()
+def means(prior: Prior | None, trials: Sequence[Trial], new: Sequence[Choice]) -> list[float]:
+    return [float(mean) for mean in Forest(SPACE, 10, prior).fit(trials, seed=0).predict(new).mean]
