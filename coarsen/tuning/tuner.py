@@ -189,7 +189,7 @@ class _Tuning:
     def _searched(
         self, first: Variant | None, own_row: Measurement, opening_seconds: float
     ) -> tuple[RacingEvaluator, str]:
-        """What was tried, and why no more was."""
+        """Search; return what was tried, and why no more was."""
         seconds, processes = self._deadline.seconds, self._processes
         method = search_method(seconds, median(own_row.nanoseconds) / 1e9)
         self._context.process.use(method)

@@ -218,7 +218,7 @@ def measured_variants(own: Variant, belief: Belief, rows: Iterable[Measurement])
 
 
 def _measured(variant: Variant, expected: Expected, rows: Iterable[Measurement]) -> MeasuredVariant:
-    """What rows say of a variant: as confirmed, where it was."""
+    """Return what rows say of a variant: as confirmed, where it was."""
     own = [row for row in rows if row.candidate == variant]
     again = [row for row in own if row.role is Role.CONFIRMATION]
     counting = again or [row for row in own if row.role is Role.COMPARISON]
