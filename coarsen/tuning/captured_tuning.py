@@ -33,7 +33,7 @@ from coarsen.errors import (
 from coarsen.frontend.one_kernel import source_of_one_kernel
 from coarsen.runtime.text_cache.store import CacheFolder, text_folder
 from coarsen.tuning.processes.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
-from coarsen.tuning.processes.device_lock import device_lock_within
+from coarsen.tuning.processes.device_lock import device_lock
 from coarsen.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
 from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.workload.captured_benchmark import write_launch
@@ -145,7 +145,7 @@ def alone_on(device: DeviceDescription, seconds: float) -> Iterator[None]:
 
     Raises DeviceError if one of them still does after some seconds.
     """
-    with device_lock_within(device, seconds) as holder:
+    with device_lock(device, seconds) as holder:
         if holder:
             raise DeviceError(f"{holder} measures on {device.name}, and did not end within {seconds:.3g} s")
         yield

@@ -11,30 +11,21 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import wait
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.errors import DeviceError
-from coarsen.tuning.engine.live_evaluator import relative_time
-from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.records.measurement import Invalidity
 from coarsen.tuning.search.evaluator import (
-    Budget,
     BudgetedEvaluator,
-    BudgetSpentError,
-    Evaluator,
     Trial,
 )
-from coarsen.tuning.search.exhaustive import SPENT
-from coarsen.tuning.search.searcher import fastest, time_of
-from coarsen.tuning.search.spaces import Choice, VariantSearchSpace, neighbours
-from coarsen.tuning.search.surrogate import Candidates, weight_of
-from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
+from coarsen.tuning.search.searcher import Searcher, fastest, run_rounds, time_of
+from coarsen.tuning.search.spaces import Choice, neighbours
+from coarsen.tuning.search.surrogate import Candidates, log_times, weight_of
+from coarsen.variant.coarsening import DIMENSIONS, Level
 from coarsen.variant.variant import LocalSize, Variant
 
 # So many are compiled and measured before the model is fitted again: twice the cores of a small machine.
@@ -42,98 +33,37 @@ ROUND_SIZE = 4
 # Rounds without gain that end a search.
 PATIENCE = 6
 # A gain that counts as one: less is what a clock finds in the same code.
-_LEAST_GAIN = 0.99
+_LEAST_GAIN = 1.01
 _DEVIATIONS = 0.7
 # The model ranks the neighbours of so many, and of so many others: a whole space would take it seconds.
 _FASTEST = 5
 _OTHERS = 3
-TIME_OVER = "the time was over"
-NOTHING_LEFT = "nothing was left to try"
-
-# Makes choices ready to be measured.
-Prepare = Callable[[Sequence[Choice]], None]
-
-
-class Model(Protocol):
-    """Learns what was measured."""
-
-    def lower_bounds(
-        self, trials: Sequence[Trial], choices: Sequence[Choice], deviations: float
-    ) -> NDArray[np.float64]:
-        """Return, of the log times of choices, what they hardly are below, given what was tried."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchSearch:
-    """The search of one launch.
+class LaunchSearcher(Searcher):
+    """Searches the variants of one launch.
 
     Attributes:
-        evaluator: the only way to a time.
         model: learns what was measured.
-        prepare: compiles choices that will be tried next.
-        is_over: tells that no time is left.
-        seed: of the draws.
-        most_trials: the most that may be tried; None for no limit but the time.
+        starts: what is tried first.
     """
 
-    evaluator: Evaluator
-    model: Model
-    prepare: Prepare
-    is_over: Callable[[], bool]
-    seed: int = 0
-    most_trials: int | None = None
+    model: LaunchModel
+    starts: tuple[Choice, ...]
+    name: ClassVar[str] = "launch"
 
-    def run(self, starts: Iterable[Choice]) -> str:
-        """Search from some choices; return why it ended, in a few words.
+    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+        """See `Searcher.run`."""
+        evaluator.try_all(self.starts, ROUND_SIZE)
+        return run_rounds(evaluator, lambda: self._proposed(evaluator, draw), PATIENCE, _LEAST_GAIN)
 
-        Raises:
-            DeviceError: nothing can be measured any more.
-        """
-        budgeted = BudgetedEvaluator(self.evaluator, Budget(trials=self.most_trials))
-        try:
-            return self._try(budgeted, list(starts)) or self._rounds(budgeted)
-        except BudgetSpentError:
-            return SPENT
-
-    def _rounds(self, evaluator: BudgetedEvaluator) -> str:
-        draw = random.Random(self.seed)
-        vain = 0
-        while vain < PATIENCE:
-            before = _best(evaluator)
-            proposed = self._proposed(evaluator, _fresh(evaluator, draw), draw)
-            if not proposed:
-                return NOTHING_LEFT
-            if ending := self._try(evaluator, proposed):
-                return ending
-            vain = vain + 1 if _best(evaluator) > before * _LEAST_GAIN else 0
-        return f"{PATIENCE} rounds brought no gain"
-
-    def _proposed(
-        self, evaluator: BudgetedEvaluator, fresh: Sequence[Choice], draw: random.Random
-    ) -> list[Choice]:
+    def _proposed(self, evaluator: BudgetedEvaluator, draw: random.Random) -> list[Choice]:
+        fresh = _fresh(evaluator, draw)
         if not fresh or fastest(evaluator.trace) is None:
-            return list(fresh[:ROUND_SIZE])
+            return fresh[:ROUND_SIZE]
         bounds = self.model.lower_bounds(evaluator.trace, fresh, _DEVIATIONS)
         return [fresh[number] for number in np.argsort(bounds, kind="stable")[:ROUND_SIZE]]
-
-    def _try(self, evaluator: BudgetedEvaluator, choices: Sequence[Choice]) -> str:
-        """Try choices, some at a time; return why the search is over, empty where it is not."""
-        for first in range(0, len(choices), ROUND_SIZE):
-            batch = choices[first : first + ROUND_SIZE]
-            if self.is_over():
-                return TIME_OVER
-            self.prepare(batch)
-            for choice in batch:
-                if self.is_over():
-                    return TIME_OVER
-                evaluator.evaluate(choice)
-        return ""
-
-
-def _best(evaluator: BudgetedEvaluator) -> float:
-    best = fastest(evaluator.trace)
-    return best.time if best is not None and best.time is not None else float("inf")
 
 
 def _fresh(evaluator: BudgetedEvaluator, draw: random.Random) -> list[Choice]:
@@ -214,8 +144,7 @@ class LaunchModel:
             choices: what to predict.
             deviations: of how many standard deviations the bound is below the mean.
         """
-        slowest = max(trial.time for trial in trials if trial.time is not None)
-        times = np.array([math.log(slowest if trial.time is None else trial.time) for trial in trials])
+        times = log_times(trials)
         tried, asked = ([self._variant_of(c) for c in some] for some in ((t.choice for t in trials), choices))
         expected, expected_of_asked = (np.array([self._expected(v) for v in some]) for some in (tried, asked))
         ran = [trial.time is not None for trial in trials]
@@ -304,110 +233,3 @@ def _covariance(
     apart = np.sqrt(np.sum((one[1][:, None] - other[1][None]) ** 2, axis=2))
     found: NDArray[np.float64] = one[0] @ other[0].T + _LOCAL**2 * np.exp(-apart)
     return found
-
-
-# An evaluator that times variants of a launch against the fastest of them so far.
-#
-#     choice ──▶ variant ──▶ row, timed in turns with the reference ──▶ its time, times that of the reference
-#
-# In turns with a launch that is ten times as slow, nearly all the time would go to that. So a variant that is much
-# faster takes its place as the reference; a trial's time stays relative to the launch as it is.
-#
-# What is not compiled, since it is refused or takes too long, is not asked for again in kind: of variants made
-# alike, one that merges as much or more fails in the same way, after as much time.
-
-# A variant becomes the reference if it takes at most so much of the reference's time: each change adds its noise.
-_MUCH_FASTER = 0.7
-
-
-class RacingEvaluator(Evaluator):
-    """Measures variants of a launch; trials' times are relative to the launch as it is, whose time is 1.
-
-    Args:
-        measurer: gives the rows.
-        own: the launch as it is, which was measured before.
-        space: the choices that may be tried.
-        time_left: the seconds that are left for trying.
-        told: is called before each that is tried.
-    """
-
-    def __init__(
-        self,
-        measurer: RowMeasurer,
-        own: Variant,
-        space: VariantSearchSpace,
-        time_left: Callable[[], float],
-        told: Callable[[RacingEvaluator], None] | None = None,
-    ) -> None:
-        super().__init__(space)
-        self._measurer = measurer
-        self._own = own
-        self._variants = space
-        self._time_left = time_left
-        self._told = told
-        self._reference = own
-        self._is_fixed = False
-        self._times = {own: 1.0}
-        self._uncompiled: list[Variant] = []
-
-    @property
-    def gains(self) -> Mapping[Variant, float]:
-        """Return how many times as fast as the launch as it is each variant was that ran correctly."""
-        return {variant: 1 / time for variant, time in self._times.items()}
-
-    def prepare(self, choices: Sequence[Choice]) -> None:
-        """Compile choices on all processors, and wait for that as long as there is time."""
-        codes = self._measurer.context.codes
-        variants = [self._variants.variant(choice) for choice in choices]
-        wanted = [variant for variant in variants if self._failed_alike(variant) is None]
-        wait([codes.ahead(variant) for variant in wanted], timeout=self._time_left())
-
-    def _measure(self, choice: Choice) -> Trial:
-        variant = self._variants.variant(choice)
-        if self._told is not None:
-            self._told(self)
-        if variant == self._own:
-            return Trial(choice, 1.0)
-        failed = self._failed_alike(variant)
-        if failed is not None:
-            return Trial(choice, None, 0.0, f"not tried, since this was not compiled: {failed}")
-        try:
-            return self._raced(choice, variant)
-        except DeviceError:
-            if self._reference == self._own:
-                raise
-            # What ran before does not run any more; the launch as it is may.
-            self._reference, self._is_fixed = self._own, True
-            return self._raced(choice, variant)
-
-    def _raced(self, choice: Choice, variant: Variant) -> Trial:
-        row = self._measurer.compared(variant, self._reference)
-        ratio = relative_time(row)
-        if ratio is None:
-            if not row.code_hash and row.invalidity in (Invalidity.COMPILE, Invalidity.TIMEOUT):
-                self._uncompiled.append(variant)
-            return Trial(choice, None, row.measure_seconds, row.reason)
-        time = self._times[variant] = ratio * self._times[self._reference]
-        if ratio <= _MUCH_FASTER and not self._is_fixed:
-            self._reference = variant
-        return Trial(choice, time, row.measure_seconds)
-
-    def _failed_alike(self, variant: Variant) -> Variant | None:
-        """Return a variant that could not be compiled, where another merges as much or more in the same way."""
-        return next((failed for failed in self._uncompiled if merges_as_much(variant, failed)), None)
-
-
-def merges_as_much(variant: Variant, other: Variant) -> bool:
-    """Return True if a variant's code is made as another's, and merges at least as many along each dimension."""
-    factors = {_kind_of(each): each.factor for each in variant.coarsenings}
-    is_made_alike = (variant.transforms, variant.any_size, variant.arrays, variant.definitions) == (
-        other.transforms,
-        other.any_size,
-        other.arrays,
-        other.definitions,
-    )
-    return is_made_alike and all(factors.get(_kind_of(each), 1) >= each.factor for each in other.coarsenings)
-
-
-def _kind_of(coarsening: Coarsening) -> tuple[int, Level, bool]:
-    return coarsening.dimension, coarsening.level, coarsening.stride > 1

@@ -13,12 +13,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from coarsen.devices.discovery import DeviceDescription
-from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
+from coarsen.frontend.device_macros import DeviceMacros
+from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import for_distinct_memory
 from coarsen.transform.coarsen import analyse
 from coarsen.tuning.engine.plan import DeviceLimits, Space, limits_of
+from coarsen.tuning.measure.variant_launch import buffer_passed_twice
 from coarsen.tuning.settings import Tune
+from coarsen.tuning.tuning_processes import LaunchToTune
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.space import ArrayChoices, TransformChoices
 from coarsen.variant.transforms import ASSUMING, Transforms
@@ -97,33 +102,48 @@ def _is_mergeable(kernel: Kernel, level: Level, dimensions: tuple[int, ...]) -> 
     return False
 
 
-def local_sizes_beside(
-    global_size: tuple[int, ...],
-    own: LocalSize,
-    device: DeviceDescription,
-    groups_matter: bool,
-    settings: Tune,
-) -> tuple[LocalSize, ...]:
-    """Return the local sizes that a launch is tried at beside its own.
+def space_of_launch(launch: LaunchToTune, groups_matter: bool, settings: Tune) -> Space:
+    """Return what a launch is tuned over: its macros have their first values, its local size is the first.
 
     Args:
-        global_size: in work-items.
-        own: its local size; empty where it is left open.
-        device: where it runs.
+        launch: what is launched, and where.
         groups_matter: whether it matters to the kernel how its work-items are grouped.
-        settings: whether other local sizes are allowed.
+        settings: which variants are allowed.
 
     Raises:
-        InvalidInputError: it is left open, which matters to the kernel.
+        InvalidInputError: no such preset; the local size is left open, which matters to the kernel.
     """
-    is_free = settings.local_sizes and not groups_matter
-    others = other_local_sizes(global_size, own, limits_of(device)) if is_free else ()
+    benchmark, preset = launch.benchmark, launch.preset
+    own = benchmark.preset(preset).local_size
+    sizes = (each.global_size for each in benchmark.real_launches(preset, own))
+    has_guarded = not groups_matter and may_need_guard(sizes)
+    others = _local_sizes_to_try(launch, own, groups_matter, settings)
+    return replace(
+        launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded),
+        definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
+    )
+
+
+def _local_sizes_to_try(
+    launch: LaunchToTune, own: LocalSize, groups_matter: bool, settings: Tune
+) -> tuple[LocalSize, ...]:
+    """The local sizes that the benchmark names beside a launch's; if none, usual ones where any will do."""
+    benchmark = launch.benchmark
+    if benchmark.local_size_of is not None:
+        return ()
+    named = tuple(size for size in benchmark.local_sizes_of(launch.preset) if size and size != own)
+    if named:
+        return named if settings.local_sizes else ()
+    launches = benchmark.real_launches(launch.preset, own)
+    if len(launches) > 1 and own:
+        return ()
     if groups_matter and not own:
         raise InvalidInputError(
             "its local size is left to the driver, and its work-items must be grouped as they are: give a local "
             "size to have it tuned"
         )
-    return others
+    is_free = settings.local_sizes and not groups_matter
+    return other_local_sizes(launches[0].global_size, own, limits_of(launch.device)) if is_free else ()
 
 
 def other_local_sizes(global_size: tuple[int, ...], own: LocalSize, limits: DeviceLimits) -> tuple[LocalSize, ...]:
@@ -240,3 +260,49 @@ def _kinds(dimensions: Iterable[int], levels: Sequence[Level], strides: Sequence
             continue
         for stride in strides:
             yield Coarsening(_FACTORS[0], dimension, stride)
+
+
+# Launches for which variants that take arguments as distinct are worth trying.
+#
+#     the launch passes no buffer twice ─▶ other code can come of it ─▶ tried with it and without
+#
+# Of most kernels the same code comes: nothing is loaded after a store, and no loop accumulates in memory.
+
+
+def lowered_own(benchmark: Benchmark, macros: DeviceMacros) -> Kernel | None:
+    """Return a benchmark's kernel with the first values of its macros; None where it can't be read."""
+    try:
+        return lower(benchmark.code, benchmark.kernel, benchmark.own_options, macros)
+    except CoarsenError:
+        return None
+
+
+def with_distinct(space: Space, benchmark: Benchmark, preset: str, kernel: Kernel) -> Space:
+    """Return a space in which arguments are taken as distinct, too, where that can change the code.
+
+    Args:
+        space: of the launch; as it is where nothing can be gained.
+        benchmark: what is launched.
+        preset: names the sizes.
+        kernel: what is coarsened.
+
+    Raises:
+        InvalidInputError: no such preset.
+    """
+    if not (_are_apart(benchmark, preset) and gains_by_distinct(kernel)):
+        return space
+    return replace(space, transforms=replace(space.transforms, distinct=(False, True)))
+
+
+def gains_by_distinct(kernel: Kernel) -> bool:
+    """Return True if other code can come of distinct arguments; False of a kernel that can't be coarsened."""
+    try:
+        return for_distinct_memory(kernel)[1].gains
+    except CoarsenError:
+        return False
+
+
+def _are_apart(benchmark: Benchmark, preset: str) -> bool:
+    """Return True if no launch of the kernel passes a buffer twice."""
+    launches = benchmark.launches(preset, benchmark.preset(preset).local_size, benchmark.own_definitions)
+    return all(buffer_passed_twice(launch) is None for launch in launches if benchmark.coarsens(launch))

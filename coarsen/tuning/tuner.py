@@ -1,7 +1,7 @@
 """Tuning of one launch: a search over its variants, verified and measured apart, the best of it timed again.
 
-    benchmark ─▶ compile in processes that may die ─▶ verify, time against the launch as it is ─▶ search
-                                                      the best, in new processes               ─▶ Tuned
+    benchmark ─▶ space ─▶ propose ─▶ compile, verify, time against the fastest so far ─▶ propose …
+                  the best, timed again in new processes ─▶ decide ─▶ Tuned
 
 Nothing runs in the process of the caller: a variant that crashes the device's compiler, hangs, or writes where it
 should not does so in a process of its own.
@@ -10,39 +10,38 @@ should not does so in a process of its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, VerificationError
-from coarsen.ir.kernel import Kernel
 from coarsen.tuning.captured_tuning import alone_on, check_python
-from coarsen.tuning.engine.distinct_choice import lowered_own, with_distinct
-from coarsen.tuning.engine.finalists import confirm, confirm_again, decide, finalists
+from coarsen.tuning.engine.conversion import laid_out_choice
+from coarsen.tuning.engine.finalists import PROCESSES, Confirmed, confirm, confirm_again, decide, finalists
+from coarsen.tuning.engine.live_evaluator import RacingEvaluator
 from coarsen.tuning.engine.plan import Space, limits_of, variant_space
 from coarsen.tuning.engine.row_measurer import RowMeasurer, SweepContext
-from coarsen.tuning.engine.rows import PROCESSES
 from coarsen.tuning.launch_prior import launch_prior
-from coarsen.tuning.launch_search import TIME_OVER, LaunchModel, LaunchSearch, RacingEvaluator
+from coarsen.tuning.launch_search import LaunchModel, LaunchSearcher
 from coarsen.tuning.launch_space import (
     laid_out_starts,
-    launch_space,
-    local_sizes_beside,
-    may_need_guard,
+    lowered_own,
+    space_of_launch,
     starting_points,
+    with_distinct,
     without_refused,
 )
-from coarsen.tuning.layout_choices import laid_out_choice
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.measure.variant_launch import needs_guard, undivided
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
-from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid, listed
+from coarsen.tuning.search.evaluator import TIME_OVER, Budget
+from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid
 from coarsen.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
-from coarsen.tuning.tuned import Decision, LaidOutChoice, Tuned
+from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.tuning_processes import (
     LaunchToTune,
     MemoryRows,
@@ -67,169 +66,247 @@ _OPENINGS = 5
 _BEFORE_MEASURED = "before the launch as it is was measured"
 
 
-def tune_launch(
-    launch: LaunchToTune, space: Space, settings: Tune, deadline: Deadline, first: Variant | None = None
+def tune_described(
+    name: str | Path,
+    benchmark: Benchmark,
+    preset: str,
+    device: DeviceDescription,
+    transforms: Transforms,
+    groups_matter: bool,
+    settings: Tune,
+    arrays: tuple[ArrayChoices, ...] = (),
 ) -> Tuned:
-    """Find the fastest variant of a launch.
+    """Find the fastest variant of a kernel of the suite, or of one that a file describes.
+
+    Args:
+        name: what a plan calls it: a name of the suite, or the path of a TOML file.
+        benchmark: what that is; its macros have their first values.
+        preset: names the sizes.
+        device: where it runs.
+        transforms: those that may be used, wide accesses apart.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: how to tune.
+        arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
+
+    Raises:
+        CoarsenError: as `tune_benchmark` does.
+    """
+    check_python()
+    launch = LaunchToTune(benchmark, str(name), str(name), preset, device, transforms)
+    with alone_on(device, settings.seconds):
+        return tune_benchmark(launch, groups_matter, settings, Deadline(settings.seconds), arrays)
+
+
+def tune_benchmark(
+    launch: LaunchToTune,
+    groups_matter: bool,
+    settings: Tune,
+    deadline: Deadline,
+    arrays: tuple[ArrayChoices, ...] = (),
+    first: Variant | None = None,
+) -> Tuned:
+    """Find the fastest variant of a launch; its macros have their first values.
 
     Args:
         launch: what is launched, and where.
-        space: what to choose from; its first local size is the launch's own, and macros have their first values.
-        settings: the seed, how many trials at most, and whether arguments may be taken as distinct.
+        groups_matter: whether it matters to the kernel how its work-items are grouped.
+        settings: how to tune.
         deadline: when it has to be over.
+        arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
         first: a variant to begin with, where the space has it; an empty local size is the launch's own.
 
     Raises:
         DeviceError: the device can't be opened a second time.
         TimeOverError: the time was over before anything was found out.
         VerificationError: the launch as it is does not run there, or does not give the same results twice.
-        InvalidInputError: the kernel doesn't compile, the launch can't be used.
+        InvalidInputError: no such preset; the local size is left open, which matters to the kernel; the kernel
+            doesn't compile, the launch can't be used.
         RefusalError: the kernel can't be coarsened at all.
     """
-    benchmark = launch.benchmark
-    rows = MemoryRows()
+    space = replace(space_of_launch(launch, groups_matter, settings), arrays=arrays)
     with tuning_processes(launch, deadline) as processes:
-        kernel = lowered_own(benchmark, launch.device.macros)
-        if kernel is not None:
-            space = without_refused(space, kernel, benchmark.dimensions)
-            space = with_distinct(space, benchmark, launch.preset, kernel) if settings.distinct else space
-        context = processes.context(rows)
-        with _in_time(deadline, "before the search had ended"):
-            searched = _search(processes, kernel, space, context, settings, deadline, first)
-        _tell(settings, benchmark.kernel, searched.trials, None, searched.gains, deadline, is_confirming=True)
-        with _in_time(deadline, "before the best variants were timed again"):
-            confirmed = _confirmed(processes, context, searched, deadline)
-    decision = decide({variant: each for variant, each in confirmed.items() if not variant.arrays}, searched.own)
-    own = searched.own.local_size
-    return Tuned(
-        kernel=benchmark.kernel,
-        device=str(launch.device),
-        global_size=benchmark.real_launches(launch.preset, own)[0].global_size,
-        local_size=own or None,
-        decision=decision,
-        trials=searched.trials,
-        failed=searched.failed,
-        share=searched.share,
-        seconds=deadline.spent,
-        ending=searched.ending,
-        wrong=tuple(
-            f"{row.candidate}: {row.reason}"
-            for row in rows.rows
-            if row.invalidity is Invalidity.CORRECTNESS and row.role is Role.COMPARISON
-        ),
-        laid_out=_laid_out(confirmed, searched.own, decision, benchmark),
-        laid_out_trials=searched.laid_out_trials,
-    )
+        return _Tuning(processes, space, settings, deadline).run(first)
 
 
-def _laid_out(
-    confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant, plain: Decision, benchmark: Benchmark
-) -> LaidOutChoice | None:
-    """The best of the variants whose arrays lie otherwise; None where none was timed again, or is faster."""
-    if not any(variant.arrays for variant in confirmed):
-        return None
-    # Imported late: it converts arrays, for which it loads the whole compiler.
+class _Tuning:
+    """The tuning of one launch: its space, what is measured, and what that leaves time for.
 
-    return laid_out_choice(confirmed, own, plain, benchmark)
+    Args:
+        processes: those that it works with.
+        space: what to choose from; its first local size is the launch's own.
+        settings: how to tune.
+        deadline: when it has to be over.
+    """
 
+    def __init__(self, processes: TuningProcesses, space: Space, settings: Tune, deadline: Deadline) -> None:
+        launch = processes.launch
+        self._processes = processes
+        self._launch = launch
+        self._settings = settings
+        self._deadline = deadline
+        self._rows = MemoryRows()
+        self._context = processes.context(self._rows)
+        self._kernel = lowered_own(launch.benchmark, launch.device.macros)
+        self._plan = self._narrowed(space)
+        self._space = self._searchable()
+        self._own = Variant(self._local_sizes[0], definitions=launch.benchmark.own_definitions)
 
-@dataclass(frozen=True, slots=True)
-class _Searched:
-    own: Variant
-    own_seconds: float  # of a run
-    opening_seconds: float  # of a process
-    gains: Mapping[Variant, float]
-    trials: int
-    failed: int
-    share: float | None
-    ending: str
-    laid_out_trials: int
+    def run(self, first: Variant | None) -> Tuned:
+        """Measure the launch as it is, search, time the best again; raises as `tune_benchmark` does."""
+        with _in_time(self._deadline, _BEFORE_MEASURED):
+            own_row, opening_seconds = measured_own(self._processes, self._context, self._own, self._deadline)
+        with _in_time(self._deadline, "before the search had ended"):
+            evaluator, ending = self._searched(first, own_row, opening_seconds)
+        self._tell(evaluator, None, is_confirming=True)
+        with _in_time(self._deadline, "before the best variants were timed again"):
+            confirmed = self._confirmed(evaluator.gains, median(own_row.nanoseconds) / 1e9, opening_seconds)
+        return self._result(evaluator, ending, confirmed)
 
+    @property
+    def _local_sizes(self) -> tuple[LocalSize, ...]:
+        return self._plan.local_sizes or (self._launch.benchmark.preset(self._launch.preset).local_size,)
 
-def _search(
-    processes: TuningProcesses,
-    kernel: Kernel | None,
-    space: Space,
-    context: SweepContext,
-    settings: Tune,
-    deadline: Deadline,
-    first: Variant | None,
-) -> _Searched:
-    launch, benchmark = processes.launch, processes.launch.benchmark
-    # That of the program, whose context may have devices of other kinds, too: what is measured is what runs there.
-    kind = launch.transforms.device_kind
-    variants = variant_space(benchmark, launch.preset, space, limits_of(launch.device), kind)
-    launches = lru_cache(maxsize=None)(partial(benchmark.launches, launch.preset))
-    if benchmark.make_launches is not None:
-        variants = replace(variants, constraints=(*variants.constraints, partial(_unsuited, benchmark, launches)))
-    searchable = listed(VariantSearchSpace(variants))
-    local_sizes = space.local_sizes or (benchmark.preset(launch.preset).local_size,)
-    macros = benchmark.own_definitions
-    own = Variant(local_sizes[0], definitions=macros)
-    expected = launch_prior(benchmark, launch.preset, launch.device, own.local_size, kernel=kernel)
-    with _in_time(deadline, _BEFORE_MEASURED):
-        own_row, opening_seconds = _measured_own(processes, context, own, deadline)
-    method = search_method(deadline.seconds, median(own_row.nanoseconds) / 1e9)
-    context.process.use(method)
-    processes.compiler.use(compiling_method(method, deadline.seconds, own_row.compile_seconds))
-    confirming = confirming_seconds(deadline.seconds, opening_seconds, own_row.measure_seconds)
-    ending_time = deadline.earlier(confirming)
-    measurer = RowMeasurer(replace(context, method=method))
-    transforms = replace(
-        launch.transforms,
-        wide_accesses=settings.wide_accesses,
-        distinct=True in space.transforms.distinct,
-    )
-    starts = [
-        replace(start, definitions=macros)
-        for start in starting_points(
-            local_sizes,
-            benchmark.dimensions,
-            space.levels,
-            space.strides,
-            transforms,
-            lambda variant: _is_in(searchable, replace(variant, definitions=macros)),
+    def _narrowed(self, space: Space) -> Space:
+        """The space without what is refused, and with distinct arguments where they gain something."""
+        launch, kernel = self._launch, self._kernel
+        if kernel is None:
+            return space
+        space = without_refused(space, kernel, launch.benchmark.dimensions)
+        return with_distinct(space, launch.benchmark, launch.preset, kernel) if self._settings.distinct else space
+
+    def _searchable(self) -> VariantSearchSpace:
+        launch, benchmark = self._launch, self._launch.benchmark
+        # That of the program, whose context may have devices of other kinds, too: what is measured runs there.
+        kind = launch.transforms.device_kind
+        variants = variant_space(benchmark, launch.preset, self._plan, limits_of(launch.device), kind)
+        if benchmark.make_launches is not None:
+            launches = lru_cache(maxsize=None)(partial(benchmark.launches, launch.preset))
+            variants = replace(
+                variants, constraints=(*variants.constraints, partial(_unsuited, benchmark, launches))
+            )
+        return VariantSearchSpace(variants)
+
+    def _searched(
+        self, first: Variant | None, own_row: Measurement, opening_seconds: float
+    ) -> tuple[RacingEvaluator, str]:
+        """Search; return what was tried, and why no more was."""
+        seconds, processes = self._deadline.seconds, self._processes
+        method = search_method(seconds, median(own_row.nanoseconds) / 1e9)
+        self._context.process.use(method)
+        processes.compiler.use(compiling_method(method, seconds, own_row.compile_seconds))
+        ending_time = self._deadline.earlier(confirming_seconds(seconds, opening_seconds, own_row.measure_seconds))
+        expected = self._expected()
+        starts = tuple(map(self._space.choice_of, self._starts(expected, first)))
+        valid = count_valid(self._space, _COUNTED)
+        measurer = RowMeasurer(replace(self._context, method=method))
+        evaluator = RacingEvaluator(
+            measurer, self._own, self._space, lambda: ending_time.left, lambda tried: self._tell(tried, valid)
         )
-    ]
-    # What is uncoarsened is tried first: a gain has to be one over the best of it.
-    starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
-    laid_out = [each for each in laid_out_starts(starts, space.arrays or ()) if _is_in(searchable, each)]
-    # One of these comes early: a short search is to try a layout, too.
-    starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
-    if first is not None:
-        first = replace(first, local_size=first.local_size or own.local_size, definitions=macros)
-        starts[1:1] = [first] if _is_in(searchable, first) else []
-    valid = count_valid(searchable, _COUNTED)
+        searcher = LaunchSearcher(LaunchModel(self._space.variant, self._own.local_size, expected), starts)
+        budget = Budget(trials=self._settings.trials, is_over=lambda: ending_time.is_over)
+        ending = searcher.search(evaluator, budget, self._settings.seed).ending
+        if ending == TIME_OVER and evaluator.tried <= 1:
+            # That nothing is faster would be no finding.
+            raise _too_short(self._deadline, "before any variant was tried")
+        return evaluator, ending
 
-    def told(evaluator: RacingEvaluator) -> None:
-        _tell(settings, benchmark.kernel, evaluator.tried, valid, evaluator.gains, deadline)
+    def _expected(self) -> Callable[[Variant], float]:
+        launch, own = self._launch, self._own.local_size
+        prior = launch_prior(launch.benchmark, launch.preset, launch.device, own, kernel=self._kernel)
+        return prior or (lambda _: 0.0)
 
-    evaluator = RacingEvaluator(measurer, own, searchable, lambda: ending_time.left, told)
-    search = LaunchSearch(
-        evaluator,
-        LaunchModel(searchable.variant, own.local_size, expected),
-        evaluator.prepare,
-        lambda: ending_time.is_over,
-        settings.seed,
-        settings.trials,
-    )
-    ending = search.run(dict.fromkeys(map(searchable.choice_of, starts)))
-    if ending == TIME_OVER and evaluator.tried <= 1:
-        # That nothing is faster would be no finding.
-        raise _too_short(deadline, "before any variant was tried")
-    failed = sum(trial.time is None for trial in evaluator.trace)
-    laid_out_trials = sum(bool(searchable.variant(trial.choice).arrays) for trial in evaluator.trace)
-    return _Searched(
-        own,
-        median(own_row.nanoseconds) / 1e9,
-        opening_seconds,
-        evaluator.gains,
-        evaluator.tried,
-        failed,
-        evaluator.tried / valid if valid else None,
-        ending,
-        laid_out_trials,
-    )
+    def _starts(self, expected: Callable[[Variant], float], first: Variant | None) -> Iterable[Variant]:
+        """The variants to begin with: the launch as it is, what is uncoarsened, what is expected to be fast."""
+        own, plan, space = self._own, self._plan, self._space
+        transforms = replace(
+            self._launch.transforms,
+            wide_accesses=self._settings.wide_accesses,
+            distinct=True in plan.transforms.distinct,
+        )
+
+        def is_in(variant: Variant) -> bool:
+            return space.has(replace(variant, definitions=own.definitions))
+
+        dimensions = self._launch.benchmark.dimensions
+        found = starting_points(self._local_sizes, dimensions, plan.levels, plan.strides, transforms, is_in)
+        starts = [replace(start, definitions=own.definitions) for start in found]
+        # What is uncoarsened is tried first: a gain has to be one over the best of it.
+        starts.sort(key=lambda start: (start != own, not start.is_coarsened, expected(start)))
+        laid_out = [each for each in laid_out_starts(starts, plan.arrays or ()) if space.has(each)]
+        # One of these comes early: a short search is to try a layout, too.
+        starts = [*starts[:1], *laid_out[:1], *starts[1:], *laid_out[1:]]
+        if first is not None:
+            first = replace(first, local_size=first.local_size or own.local_size, definitions=own.definitions)
+            starts[1:1] = [first] if space.has(first) else []
+        return dict.fromkeys(starts)
+
+    def _tell(self, evaluator: RacingEvaluator, valid: int | None, is_confirming: bool = False) -> None:
+        """Tell whoever wants to know how far the tuning has come."""
+        progress, gains = self._settings.progress, evaluator.gains
+        if progress is None:
+            return
+        known = [number for number in (valid, self._settings.trials) if number]
+        best = max(gains, key=lambda variant: gains[variant])
+        progress(
+            TuningProgress(
+                self._launch.benchmark.kernel,
+                evaluator.tried,
+                min(known, default=None),
+                best if best in finalists(gains) else None,
+                gains[best],
+                self._deadline.left,
+                is_confirming,
+            )
+        )
+
+    def _confirmed(self, gains: Mapping[Variant, float], own_seconds: float, opening_seconds: float) -> Confirmed:
+        """The rows of the best variants in new processes; none where nothing looks faster."""
+        processes, deadline, variants = self._processes, self._deadline, finalists(gains)
+        if not variants:
+            return {}
+        processes.stop_compiling()
+        self._context.process.close()
+        method = confirming_method(own_seconds, len(variants), deadline)
+        size = self._launch.byte_count
+        is_small = size is not None and size <= _SMALL_BYTES
+
+        def measurers() -> list[RowMeasurer]:
+            fresh = [processes.process(method) for _ in range(PROCESSES)]
+            if is_small and deadline.left > _OPENINGS * opening_seconds:
+                # All of them at once, before any measures: starting takes longer than timing. What went wrong
+                # shows when it is measured.
+                wait([processes.opened(process) for process in fresh])
+            return [RowMeasurer(replace(self._context, process=process, method=method)) for process in fresh]
+
+        confirmed = confirm(variants, self._own, measurers(), deadline)
+        if confirmed is None:
+            raise _too_short(deadline, "before the best variants were timed again")
+        return confirm_again(confirmed, self._own, measurers, deadline)
+
+    def _result(self, evaluator: RacingEvaluator, ending: str, confirmed: Confirmed) -> Tuned:
+        launch, benchmark, own = self._launch, self._launch.benchmark, self._own
+        decision = decide({variant: rows for variant, rows in confirmed.items() if not variant.arrays}, own)
+        valid = count_valid(self._space, _COUNTED)
+        tried = [self._space.variant(trial.choice) for trial in evaluator.trace]
+        return Tuned(
+            kernel=benchmark.kernel,
+            device=str(launch.device),
+            global_size=benchmark.real_launches(launch.preset, own.local_size)[0].global_size,
+            local_size=own.local_size or None,
+            decision=decision,
+            trials=evaluator.tried,
+            failed=sum(trial.time is None for trial in evaluator.trace),
+            share=evaluator.tried / valid if valid else None,
+            seconds=self._deadline.spent,
+            ending=ending,
+            wrong=tuple(
+                f"{row.candidate}: {row.reason}"
+                for row in self._rows.rows
+                if row.invalidity is Invalidity.CORRECTNESS and row.role is Role.COMPARISON
+            ),
+            laid_out=laid_out_choice(confirmed, own, decision, benchmark),
+            laid_out_trials=sum(bool(variant.arrays) for variant in tried),
+        )
 
 
 def _unsuited(
@@ -248,35 +325,7 @@ def _unsuited(
     return None if is_needed else "its sizes divide without a guard, or nothing would be merged"
 
 
-def _tell(
-    settings: Tune,
-    kernel: str,
-    tried: int,
-    valid: int | None,
-    gains: Mapping[Variant, float],
-    deadline: Deadline,
-    is_confirming: bool = False,
-) -> None:
-    """Tell whoever wants to know how far a tuning has come."""
-    if settings.progress is None:
-        return
-    known = [number for number in (valid, settings.trials) if number]
-    gain, best = max(((gain, variant) for variant, gain in gains.items()), key=lambda entry: entry[0])
-    is_faster = best in finalists(gains)
-    most = min(known, default=None)
-    shown = best if is_faster else None
-    settings.progress(TuningProgress(kernel, tried, most, shown, gain, deadline.left, is_confirming))
-
-
-def _is_in(space: VariantSearchSpace, variant: Variant) -> bool:
-    """Return True if a space has a variant, which may run."""
-    try:
-        return space.is_valid(space.choice_of(variant))
-    except InvalidInputError:
-        return False
-
-
-def _measured_own(
+def measured_own(
     processes: TuningProcesses, context: SweepContext, own: Variant, deadline: Deadline
 ) -> tuple[Measurement, float]:
     """Time the launch as it is; return its row, and the seconds that it took to open the process.
@@ -306,37 +355,6 @@ def _measured_own(
     return row, opening_seconds
 
 
-def _confirmed(
-    processes: TuningProcesses,
-    context: SweepContext,
-    searched: _Searched,
-    deadline: Deadline,
-) -> Mapping[Variant, Sequence[Measurement]]:
-    """The rows of the best variants in new processes; none where nothing looks faster."""
-    own = searched.own
-    variants = finalists(searched.gains)
-    if not variants:
-        return {}
-    processes.stop_compiling()
-    context.process.close()
-    method = confirming_method(searched.own_seconds, len(variants), deadline)
-    size = processes.launch.byte_count
-    is_small = size is not None and size <= _SMALL_BYTES
-
-    def measurers() -> list[RowMeasurer]:
-        fresh = [processes.process(method) for _ in range(PROCESSES)]
-        if is_small and deadline.left > _OPENINGS * searched.opening_seconds:
-            # All of them at once, before any measures: starting takes longer than timing. What went wrong shows
-            # when it is measured.
-            wait([processes.opened(process) for process in fresh])
-        return [RowMeasurer(replace(context, process=process, method=method)) for process in fresh]
-
-    confirmed = confirm(variants, own, measurers(), deadline)
-    if confirmed is None:
-        raise _too_short(deadline, "before the best variants were timed again")
-    return confirm_again(confirmed, own, measurers, deadline)
-
-
 @contextmanager
 def _in_time(deadline: Deadline, when: str) -> Iterator[None]:
     """Raise TimeOverError for what went wrong since no time was left: that no process answered, for one."""
@@ -352,76 +370,6 @@ def _too_short(deadline: Deadline, when: str) -> TimeOverError:
     return TimeOverError(f"the time was over {when}: give it more than {deadline.seconds:.3g} s")
 
 
-# Tuning of a benchmark at one of its presets: a kernel of the suite, or one that a file describes.
-
-
-def tune_described(
-    name: str | Path,
-    benchmark: Benchmark,
-    preset: str,
-    device: DeviceDescription,
-    transforms: Transforms,
-    groups_matter: bool,
-    settings: Tune,
-    arrays: tuple[ArrayChoices, ...] = (),
-) -> Tuned:
-    """Find the fastest variant of a benchmark; its macros have their first values.
-
-    Args:
-        name: what a plan calls it: a name of the suite, or the path of a TOML file.
-        benchmark: what that is.
-        preset: names the sizes.
-        device: where it runs.
-        transforms: those that may be used, wide accesses apart.
-        groups_matter: whether it matters to the kernel how its work-items are grouped.
-        settings: how to tune.
-        arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
-
-    Raises:
-        InvalidInputError: no such preset; the local size is left open, which matters to the kernel.
-        CoarsenError: as `tune_launch` does.
-    """
-    check_python()
-    launch = LaunchToTune(benchmark, str(name), str(name), preset, device, transforms)
-    with alone_on(device, settings.seconds):
-        return tune_benchmark(launch, groups_matter, settings, Deadline(settings.seconds), arrays)
-
-
-def tune_benchmark(
-    launch: LaunchToTune,
-    groups_matter: bool,
-    settings: Tune,
-    deadline: Deadline,
-    arrays: tuple[ArrayChoices, ...] = (),
-    first: Variant | None = None,
-) -> Tuned:
-    """Find the fastest variant of a launch; its macros have their first values.
-
-    Args:
-        launch: what is launched, and where.
-        groups_matter: whether it matters to the kernel how its work-items are grouped.
-        settings: how to tune.
-        deadline: when it has to be over.
-        arrays: how arrays may lie; of what is found with them, `Tuned.laid_out` is the best.
-        first: a variant to begin with, where the space has it; an empty local size is the launch's own.
-
-    Raises:
-        InvalidInputError: no such preset; the local size is left open, which matters to the kernel.
-        CoarsenError: as `tune_launch` does.
-    """
-    benchmark, preset = launch.benchmark, launch.preset
-    own = benchmark.preset(preset).local_size
-    others = local_sizes_to_try(benchmark, preset, own, launch.device, groups_matter, settings)
-    sizes = (each.global_size for each in benchmark.real_launches(preset, own))
-    has_guarded = not groups_matter and may_need_guard(sizes)
-    space = replace(
-        launch_space(own, others, launch.transforms, settings, has_guarded=has_guarded),
-        definitions=tuple((macro, values[:1]) for macro, values in sorted(benchmark.tunables.items())),
-        arrays=arrays,
-    )
-    return tune_launch(launch, space, settings, deadline, first)
-
-
 def launches_alike(benchmark: Benchmark, preset: str) -> bool:
     """Return True if all launches of a preset are of one kernel and have the same sizes."""
     launches = benchmark.real_launches(preset, benchmark.preset(preset).local_size)
@@ -430,35 +378,3 @@ def launches_alike(benchmark: Benchmark, preset: str) -> bool:
 
 def _sizes(launch: Launch) -> tuple[str, tuple[int, ...], LocalSize]:
     return launch.kernel, launch.global_size, launch.local_size
-
-
-def local_sizes_to_try(
-    benchmark: Benchmark,
-    preset: str,
-    own: LocalSize,
-    device: DeviceDescription,
-    groups_matter: bool,
-    settings: Tune,
-) -> tuple[LocalSize, ...]:
-    """Return the local sizes that the benchmark names beside a launch's; if none, usual ones where any will do.
-
-    Args:
-        benchmark: what is launched.
-        preset: names the sizes.
-        own: the launch's local size; empty where it is left open.
-        device: where it runs.
-        groups_matter: whether it matters to the kernel how its work-items are grouped.
-        settings: whether other local sizes are allowed.
-
-    Raises:
-        InvalidInputError: the local size is left open, which matters to the kernel.
-    """
-    if benchmark.local_size_of is not None:
-        return ()
-    named = tuple(size for size in benchmark.local_sizes_of(preset) if size and size != own)
-    if named:
-        return named if settings.local_sizes else ()
-    launches = benchmark.real_launches(preset, own)
-    if len(launches) > 1 and own:
-        return ()
-    return local_sizes_beside(launches[0].global_size, own, device, groups_matter, settings)

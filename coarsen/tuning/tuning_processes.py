@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.tuning.captured_tuning import tuning_folder
+from coarsen.tuning.engine.finalists import PROCESSES
 from coarsen.tuning.engine.row_measurer import SweepContext
-from coarsen.tuning.engine.rows import PROCESSES
 from coarsen.tuning.measure.environment import environment_of
 from coarsen.tuning.processes.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import MeasuringProcess, machine_to_json

@@ -40,7 +40,7 @@ from coarsen.tuning.search.evaluator import (
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.parameters import Parameters
 from coarsen.tuning.search.searcher import Found, Searcher
-from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid, listed
+from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid
 from coarsen.tuning.store.database import Store
 from coarsen.variant.space import VariantSpace
 from coarsen.variant.transforms import device_kind_of
@@ -318,7 +318,7 @@ class _Spaces:
             return None
 
     def at(self, preset: str) -> VariantSearchSpace:
-        return listed(VariantSearchSpace(replace(self._of(preset), dimensions=self.first.space.dimensions)))
+        return VariantSearchSpace(replace(self._of(preset), dimensions=self.first.space.dimensions))
 
     def _of(self, preset: str) -> VariantSpace:
         benchmark, device = self.opened.benchmark, self.opened.device

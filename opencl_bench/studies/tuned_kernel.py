@@ -154,7 +154,7 @@ def measured(words: argparse.Namespace) -> dict[str, object]:
     kernels: dict[str, LaunchableKernel] = {AS_IT_IS: plain, CHOSEN: chosen}
     wanted = json.loads(words.others)
     divided = chosen.divided(queue.device, site.launch.global_size, site.launch.local_size)
-    times = {} if words.seconds else timed(work, workload.outputs, site, kernels, wanted)
+    times = {} if words.seconds else timed(work, site, kernels, wanted)
     return {
         "kernel": words.kernel,
         "device": words.device,
@@ -171,7 +171,6 @@ def measured(words: argparse.Namespace) -> dict[str, object]:
 
 def timed(
     work: DeviceWorkload,
-    outputs: Sequence[str],
     site: Site,
     kernels: Mapping[str, LaunchableKernel],
     wanted: Mapping[str, Sequence[object]],
@@ -179,14 +178,12 @@ def timed(
     """Return the median durations of some kernels and of the best that are known, in nanoseconds, by label."""
     best = beside(site, wanted)
     others = {name: kernel for name, kernel in best.kernels.items() if kernel is not None}
-    found = timed_in_turns(work, outputs, {**kernels, **others})
+    found = timed_in_turns(work, {**kernels, **others})
     as_they_are = {name: found[AS_IT_IS] for name in best.kernels if name not in others}
     return {"nanoseconds": found | as_they_are, "not_launchable": best.not_launchable}
 
 
-def timed_in_turns(
-    work: DeviceWorkload, outputs: Sequence[str], kernels: Mapping[str, LaunchableKernel]
-) -> dict[str, float]:
+def timed_in_turns(work: DeviceWorkload, kernels: Mapping[str, LaunchableKernel]) -> dict[str, float]:
     """Return the median duration of each kernel, in nanoseconds; they run in turns, each on the same data."""
     runs: dict[str, list[int]] = {name: [] for name in kernels}
     names = list(kernels)
@@ -194,7 +191,7 @@ def timed_in_turns(
     for number in range(_MOST_ROUNDS):
         first = number % len(names)
         for name in (*names[first:], *names[:first]):
-            work.restore(outputs)
+            work.restore()
             runs[name].append(work.execute(partial(_always, kernels[name])))
         if time.monotonic() > end and number + 1 >= _LEAST_ROUNDS:
             break

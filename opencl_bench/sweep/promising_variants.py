@@ -1,78 +1,58 @@
 """The launch of a benchmark, and the launches that a model predicted, the most promising measured one by one.
 
-the model's launches, its choice first ─▶ those that device and sizes allow ─▶ measured, verified, confirmed
+the model's launches, its choice first ─▶ those that device and sizes allow ─▶ measured ─▶ confirmed ─▶ Decision
+
+A search like any other: its space are the launches that were predicted, its budget is a number of trials.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
 from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
-from coarsen.tuning.engine.choice import CLEAR_GAIN, most_doubtful
-from coarsen.tuning.engine.finalists import over_uncoarsened
-from coarsen.tuning.engine.live_evaluator import relative_time
+from coarsen.tuning.engine.finalists import decide, gain_of
+from coarsen.tuning.engine.live_evaluator import LiveEvaluator, relative_time
 from coarsen.tuning.engine.observer import CollectingObserver, Remeasure, SearchProgress, SweepObserver
 from coarsen.tuning.engine.plan import LaunchConstraint, SweepPlan, limits_of
 from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.engine.rows import LAUNCHES, confirm, most_rows, select_baseline, to_confirm
-from coarsen.tuning.engine.speedups import across_processes, speedup_of
+from coarsen.tuning.engine.rows import LAUNCHES, Selected, measure_best, most_rows
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator
+from coarsen.tuning.search.searcher import COMPLETE, Searcher
+from coarsen.tuning.search.spaces import NamedVariants
 from coarsen.tuning.store.database import Store
+from coarsen.tuning.tuned import Decision
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
 from coarsen.variant.variant import Variant
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedLaunch:
-    """A benchmark's launch on a device.
+def own_launch(benchmark: Benchmark, preset: str, local_size: LocalSize | None) -> Variant:
+    """Return a benchmark's launch as it is; its macros have their first values.
 
-    Attributes:
-        benchmark: gives its inputs.
-        name: what a plan calls it.
+    Args:
+        benchmark: what is launched.
         preset: names its sizes.
-        device: where it runs.
-        local_size: of the launch, in work-items; that of the preset if None.
-    """
-
-    benchmark: Benchmark
-    name: str | Path
-    preset: str
-    device: DeviceDescription
-    local_size: LocalSize | None = None
-
-    @property
-    def own(self) -> Variant:
-        """The launch as it is; its macros have their first values."""
-        size = self.benchmark.preset(self.preset).local_size if self.local_size is None else self.local_size
-        return Variant(size, definitions=self.benchmark.own_definitions)
-
-    def of(self, variant: Variant) -> Variant:
-        """Return a variant with the first value of each of the benchmark's macros."""
-        return replace(variant, definitions=self.benchmark.own_definitions)
-
-
-def plan_of_launch(launch: DescribedLaunch) -> SweepPlan:
-    """Return the plan by which a launch and its variants are measured.
+        local_size: in work-items; that of the preset if None.
 
     Raises:
         InvalidInputError: the local size has another number of extents than the benchmark's.
     """
-    benchmark, own = launch.benchmark, launch.own.local_size
-    usual = benchmark.preset(launch.preset).local_size
-    if usual and len(own) != len(usual):
+    usual = benchmark.preset(preset).local_size
+    if local_size and usual and len(local_size) != len(usual):
         such = "x".join(map(str, usual))
         count = "1 number" if len(usual) == 1 else f"{len(usual)} numbers"
         raise InvalidInputError(f"{benchmark.name}: a local size has {count}, {such} for example")
-    return SweepPlan(launch.name, launch.device.index, launch.preset)
+    return Variant(usual if local_size is None else local_size, definitions=benchmark.own_definitions)
 
 
 def planned_rows(count: int) -> int:
@@ -81,8 +61,10 @@ def planned_rows(count: int) -> int:
 
 
 def measure_promising(
-    launch: DescribedLaunch,
+    benchmark: Benchmark,
+    device: DeviceDescription,
     plan: SweepPlan,
+    own: Variant,
     count: int,
     store: Store,
     expected: Mapping[Variant, Expected],
@@ -92,8 +74,10 @@ def measure_promising(
     """Measure a launch as it is, and the most promising of the variants that were predicted.
 
     Args:
-        launch: what is measured.
-        plan: `plan_of_launch` of it.
+        benchmark: what is launched.
+        device: where.
+        plan: names both, and the sizes.
+        own: the launch as it is (`own_launch`).
         count: how many variants, at most.
         store: where the rows go; those that are there are not measured again.
         expected: what a model expects of each variant, macros apart, which have their first values.
@@ -106,25 +90,34 @@ def measure_promising(
         VerificationError: its results are wrong.
         InvalidInputError: the kernel or its inputs can't be used; the store failed.
     """
-    benchmark, device = launch.benchmark, launch.device
-    known = {launch.of(variant): what for variant, what in expected.items()}
-    violation = LaunchConstraint(benchmark, launch.preset, limits_of(device))
-    variants = [variant for variant in known if violation(variant) is None]
+    known = {replace(variant, definitions=own.definitions): what for variant, what in expected.items()}
+    violation = LaunchConstraint(benchmark, plan.preset, limits_of(device))
+    # The launch as it is was measured before.
+    variants = [variant for variant in known if variant != own and violation(variant) is None]
     belief = Belief(variants, KnownPrior(known))
-    chosen = launch.of(first) if first is not None else None
-    chosen = chosen if chosen in variants and chosen != launch.own else None
+    searcher = PromisingSearcher(belief, None if first is None else replace(first, definitions=own.definitions))
     collector = CollectingObserver(observer or SweepObserver())
+
+    def trying(trial: int, seconds: float) -> None:
+        collector.trying(SearchProgress(trial, count, seconds))
+
+    def propose(measurer: RowMeasurer, _selected: Selected) -> Sequence[Measurement]:
+        evaluator = LiveEvaluator(measurer, own, NamedVariants(variants), trying)
+        searcher.search(evaluator, Budget(is_over=lambda: len(_ran(evaluator.rows)) >= count), seed=0)
+        return evaluator.rows
+
     with opened_context(plan, benchmark, device, store, collector, Remeasure.NOTHING, None) as context:
-        collector.planned(benchmark.name, context.device, planned_rows(count))
-        measurer = RowMeasurer(context)
-        selected = select_baseline(measurer, [launch.own])
-        measured = measure_variants(measurer, launch.own, belief, count, chosen) if selected.baseline else None
-    problem = selected.problem
-    if isinstance(plan.benchmark, Path):
-        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
-    if measured is None:
-        raise _error_of(selected.rows)(f"{benchmark.name}: the kernel as it is: {problem}")
-    return measured
+        problem = measure_best(context, benchmark.name, [own], planned_rows(count), propose)
+    if problem:
+        if isinstance(plan.benchmark, Path):
+            problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
+        raise _error_of(collector.rows)(f"{benchmark.name}: the kernel as it is: {problem}")
+    return measured_variants(own, belief, collector.rows)
+
+
+def _ran(rows: Iterable[Measurement]) -> list[Measurement]:
+    """The comparisons of variants that could be launched: of some, what their sizes divide shows late."""
+    return [row for row in rows if row.role is Role.COMPARISON and row.invalidity is not Invalidity.CONSTRAINTS]
 
 
 def _error_of(rows: Sequence[Measurement]) -> type[CoarsenError]:
@@ -135,18 +128,29 @@ def _error_of(rows: Sequence[Measurement]) -> type[CoarsenError]:
     return DeviceError if endings & {Invalidity.RUNTIME, Invalidity.TIMEOUT} else InvalidInputError
 
 
-# A few variants of one launch, measured on a device: which is really the best.
-#
-#     the predicted choice ──────────┐
-#     largest expected improvement ─┴▶ measured against the launch as it is ─▶ expected anew ─▶ the next
-#                                      all of them again, in new processes ─▶ the best
-#
-# What was confirmed in new processes counts in place of the first measurement, and where anything was, only that
-# competes. What has an interval that holds 1 is not faster than the launch as it is. A variant that merges less
-# wins where its speed-up lies within the interval of the best one's, and within 5 %: the clock can't tell the two
-# apart.
+@dataclass(frozen=True, slots=True)
+class PromisingSearcher(Searcher):
+    """Tries the variants of largest expected improvement; each measurement changes what is expected of the others.
 
-_AS_IT_IS = Speedup(1.0, 1.0, 1.0)
+    Attributes:
+        belief: what is expected of the variants, which are the space.
+        first: the one that is tried first; any where None, or where it is none of them.
+    """
+
+    belief: Belief
+    first: Variant | None = None
+    name: ClassVar[str] = "promising"
+
+    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+        """See `Searcher.run`; nothing is random."""
+        variants = self.belief.variants
+        following = self.first if self.first in variants else self.belief.most_promising({}, set())
+        while following is not None:
+            evaluator.try_all([(variants.index(following),)])
+            tried = {variants[trial.choice[0]] for trial in evaluator.trace}
+            measured = {variants[place]: math.log(time) for (place,), time in evaluator.times.items()}
+            following = self.belief.most_promising(measured, tried)
+        return COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,137 +176,53 @@ class MeasuredVariant:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredVariants:
-    """The launch as it is, and the variants that were measured, in their order.
+    """The launch as it is, the variants that were measured, in their order, and what is chosen.
 
     Attributes:
         own: the launch as it is.
         variants: those measured beside it.
-        rows: theirs, confirmations too.
+        decision: the choice among those that were timed again, as of every tuning.
     """
 
     own: Variant
     variants: tuple[MeasuredVariant, ...]
-    rows: tuple[Measurement, ...] = ()
-
-    @property
-    def all(self) -> tuple[MeasuredVariant, ...]:
-        """The launch as it is and the variants."""
-        return MeasuredVariant(self.own, Expected(0.0, 0.0), _AS_IT_IS), *self.variants
-
-    @property
-    def eligible(self) -> tuple[MeasuredVariant, ...]:
-        """The launch as it is, and the variants that can be the best: certain, and timed in the most processes."""
-        own, *others = self.all
-        most = max((each.processes for each in others), default=0)
-        return own, *(
-            each for each in others if each.processes == most and each.speedup and each.speedup.is_certain
-        )
-
-    @property
-    def doubtful(self) -> Speedup | None:
-        """The speed-up of what may be the fastest, where its interval is too wide for it to be the best."""
-        known = [each.speedup for each in self.variants if each.speedup is not None]
-        return most_doubtful(known) if self.best.variant == self.own else None
-
-    @property
-    def best(self) -> MeasuredVariant:
-        """The fastest of those that ran correctly; of those that the clock can't tell from it, the simplest."""
-        correct = [
-            (each, each.speedup)
-            for each in self.eligible
-            if each.speedup is not None and (each.variant == self.own or each.speedup.significant)
-        ]
-        _, fastest = max(correct, key=lambda entry: entry[1].ratio)
-        least = min(fastest.ratio, max(fastest.low, fastest.ratio / CLEAR_GAIN))
-        alike = [each for each, gain in correct if gain.ratio >= least]
-        return min(alike, key=self._effort)
-
-    @property
-    def over_uncoarsened(self) -> Speedup | None:
-        """The speed-up of the best over the fastest other local size uncoarsened; None if none was confirmed."""
-        best = self.best
-        confirmed = self._confirmed()
-        gains = {each.variant: each.speedup for each in self.eligible if each.speedup is not None}
-        known = {variant: gain for variant, gain in gains.items() if variant in confirmed}
-        return over_uncoarsened(best.variant, confirmed, known) if best.variant in known else None
+    decision: Decision
 
     @property
     def wrong(self) -> tuple[MeasuredVariant, ...]:
         """The variants whose results were wrong."""
         return tuple(each for each in self.variants if each.invalidity is Invalidity.CORRECTNESS)
 
-    def _confirmed(self) -> Mapping[Variant, tuple[Measurement, ...]]:
-        return {
-            each.variant: tuple(row for row in _rows_of(each.variant, self.rows) if row.role is Role.CONFIRMATION)
-            for each in self.variants
-            if each.processes and each.speedup is not None
-        }
 
-    def _effort(self, measured: MeasuredVariant) -> tuple[bool, int, bool]:
-        """The place in the order of effort: the launch as it is comes first, then what merges less."""
-        variant = measured.variant
-        return variant != self.own, variant.factor, variant.local_size != self.own.local_size
-
-
-def measure_variants(
-    measurer: RowMeasurer, own: Variant, belief: Belief, count: int, first: Variant | None = None
-) -> MeasuredVariants:
-    """Measure the most promising variants, one after the other, and confirm the best of them.
-
-    Rows that the store has already are not measured again.
+def measured_variants(own: Variant, belief: Belief, rows: Iterable[Measurement]) -> MeasuredVariants:
+    """Return what rows say of the variants that were compared with a launch, and which is chosen.
 
     Args:
-        measurer: gives the rows.
-        own: the launch as it is, which runs correctly.
-        belief: what is expected of the variants; measurements change it.
-        count: how many variants are measured, at most; those that break a constraint are not run.
-        first: one of the variants that is measured before the others; None for the one of the largest expected
-            improvement.
-
-    Raises:
-        DeviceError: the launch as it is does not run on the device any more.
-        InvalidInputError: the kernel isn't what it was; the store failed.
+        own: the launch as it is.
+        belief: what was expected of the variants before anything was measured.
+        rows: of all roles, in the order in which they came.
     """
-    start = time.perf_counter()
-    ran: dict[Variant, Expected] = {}
+    found: list[MeasuredVariant] = []
     measured: dict[Variant, float] = {}
-    compared: list[Measurement] = []
-    tried = {own}
-    following = first if first is not None else belief.most_promising(measured, tried)
-    while len(ran) < count and following is not None:
-        variant, expected = following, belief.expected_of(following, measured)
-        tried.add(variant)
-        measurer.context.observer.trying(SearchProgress(len(tried) - 1, count, time.perf_counter() - start))
-        row = measurer.compared(variant, own)
-        compared.append(row)
-        if row.invalidity is not Invalidity.CONSTRAINTS:
-            # Some launches show what they can't be divided by only when their inputs are made.
-            ran[variant] = expected
+    known = list(rows)
+    for row in _ran(known):
+        found.append(_measured(row.candidate, belief.expected_of(row.candidate, measured), known))
         if (taken := relative_time(row)) is not None:
-            measured[variant] = math.log(taken)
-        following = belief.most_promising(measured, tried)
-    rows = (*compared, *confirm(measurer, to_confirm(compared, own), own))
-    return MeasuredVariants(own, tuple(measured_variant(each, ran[each], rows) for each in ran), rows)
+            measured[row.candidate] = math.log(taken)
+    confirmed = {
+        each.variant: [row for row in known if row.candidate == each.variant and row.role is Role.CONFIRMATION]
+        for each in found
+        if each.processes and each.speedup is not None
+    }
+    return MeasuredVariants(own, tuple(found), decide(confirmed, own))
 
 
-def measured_variant(variant: Variant, expected: Expected, rows: Sequence[Measurement]) -> MeasuredVariant:
-    """Return what rows say of a variant: as confirmed, where it was.
-
-    Args:
-        variant: compared in one of the rows.
-        expected: what was expected of it.
-        rows: those of others, too.
-    """
-    own = _rows_of(variant, rows)
-    compared = [row for row in own if row.role is Role.COMPARISON]
-    counting = [row for row in own if row.role is Role.CONFIRMATION] or compared
-    processes = sum(row.role is Role.CONFIRMATION for row in counting)
+def _measured(variant: Variant, expected: Expected, rows: Iterable[Measurement]) -> MeasuredVariant:
+    """Return what rows say of a variant: as confirmed, where it was."""
+    own = [row for row in rows if row.candidate == variant]
+    again = [row for row in own if row.role is Role.CONFIRMATION]
+    counting = again or [row for row in own if row.role is Role.COMPARISON]
     failed = next((row for row in counting if row.invalidity is not Invalidity.CORRECT), None)
     if failed is not None:
-        return MeasuredVariant(variant, expected, None, failed.invalidity, failed.reason, processes)
-    gains = [gain for gain in map(speedup_of, counting) if gain]
-    return MeasuredVariant(variant, expected, across_processes(gains) if gains else None, processes=processes)
-
-
-def _rows_of(variant: Variant, rows: Sequence[Measurement]) -> list[Measurement]:
-    return [row for row in rows if row.candidate == variant]
+        return MeasuredVariant(variant, expected, None, failed.invalidity, failed.reason, len(again))
+    return MeasuredVariant(variant, expected, gain_of(counting), processes=len(again))

@@ -23,7 +23,7 @@ from coarsen.tuning.records.measurement import Measurement
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Found, Searcher
-from coarsen.tuning.search.spaces import ListedSpace, VariantSearchSpace, count_valid, listed
+from coarsen.tuning.search.spaces import VariantSearchSpace, count_valid
 from coarsen.tuning.search.surrogate import Prior
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
@@ -94,7 +94,7 @@ def search_space(
     if plan.space.sample is not None:
         raise InvalidInputError("a search draws from the whole space: leave the sample out, or give it a budget")
     variants = variant_space(benchmark, plan.preset, plan.space, limits, device_kind)
-    return listed(VariantSearchSpace(variants))
+    return VariantSearchSpace(variants)
 
 
 def planned_search_rows(
@@ -112,7 +112,7 @@ def planned_search_rows(
 
 def _choices(space: VariantSearchSpace) -> int | None:
     """The number of valid choices; None of a space that does not list them."""
-    return count_valid(space) if isinstance(space, ListedSpace) else None
+    return None if space.listed is None else count_valid(space)
 
 
 def _most_trials(space: VariantSearchSpace, budget: Budget) -> int | None:

@@ -29,8 +29,8 @@ from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import run_pipeline
 from coarsen.runtime.layout import packed
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.laid_out import LaidOutExecutor, arrangements_of
-from coarsen.tuning.measure.machine import Executor, LaunchError
+from coarsen.tuning.measure.laid_out import arrangements_of, as_the_host_has_them, laid_out
+from coarsen.tuning.measure.machine import LaunchError
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
 from coarsen.tuning.processes.compile_service import build_options, code_of, original_code
 from coarsen.tuning.records.code import Code
@@ -162,7 +162,9 @@ def _code(benchmark: Benchmark, variant: Variant) -> Code:
     return replace(code, others=(original_code(benchmark, variant.definitions, benchmark.source),))
 
 
-def _outputs(bench: Bench, workload: Workload, code: Code, variant: Variant) -> tuple[dict[str, Array], list[str]]:
+def _outputs(
+    bench: Bench, workload: Workload, code: Code, variant: Variant
+) -> tuple[Mapping[str, Array], list[str]]:
     """What a launch leaves, and what is wrong with the packed inputs and the guard zones."""
     further = tuple(workaround(bench.machine.context))
     code = replace(
@@ -172,11 +174,9 @@ def _outputs(bench: Bench, workload: Workload, code: Code, variant: Variant) -> 
     )
     arrangements = arrangements_of(workload, code, workload.launches)
     problems = _wrongly_packed(workload, code, variant)
-    executor: Executor = (
-        LaidOutExecutor(bench.machine, workload, arrangements) if arrangements else bench.machine.place(workload)
-    )
+    executor = bench.machine.place(laid_out(workload, arrangements))
     executor.load(code, variant)(Clock.SUM)
-    outputs = executor.outputs()
+    outputs = as_the_host_has_them(executor.outputs(), workload, arrangements)
     return outputs, [*problems, *(f"{name}: written outside" for name in executor.violated())]
 
 

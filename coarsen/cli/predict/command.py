@@ -378,27 +378,26 @@ def _measure(
     # Imported late: predicting does without the store's packages.
     from coarsen.cli.predict.measured import (
         check_results,
-        launch_of,
         measure_launch,
         print_variants,
         variants_as_data,
     )
     from coarsen.models.launch.expected_improvement import Expected
 
-    launch = launch_of(place.described, place.device, question.local_size, preset)
     expected = {
         each.variant: Expected(-math.log(each.over_own.value), each.deviation) for each in prediction.launches
     }
     count, chosen = question.trials or USUAL_TRIALS, prediction.chosen.variant
-    answer = measure_launch(launch, count, expected, chosen, question.store)
+    given = place.described, place.device, question.local_size, preset
+    measured, location = measure_launch(*given, count, expected, chosen, question.store)
     if question.output_format is Format.JSON:
         predicted = launch_as_data(prediction, target)
         predicted["predicted_choice"] = predicted.pop("choice")
-        print_json({**predicted, **variants_as_data(answer.measured, answer.location)})
+        print_json({**predicted, **variants_as_data(measured, location)})
     else:
         file = str(place.described.input.path)
-        print_variants(prediction.kernel, file, target, answer.measured)
+        print_variants(prediction.kernel, file, target, measured)
         print_line(predicted_text(prediction))
-        print_line(f"The rows are in {answer.location}")
+        print_line(f"The rows are in {location}")
     sys.stdout.flush()
-    check_results(answer.measured, prediction.kernel)
+    check_results(measured, prediction.kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from coarsen.cli.bench.progress import watching
 from coarsen.cli.output import print_line, print_table
@@ -16,16 +16,17 @@ from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.launch.expected_improvement import Expected
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.sweep.promising_variants import (
-    DescribedLaunch,
     MeasuredVariant,
     MeasuredVariants,
     measure_promising,
-    plan_of_launch,
+    own_launch,
     planned_rows,
 )
 from coarsen.targets import Target
+from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.store.database import open_store
+from coarsen.tuning.tuned import Decision
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 
@@ -33,53 +34,41 @@ from coarsen.variant.variant_json import variant_to_json
 _HALF_OF_80_PERCENT = 1.2816
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredAnswer:
-    """The measured variants, and where their rows are."""
-
-    measured: MeasuredVariants
-    location: str
-
-
-def launch_of(
-    described: DescribedInput, device: DeviceDescription, local_size: LocalSize | None, preset: str
-) -> DescribedLaunch:
-    """Return the launch that is measured.
+def measure_launch(
+    described: DescribedInput,
+    device: DeviceDescription,
+    local_size: LocalSize | None,
+    preset: str,
+    count: int,
+    expected: Mapping[Variant, Expected],
+    choice: Variant,
+    store_url: str | None,
+) -> tuple[MeasuredVariants, str]:
+    """Measure a launch as it is and the `count` most promising of the variants that were predicted.
 
     Args:
         described: the kernel with its inputs.
         device: where it runs.
         local_size: as it was asked for; the description's if None.
         preset: the sizes.
-    """
-    return DescribedLaunch(described.benchmark, described.name, preset, device, local_size)
-
-
-def measure_launch(
-    launch: DescribedLaunch,
-    count: int,
-    expected: Mapping[Variant, Expected],
-    choice: Variant,
-    store_url: str | None,
-) -> MeasuredAnswer:
-    """Measure a launch as it is and the `count` most promising of the variants that were predicted.
-
-    Args:
-        launch: what is measured.
         count: how many variants, at most.
         expected: what is expected of each of the variants.
         choice: the predicted one, which is measured first.
         store_url: of the store, as `--store` takes it.
+
+    Returns:
+        What was measured, and where the rows are.
 
     Raises:
         InvalidInputError: the benchmark can't be launched so; the store can't be used.
         DeviceError: the device failed.
         VerificationError: the uncoarsened kernel's results are wrong.
     """
-    plan = plan_of_launch(launch)
+    benchmark, plan = described.benchmark, SweepPlan(described.name, device.index, preset)
+    own = own_launch(benchmark, preset, local_size)
     with open_store(store_url) as store, watching({plan: planned_rows(count)}) as tally:
-        measured = measure_promising(launch, plan, count, store, expected, choice, tally)
-        return MeasuredAnswer(measured, store.location)
+        measured = measure_promising(benchmark, device, plan, own, count, store, expected, choice, tally)
+        return measured, store.location
 
 
 def check_results(measured: MeasuredVariants, kernel: str) -> None:
@@ -97,69 +86,50 @@ def check_packages() -> None:
 
 def print_variants(kernel: str, file: str, target: Target, measured: MeasuredVariants) -> None:
     """Print what was measured, and what is chosen."""
-    best = measured.best
-    why = ", the best measured" if measured.doubtful is None else ""
-    print_line(f"kernel {kernel} on {target}: {launch_text(best.variant, measured.own)}{why}")
-    for sentence in _verdict(measured):
+    chosen, own = measured.decision.choice, measured.own
+    why = ", the best measured" if measured.decision.doubtful is None else ""
+    print_line(f"kernel {kernel} on {target}: {launch_text(chosen, own)}{why}")
+    for sentence in _verdict(measured.decision):
         print_line(sentence)
     print_line()
     headings = ["variant", "expected", "80 % interval", "measured (95 % interval)", ""]
-    print_table(headings, _rows(measured), numbers=["expected"])
+    first = (launch_text(own, own), "1.00", "", "1.00", CHOSEN if chosen == own else "")
+    print_table(headings, [first, *(_row(each, measured) for each in measured.variants)], numbers=["expected"])
     print_line()
-    for line in paste_of_variant(best.variant, kernel, file).lines:
+    for line in paste_of_variant(chosen, kernel, file).lines:
         print_line(line)
     print_line()
 
 
 def variants_as_data(measured: MeasuredVariants, store: str) -> dict[str, object]:
     """Return what was measured for JSON."""
+    decision = measured.decision
     return {
         "own_launch": variant_to_json(measured.own),
         "measured": [_variant_as_data(each) for each in measured.variants],
-        "choice": variant_to_json(measured.best.variant),
-        "choice_text": launch_text(measured.best.variant, measured.own),
-        "speedup": _speedup_as_data(measured.best.speedup),
-        "speedup_over_uncoarsened": _speedup_as_data(measured.over_uncoarsened),
+        "choice": variant_to_json(decision.choice),
+        "choice_text": launch_text(decision.choice, measured.own),
+        "speedup": _speedup_as_data(decision.speedup),
+        "speedup_over_uncoarsened": _speedup_as_data(decision.over_uncoarsened),
         "store": store,
     }
 
 
-def _verdict(measured: MeasuredVariants) -> Iterator[str]:
-    best = measured.best
-    if measured.doubtful is not None:
-        yield f"As it is: {measured.doubtful.doubt}"
-    elif best.variant == measured.own:
+def _verdict(decision: Decision) -> Iterator[str]:
+    if decision.doubtful is not None:
+        yield f"As it is: {decision.doubtful.doubt}"
+    elif not decision.processes:
         yield "None of the measured variants is faster than the launch as it is"
-    elif best.speedup is not None:
-        times = "in one process" if not best.processes else f"in {best.processes} new processes"
-        yield f"Measured speed-up over the launch as it is: {_interval(best.speedup)}, {times}"
-    over = measured.over_uncoarsened
-    if over is not None:
-        yield f"Over the fastest local size measured uncoarsened: {_interval(over)}"
-    yield from _equals(measured)
+    else:
+        times = "in one process" if decision.processes == 1 else f"in {decision.processes} new processes"
+        yield f"Measured speed-up over the launch as it is: {_interval(decision.speedup)}, {times}"
+    if decision.over_uncoarsened is not None:
+        yield f"Over the fastest local size measured uncoarsened: {_interval(decision.over_uncoarsened)}"
 
 
-def _equals(measured: MeasuredVariants) -> Iterator[str]:
-    """Say why a variant with the larger number is not the best one."""
-    best = measured.best
-    above = [
-        each
-        for each in measured.eligible
-        if each.speedup and best.speedup and each.speedup.ratio > best.speedup.ratio
-    ]
-    if above:
-        listed = ", ".join(launch_text(each.variant, measured.own) for each in above)
-        chosen = launch_text(best.variant, measured.own)
-        yield f"The clock can't tell {listed} from {chosen}, and what merges less wins"
-
-
-def _rows(measured: MeasuredVariants) -> Iterator[Sequence[str]]:
-    best = measured.best.variant
-    for each in measured.all:
-        mark = CHOSEN if each.variant == best else ""
-        is_own = each.variant == measured.own
-        mean, interval = ("1.00", "") if is_own else _expectation(each.expected)
-        yield launch_text(each.variant, measured.own), mean, interval, "1.00" if is_own else _result(each), mark
+def _row(each: MeasuredVariant, measured: MeasuredVariants) -> Sequence[str]:
+    mark = CHOSEN if each.variant == measured.decision.choice else ""
+    return launch_text(each.variant, measured.own), *_expectation(each.expected), _result(each), mark
 
 
 def _expectation(expected: Expected) -> tuple[str, str]:

@@ -10,12 +10,12 @@ that a variant is faster nor that none is: it is timed again in more processes w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from coarsen.errors import DeviceError
 from coarsen.tuning.engine.choice import CLEAR_GAIN, most_doubtful
 from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.engine.rows import PROCESSES, in_turn
 from coarsen.tuning.engine.speedups import across_processes, quotient, speedup_of
 from coarsen.tuning.measure.speedup import Speedup, median
 from coarsen.tuning.records.measurement import Invalidity, Measurement
@@ -23,6 +23,10 @@ from coarsen.tuning.settings import Deadline
 from coarsen.tuning.tuned import Decision
 from coarsen.variant.variant import Variant
 
+Confirmed = Mapping[Variant, Sequence[Measurement]]
+
+# What is timed again is, in so many new processes.
+PROCESSES = 3
 # Of those that look faster than the launch as it is, so many are timed again.
 FINALISTS = 2
 # Nothing that gains less is worth another process.
@@ -58,27 +62,31 @@ def _finalists(gains: Mapping[Variant, float]) -> tuple[Variant, ...]:
 def confirm(
     variants: Sequence[Variant],
     own: Variant,
-    measurers: Sequence[RowMeasurer],
-    deadline: Deadline,
+    measurers: Iterable[RowMeasurer],
+    deadline: Deadline | None = None,
     first: int = 0,
-) -> Mapping[Variant, tuple[Measurement, ...]] | None:
-    """Time variants again, in each process another one first; what fails in one is left out.
+) -> Confirmed | None:
+    """Time variants again, in each process another one first; what fails in one is not timed in the next.
 
     A process that the time does not suffice for counts for nothing, unless it is the first: of that, the variants
     count that were timed. Each process is ended once it was used.
 
     Args:
-        variants: from `finalists`.
+        variants: from `finalists`, or those of a sweep.
         own: the launch as it is, which each is timed in turns with.
         measurers: each with a new process; at most `PROCESSES` are used.
-        deadline: when it has to be over.
+        deadline: when it has to be over; None for no such moment.
         first: the number of the first process, among all that these are timed in.
 
     Returns:
         The rows of each variant that failed nowhere; None where the time did not suffice for one of them.
+
+    Raises:
+        DeviceError: the device can't be opened, or the launch as it is does not run on it any more.
+        InvalidInputError: the kernel isn't what it was.
     """
     rows: dict[Variant, tuple[Measurement, ...]] = dict.fromkeys(variants, ())
-    for invocation, measurer in enumerate(measurers[:PROCESSES], first):
+    for invocation, measurer in enumerate(itertools.islice(measurers, PROCESSES), first):
         found, is_whole = _confirmed(in_turn(tuple(rows), invocation), own, measurer, invocation, deadline)
         measurer.close()
         correct = {row.candidate: row for row in found if row.invalidity is Invalidity.CORRECT}
@@ -88,12 +96,15 @@ def confirm(
     return rows
 
 
+def in_turn(variants: Sequence[Variant], invocation: int) -> tuple[Variant, ...]:
+    """Return variants in the order of a process: another one begins in each."""
+    start = invocation % len(variants) if variants else 0
+    return (*variants[start:], *variants[:start])
+
+
 def confirm_again(
-    confirmed: Mapping[Variant, tuple[Measurement, ...]],
-    own: Variant,
-    measurers: Callable[[], Sequence[RowMeasurer]],
-    deadline: Deadline,
-) -> Mapping[Variant, tuple[Measurement, ...]]:
+    confirmed: Confirmed, own: Variant, measurers: Callable[[], Sequence[RowMeasurer]], deadline: Deadline
+) -> Confirmed:
     """Time variants in further processes, as long as their intervals are too wide to tell, and there is time.
 
     Args:
@@ -113,7 +124,7 @@ def confirm_again(
     return confirmed
 
 
-def _is_doubtful(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> bool:
+def _is_doubtful(confirmed: Confirmed, own: Variant) -> bool:
     """Return True if nothing can be chosen for lack of certainty; arrays that lie otherwise are a choice apart."""
     laid_out = {variant: rows for variant, rows in confirmed.items() if variant.arrays}
     plain = {variant: rows for variant, rows in confirmed.items() if not variant.arrays}
@@ -121,30 +132,27 @@ def _is_doubtful(confirmed: Mapping[Variant, Sequence[Measurement]], own: Varian
 
 
 def _confirmed(
-    variants: Sequence[Variant], own: Variant, measurer: RowMeasurer, invocation: int, deadline: Deadline
+    variants: Sequence[Variant], own: Variant, measurer: RowMeasurer, invocation: int, deadline: Deadline | None
 ) -> tuple[list[Measurement], bool]:
     """The rows of one process, and whether there was time for all of them."""
     rows: list[Measurement] = []
     try:
         for variant in variants:
-            if deadline.is_over:
+            if deadline is not None and deadline.is_over:
                 return rows, False
             rows.append(measurer.confirmed(variant, own, invocation))
     except DeviceError:
-        if deadline.is_over:
+        if deadline is not None and deadline.is_over:
             return rows, False
         raise
     # One that ran correctly was timed to its end, however late it is.
-    return rows, not deadline.is_over or all(row.invalidity is Invalidity.CORRECT for row in rows)
+    is_late = deadline is not None and deadline.is_over
+    return rows, not is_late or all(row.invalidity is Invalidity.CORRECT for row in rows)
 
 
-def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> Decision:
+def decide(confirmed: Confirmed, own: Variant) -> Decision:
     """Return what is chosen: the fastest whose interval is certain and lies above 1, or the launch as it was."""
-    gains = {
-        variant: _gain(known)
-        for variant, rows in confirmed.items()
-        if (known := [gain for gain in map(speedup_of, rows) if gain is not None])
-    }
+    gains = {variant: gain for variant, rows in confirmed.items() if (gain := gain_of(rows)) is not None}
     clear = {variant: gain for variant, gain in gains.items() if _is_faster(gain, len(confirmed[variant]))}
     if not clear:
         return Decision(own, _AS_IT_WAS, None, 0, (0.0, 0.0), most_doubtful(gains.values()))
@@ -154,18 +162,25 @@ def decide(confirmed: Mapping[Variant, Sequence[Measurement]], own: Variant) -> 
     return Decision(
         choice,
         clear[choice],
-        over_uncoarsened(choice, confirmed, gains),
+        _over_uncoarsened(choice, confirmed, gains),
         len(rows),
         (median(last.baseline_nanoseconds), median(last.nanoseconds)),
     )
 
 
-def _gain(known: Sequence[Speedup]) -> Speedup:
-    """The speed-up over some processes; its interval is Student's of their means, or that of all their intervals.
+def gain_of(rows: Iterable[Measurement]) -> Speedup | None:
+    """Return the speed-up over some processes; None where no row has one.
 
-    The latter of fewer than three processes, whose scatter says nothing; and where each of many was clearly faster
-    by itself, however much they differ.
+    Its interval is Student's of their means, or that of all their intervals: the latter of fewer than three
+    processes, whose scatter says nothing; and where each of many was clearly faster by itself, however much they
+    differ.
+
+    Args:
+        rows: one for each process.
     """
+    known = [gain for gain in map(speedup_of, rows) if gain is not None]
+    if not known:
+        return None
     mean = across_processes(known)
     hull = Speedup(mean.ratio, min(gain.low for gain in known), max(gain.high for gain in known))
     return hull if len(known) < PROCESSES or hull.low > max(mean.low, CLEAR_GAIN) else mean
@@ -176,16 +191,8 @@ def _is_faster(gain: Speedup, processes: int) -> bool:
     return gain.is_certain and gain.low > (1.0 if processes >= PROCESSES else CLEAR_GAIN)
 
 
-def over_uncoarsened(
-    choice: Variant, confirmed: Mapping[Variant, Sequence[Measurement]], gains: Mapping[Variant, Speedup]
-) -> Speedup | None:
-    """Return the speed-up over the fastest uncoarsened launch; None where only the launch as it was is known.
-
-    Args:
-        choice: one of those that were timed again.
-        confirmed: the rows of each of these, one for each process; the launch as it was is left out.
-        gains: their speed-ups over the launch as it was.
-    """
+def _over_uncoarsened(choice: Variant, confirmed: Confirmed, gains: Mapping[Variant, Speedup]) -> Speedup | None:
+    """The speed-up over the fastest uncoarsened launch; None where only the launch as it was is known."""
     launches = [variant for variant in gains if not variant.coarsenings]
     if not launches:
         return None

@@ -35,17 +35,6 @@ from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.variant import Definitions, Variant
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A candidate and its baseline, both compiled: ready to be measured, or why not."""
-
-    candidate: Variant
-    baseline: Variant
-    compiled: Compiled
-    ready: Ready | Outcome
-    ready_baseline: Ready | Outcome
-
-
 class RowMeasurer:
     """Gives rows of one benchmark on one device: from the store, or measured now, whatever comes of it.
 
@@ -124,32 +113,35 @@ class RowMeasurer:
         subject = self._context.subjects.of(candidate.definitions)
         self._context.observer.measuring(subject.benchmark, candidate)
         started_at = _now()
-        pair = self._pair(candidate, baseline)
+        compiled, ready, ready_baseline = self._compiled(candidate, baseline)
         with self._context.lock():
             # Another sweep may have measured it while this one waited.
             kept = self._cached(role, candidate, baseline, invocation)
             if kept is not None:
                 return self._reported(kept, measured=False)
-            outcome = self._outcome(pair)
+            outcome = self._outcome(ready, ready_baseline)
             row = self._row_of(outcome, role, candidate, baseline, started_at)
-            code = pair.compiled.code
             return self._store_new(
                 replace(
                     row,
                     invocation=invocation,
-                    compile_seconds=pair.compiled.seconds,
+                    compile_seconds=compiled.seconds,
                     timed_seconds=timed_seconds_of(row.nanoseconds, row.baseline_nanoseconds),
-                    code_hash=code.hash if code else "",
+                    code_hash=compiled.code.hash if compiled.code else "",
                 )
             )
 
-    def _pair(self, candidate: Variant, baseline: Variant) -> _Pair:
-        """The codes of both; where compiling would disturb what another sweep measures, not while it does."""
+    def _compiled(
+        self, candidate: Variant, baseline: Variant
+    ) -> tuple[Compiled, Ready | Outcome, Ready | Outcome]:
+        """The candidate's code, and both ready to be measured, or why not.
+
+        Where compiling would disturb what another sweep measures, not while it does.
+        """
         with self._context.lock() if self._context.compile_first else nullcontext():
             compiled = self._context.codes.compiled(candidate)
-            ready = self._ready(candidate, compiled)
-            ready_baseline = self._ready(baseline, self._context.codes.compiled(baseline))
-        return _Pair(candidate, baseline, compiled, ready, ready_baseline)
+            other = self._context.codes.compiled(baseline)
+            return compiled, self._ready(candidate, compiled), self._ready(baseline, other)
 
     def _row_of(
         self, outcome: Outcome, role: Role, candidate: Variant, baseline: Variant, started_at: str
@@ -171,12 +163,12 @@ class RowMeasurer:
             **{field.name: getattr(outcome, field.name) for field in fields(outcome)} | {"clock": clock},
         )
 
-    def _outcome(self, pair: _Pair) -> Outcome:
-        for ready in (pair.ready, pair.ready_baseline):
-            if isinstance(ready, Outcome):
-                return ready
-        assert isinstance(pair.ready, Ready) and isinstance(pair.ready_baseline, Ready)
-        return self._context.process.measure(pair.ready, pair.ready_baseline, self._limits)
+    def _outcome(self, ready: Ready | Outcome, ready_baseline: Ready | Outcome) -> Outcome:
+        if isinstance(ready, Outcome):
+            return ready
+        if isinstance(ready_baseline, Outcome):
+            return ready_baseline
+        return self._context.process.measure(ready, ready_baseline, self._limits)
 
     def _ready(self, candidate: Variant, compiled: Compiled) -> Ready | Outcome:
         if compiled.code is None:
@@ -298,7 +290,7 @@ class SweepContext:
     codes: Codes
     process: MeasuringProcess
     rows: Rows
-    lock: Callable[[], AbstractContextManager[None]]
+    lock: Callable[[], AbstractContextManager[object]]
     observer: SweepObserver = field(default_factory=SweepObserver)
     again: Remeasure = Remeasure.NOTHING
     compile_first: bool = False

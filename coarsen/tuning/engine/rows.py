@@ -10,10 +10,11 @@ kernel are measured by `measure_against_default`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
+from coarsen.tuning.engine.finalists import PROCESSES, confirm
 from coarsen.tuning.engine.plan import Point
 from coarsen.tuning.engine.row_measurer import RowMeasurer, SweepContext
 from coarsen.tuning.measure.speedup import median
@@ -90,7 +91,8 @@ def measure_best(
         return selected.problem
     measured = propose(measurer, selected)
     if context.confirms:
-        confirm(measurer, to_confirm(measured, selected.baseline), selected.baseline)
+        best = to_confirm(measured, selected.baseline)
+        confirm(best, selected.baseline, _afresh(measurer, best, selected.baseline))
     return ""
 
 
@@ -162,8 +164,7 @@ def _compared(measurer: RowMeasurer, point: Point, baseline: Variant) -> Measure
 # changes from process to process with the memory that it gets, and the largest of many noisy numbers is too large.
 # What the baseline has against itself says how far such a ratio can be trusted.
 
-# So many processes; in each so many coarsened configurations and uncoarsened launches, the baseline among these.
-PROCESSES = 3
+# In each process so many coarsened configurations and uncoarsened launches, the baseline among these.
 CANDIDATES = 3
 LAUNCHES = 2
 
@@ -182,35 +183,12 @@ def to_confirm(rows: Iterable[Measurement], baseline: Variant) -> tuple[Variant,
     return (*coarsened[:CANDIDATES], *launches[:LAUNCHES])
 
 
-def confirm(measurer: RowMeasurer, candidates: Sequence[Variant], baseline: Variant) -> tuple[Measurement, ...]:
-    """Time these once more in each of several new processes; what fails in one is not timed in the next.
-
-    Returns the rows of all.
-
-    Args:
-        measurer: gives the rows.
-        candidates: see `to_confirm`.
-        baseline: the launch that all are timed against.
-
-    Raises:
-        DeviceError: the device can't be opened, or the baseline does not run on it any more.
-        InvalidInputError: the kernel isn't what it was.
-    """
-    confirmed: list[Measurement] = []
+def _afresh(measurer: RowMeasurer, candidates: Sequence[Variant], baseline: Variant) -> Iterator[RowMeasurer]:
+    """The measurer with a new process each time, as far as the store hasn't got all rows of that process."""
     for invocation in range(PROCESSES):
         if not all(measurer.is_confirmed(each, baseline, invocation) for each in candidates):
             measurer.start_afresh()
-        rows = [measurer.confirmed(each, baseline, invocation) for each in in_turn(candidates, invocation)]
-        confirmed += rows
-        failed = {row.candidate for row in rows if row.invalidity is not Invalidity.CORRECT}
-        candidates = [candidate for candidate in candidates if candidate not in failed]
-    return tuple(confirmed)
-
-
-def in_turn(candidates: Sequence[Variant], invocation: int) -> tuple[Variant, ...]:
-    """Return the configurations in the order of a process: another one begins in each."""
-    start = invocation % len(candidates) if candidates else 0
-    return (*candidates[start:], *candidates[:start])
+        yield measurer
 
 
 def most_rows(coarsened: int, launches: int) -> int:

@@ -19,7 +19,14 @@ from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.cuda_driver import CudaError, DeviceMemory, Module, call, describe_device
 from coarsen.tuning.measure.cuda_job import LoadedFunctions, RecordedJob
 from coarsen.tuning.measure.cuda_launch import cuda_launch
-from coarsen.tuning.measure.machine import BuildError, Executor, Job, LaunchError, check_placed
+from coarsen.tuning.measure.machine import (
+    BuildError,
+    Executor,
+    Job,
+    LaunchError,
+    check_placed,
+    raising_launch_errors,
+)
 from coarsen.tuning.measure.variant_launch import variant_launches
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.workload.benchmark import Array, Launch, Workload
@@ -58,23 +65,19 @@ class CudaMachine:
             raise BuildError(" ".join(str(error).split())) from error
         return None
 
+    @raising_launch_errors(CudaError, MemoryError)
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
-        try:
-            if workload.images:
-                raise LaunchError("images are not measured without OpenCL")
-            return CudaExecutor(self, workload)
-        except (CudaError, MemoryError) as error:
-            raise LaunchError(str(error) or "the memory does not suffice") from error
+        if workload.images:
+            raise LaunchError("images are not measured without OpenCL")
+        return CudaExecutor(self, workload)
 
+    @raising_launch_errors(CudaError)
     def flush_caches(self) -> None:
         """Overwrite memory that is larger than the device's second-level cache. Raises LaunchError."""
-        try:
-            self._rubbish_value = (self._rubbish_value + 1) % 251
-            call(driver.cuMemsetD8, self._rubbish.address, self._rubbish_value, self._rubbish.size)
-            call(driver.cuCtxSynchronize)
-        except CudaError as error:
-            raise LaunchError(str(error)) from error
+        self._rubbish_value = (self._rubbish_value + 1) % 251
+        call(driver.cuMemsetD8, self._rubbish.address, self._rubbish_value, self._rubbish.size)
+        call(driver.cuCtxSynchronize)
 
     _rubbish_value = 0
 
@@ -112,46 +115,34 @@ class CudaExecutor:
         except (CudaError, InvalidInputError) as error:
             raise BuildError(" ".join(str(error).split())) from error
         calls = [(functions.by_name[launch.kernel], cuda_launch(launch, self._address_of)) for launch in divided]
-        try:
-            recorded = RecordedJob(self._machine.stream, functions, calls)
-        except CudaError as error:
-            raise LaunchError(str(error)) from error
-        return recorded.run
+        return raising_launch_errors(CudaError)(RecordedJob)(self._machine.stream, functions, calls).run
 
     def _address_of(self, buffer: str) -> int:
         return self._buffers[buffer].address
 
+    @raising_launch_errors(CudaError)
     def restore(self) -> None:
         """See `Executor.restore`."""
-        try:
-            for name in self._workload.outputs:
-                self._buffers[name].restore()
-            call(driver.cuCtxSynchronize)
-        except CudaError as error:
-            raise LaunchError(str(error)) from error
+        for name in self._workload.outputs:
+            self._buffers[name].restore()
+        call(driver.cuCtxSynchronize)
 
+    @raising_launch_errors(CudaError)
     def reset(self) -> None:
         """See `Executor.reset`."""
-        try:
-            for buffer in self._buffers.values():
-                buffer.reset()
-            call(driver.cuCtxSynchronize)
-        except CudaError as error:
-            raise LaunchError(str(error)) from error
+        for buffer in self._buffers.values():
+            buffer.reset()
+        call(driver.cuCtxSynchronize)
 
+    @raising_launch_errors(CudaError)
     def outputs(self) -> dict[str, Array]:
         """See `Executor.outputs`."""
-        try:
-            return {name: self._buffers[name].read() for name in self._workload.outputs}
-        except CudaError as error:
-            raise LaunchError(str(error)) from error
+        return {name: self._buffers[name].read() for name in self._workload.outputs}
 
+    @raising_launch_errors(CudaError)
     def violated(self) -> tuple[str, ...]:
         """See `Executor.violated`."""
-        try:
-            return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
-        except CudaError as error:
-            raise LaunchError(str(error)) from error
+        return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
 
     def flush_caches(self) -> None:
         """See `Executor.flush_caches`."""

@@ -11,19 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.layout import packed, passed_twice, unpacked
-from coarsen.tuning.measure.machine import Executor, Job, LaunchError, Machine
+from coarsen.tuning.measure.machine import LaunchError
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.workload.benchmark import Array, BufferArgument, Launch, Workload
 from coarsen.variant.data_layout import Arrangement
 from coarsen.variant.records import RecordType
-from coarsen.variant.variant import Variant
 
 Arrangements = Mapping[str, Arrangement]
 
@@ -98,57 +95,23 @@ def laid_out(workload: Workload, arrangements: Arrangements) -> Workload:
     return replace(workload, buffers=buffers, reference=None, element_shapes=shapes)
 
 
-class LaidOutExecutor:
-    """A workload on a machine whose arrays lie as a code wants them; its outputs are as the host has them.
+def as_the_host_has_them(
+    outputs: Mapping[str, Array], workload: Workload, arrangements: Arrangements
+) -> Mapping[str, Array]:
+    """Return outputs with those unpacked that lie otherwise on the device.
 
     Args:
-        machine: where it is placed.
+        outputs: of a workload that `laid_out` made.
         workload: as the host has it.
         arrangements: of the buffers that lie otherwise.
-
-    Raises:
-        LaunchError: the device doesn't take the buffers.
     """
+    return {
+        name: _unpacked(array, workload.buffers[name], arrangements[name]) if name in arrangements else array
+        for name, array in outputs.items()
+    }
 
-    def __init__(self, machine: Machine, workload: Workload, arrangements: Arrangements) -> None:
-        self._workload = workload
-        self._arrangements = arrangements
-        self._inner: Executor = machine.place(laid_out(workload, arrangements))
 
-    def load(
-        self,
-        code: Code,
-        variant: Variant,
-        binary: bytes | None = None,
-        launches: Sequence[Launch] | None = None,
-    ) -> Job:
-        """See `Executor.load`."""
-        return self._inner.load(code, variant, binary, launches)
-
-    def restore(self) -> None:
-        """See `Executor.restore`."""
-        self._inner.restore()
-
-    def reset(self) -> None:
-        """See `Executor.reset`."""
-        self._inner.reset()
-
-    def outputs(self) -> dict[str, Array]:
-        """See `Executor.outputs`."""
-        return {name: self._as_the_host(name, array) for name, array in self._inner.outputs().items()}
-
-    def violated(self) -> tuple[str, ...]:
-        """See `Executor.violated`."""
-        return self._inner.violated()
-
-    def flush_caches(self) -> None:
-        """See `Executor.flush_caches`."""
-        self._inner.flush_caches()
-
-    def _as_the_host(self, name: str, array: NDArray[Any]) -> Array:
-        if name not in self._arrangements:
-            return array
-        like = self._workload.buffers[name]
-        elements = unpacked(array.view(np.uint8).reshape(-1), self._arrangements[name])
-        assert elements.size == math.prod(like.shape) * like.itemsize
-        return elements.reshape(-1).view(like.dtype).reshape(like.shape)
+def _unpacked(array: Array, like: Array, arrangement: Arrangement) -> Array:
+    elements = unpacked(array.view(np.uint8).reshape(-1), arrangement)
+    assert elements.size == math.prod(like.shape) * like.itemsize
+    return elements.reshape(-1).view(like.dtype).reshape(like.shape)

@@ -5,9 +5,10 @@ OpenCL devices (`opencl_machine.py`) and NVIDIA's driver without OpenCL (`cuda_m
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.workload.benchmark import Array, BufferArgument, Launch, NullArgument, Workload
@@ -41,6 +42,34 @@ class BuildError(Exception):
 
 class LaunchError(Exception):
     """A launch or a copy failed; the message is one line. The executor can't be used any further."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def raising_launch_errors(*kinds: type[Exception]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator of functions that raise LaunchError in place of errors of these kinds."""
+
+    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def called(*arguments: P.args, **options: P.kwargs) -> T:
+            try:
+                return function(*arguments, **options)
+            except kinds as error:
+                raise LaunchError(in_one_line(error)) from error
+
+        return called
+
+    return decorated
+
+
+def in_one_line(error: BaseException, limit: int = 300) -> str:
+    """Return an error's message without line breaks, cut to a length that fits a table of results."""
+    text = " ".join(str(error).split())
+    if not text:
+        return "the memory does not suffice" if isinstance(error, MemoryError) else type(error).__name__
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 class UndividedError(Exception):

@@ -13,11 +13,19 @@ import pyopencl as cl
 from coarsen.devices.building import PlainProgram, build_uncached
 from coarsen.devices.discovery import DeviceDescription, open_device
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.machine import BuildError, Durations, Executor, Job, LaunchError, check_placed
+from coarsen.tuning.measure.machine import (
+    BuildError,
+    Durations,
+    Executor,
+    Job,
+    check_placed,
+    in_one_line,
+    raising_launch_errors,
+)
 from coarsen.tuning.measure.run import DeviceWorkload, Enqueue, LaunchableKernel
 from coarsen.tuning.measure.variant_launch import variant_launches
 from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.benchmark import Array, Launch, Workload
+from coarsen.tuning.workload.benchmark import Launch, Workload
 from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.variant import Variant
 
@@ -36,12 +44,10 @@ class OpenClMachine:
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self._kept: dict[tuple[Code, bool], cl.Program] = {}
 
+    @raising_launch_errors(cl.Error, MemoryError, InvalidInputError)
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
-        try:
-            return OpenClExecutor(self, workload)
-        except (cl.Error, MemoryError, InvalidInputError) as error:
-            raise LaunchError(in_one_line(error)) from error
+        return OpenClExecutor(self, workload)
 
     def compile(self, code: Code) -> bytes | None:
         """Return the device's binary of some code, None where the device gives none. Raises BuildError.
@@ -98,15 +104,13 @@ class OpenClMachine:
             del self._kept[next(iter(self._kept))]
         return program
 
+    @raising_launch_errors(cl.Error)
     def flush_caches(self) -> None:
         """Overwrite a buffer that is larger than the device's caches. Raises LaunchError."""
         self._rubbish_value += 1
         value = np.array([self._rubbish_value % 251], np.uint8)
-        try:
-            cl.enqueue_fill_buffer(self.queue, self._rubbish, value, 0, self._rubbish.size)
-            self.queue.finish()
-        except cl.Error as error:
-            raise LaunchError(in_one_line(error)) from error
+        cl.enqueue_fill_buffer(self.queue, self._rubbish, value, 0, self._rubbish.size)
+        self.queue.finish()
 
     _rubbish_value = 0
 
@@ -118,13 +122,12 @@ class OpenClMachine:
         return cl.Buffer(self.context, cl.mem_flags.READ_WRITE, size)
 
 
-class OpenClExecutor:
+class OpenClExecutor(DeviceWorkload):
     """A workload on an OpenCL device, every buffer between guard zones."""
 
     def __init__(self, machine: OpenClMachine, workload: Workload) -> None:
+        super().__init__(machine.queue, workload)
         self._machine = machine
-        self._workload = workload
-        self._buffers = DeviceWorkload(machine.queue, workload)
 
     def load(
         self,
@@ -134,55 +137,19 @@ class OpenClExecutor:
         launches: Sequence[Launch] | None = None,
     ) -> Job:
         """See `Executor.load`."""
-        originals = self._workload.launches if launches is None else launches
-        check_placed(code, originals, self._workload, int(self._machine.device.max_constant_buffer_size))
-        divided = variant_launches(originals, variant, code, self._workload.element_shapes)
+        originals = self.workload.launches if launches is None else launches
+        check_placed(code, originals, self.workload, int(self._machine.device.max_constant_buffer_size))
+        divided = variant_launches(originals, variant, code, self.workload.element_shapes)
         kernels = self._machine.kernels(code, binary, {launch.kernel for launch in divided})
-
-        def choose(launch: Launch) -> LaunchableKernel:
-            return kernels[launch.kernel]
-
         prepared: list[Enqueue] = []
 
+        @raising_launch_errors(cl.Error, MemoryError)
         def job(clock: Clock) -> Durations:
-            try:
-                # Arguments are found once: they are the same in every run.
-                prepared[:] = prepared or self._buffers.prepared(choose, divided)
-                if clock is Clock.SPAN:
-                    return self._buffers.run_as_one(prepared)
-                return Durations(self._buffers.run(prepared))
-            except (cl.Error, MemoryError) as error:
-                raise LaunchError(in_one_line(error)) from error
+            # Arguments are found once: they are the same in every run.
+            prepared[:] = prepared or self.prepared(lambda launch: kernels[launch.kernel], divided)
+            return self.run_as_one(prepared) if clock is Clock.SPAN else Durations(self.run(prepared))
 
         return job
-
-    def restore(self) -> None:
-        """See `Executor.restore`."""
-        try:
-            self._buffers.restore(self._workload.outputs)
-        except cl.Error as error:
-            raise LaunchError(in_one_line(error)) from error
-
-    def reset(self) -> None:
-        """See `Executor.reset`."""
-        try:
-            self._buffers.reset()
-        except cl.Error as error:
-            raise LaunchError(in_one_line(error)) from error
-
-    def outputs(self) -> dict[str, Array]:
-        """See `Executor.outputs`."""
-        try:
-            return self._buffers.outputs()
-        except cl.Error as error:
-            raise LaunchError(in_one_line(error)) from error
-
-    def violated(self) -> tuple[str, ...]:
-        """See `Executor.violated`."""
-        try:
-            return self._buffers.violated()
-        except cl.Error as error:
-            raise LaunchError(in_one_line(error)) from error
 
     def flush_caches(self) -> None:
         """See `Executor.flush_caches`."""
@@ -192,12 +159,6 @@ class OpenClExecutor:
 def may_include_files(code: Code) -> bool:
     """Return True where files that may change are part of some code: equal text is then no equal code."""
     return any(option.startswith("-I") for option in code.options)
-
-
-def in_one_line(error: BaseException, limit: int = 300) -> str:
-    """Return an error's message without line breaks, cut to a length that fits a table of results."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 # How much other memory must be written until a device's caches hold nothing of a workload any more.

@@ -9,7 +9,7 @@ Images have no such zones.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Protocol, cast
@@ -19,7 +19,7 @@ import pyopencl as cl
 
 from coarsen.devices.building import build_uncached
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.tuning.measure.machine import Durations
+from coarsen.tuning.measure.machine import Durations, raising_launch_errors
 from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
@@ -123,23 +123,29 @@ def _placed(queue: cl.CommandQueue, workload: Workload, name: str) -> GuardedBuf
 
 
 class DeviceWorkload:
-    """A workload whose buffers are on a device, to be executed as often as wanted."""
+    """A workload whose buffers are on a device, to be executed as often as wanted.
+
+    Attributes:
+        workload: what is on the device.
+    """
 
     def __init__(self, queue: cl.CommandQueue, workload: Workload) -> None:
         if not queue.properties & cl.command_queue_properties.PROFILING_ENABLE:
             raise InvalidInputError("the command queue must be made with PROFILING_ENABLE")
         self._queue = queue
-        self._workload = workload
+        self.workload = workload
         self._buffers = {name: _placed(queue, workload, name) for name in workload.buffers}
         self._views: dict[str, cl.MemoryObject] = {name: buffer.view for name, buffer in self._buffers.items()}
 
-    def restore(self, names: Iterable[str]) -> None:
-        """Put the original contents of these buffers back."""
-        for name in names:
+    @raising_launch_errors(cl.Error)
+    def restore(self) -> None:
+        """Put the original contents of the outputs back. Raises LaunchError."""
+        for name in self.workload.outputs:
             self._buffers[name].restore()
 
+    @raising_launch_errors(cl.Error)
     def reset(self) -> None:
-        """Put the original contents of all buffers back."""
+        """Put the original contents of all buffers back. Raises LaunchError."""
         for buffer in self._buffers.values():
             buffer.reset()
 
@@ -157,7 +163,7 @@ class DeviceWorkload:
 
         The arguments are those of `execute`.
         """
-        wanted = self._workload.launches if launches is None else launches
+        wanted = self.workload.launches if launches is None else launches
         return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in wanted]
 
     def run(self, prepared: Sequence[Enqueue]) -> int:
@@ -180,12 +186,14 @@ class DeviceWorkload:
         self._queue.finish()
         return [(event.profile.start, event.profile.end) for event in events]
 
+    @raising_launch_errors(cl.Error)
     def outputs(self) -> dict[str, Array]:
-        """Return the output buffers as they are now."""
-        return {name: self._buffers[name].read() for name in self._workload.outputs}
+        """Return the output buffers as they are now. Raises LaunchError."""
+        return {name: self._buffers[name].read() for name in self.workload.outputs}
 
+    @raising_launch_errors(cl.Error)
     def violated(self) -> tuple[str, ...]:
-        """Return the names of the buffers whose guard zones were written to."""
+        """Return the names of the buffers whose guard zones were written to. Raises LaunchError."""
         return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
 
 

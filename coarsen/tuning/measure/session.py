@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import WrittenArgument
 from coarsen.tuning.measure.comparison import compare, is_same, padding_of, without_padding
-from coarsen.tuning.measure.laid_out import Arrangements, LaidOutExecutor, arrangements_of
+from coarsen.tuning.measure.laid_out import Arrangements, arrangements_of, as_the_host_has_them, laid_out
 from coarsen.tuning.measure.machine import BuildError, Executor, Job, LaunchError, Machine
 from coarsen.tuning.measure.timing import Timed, TimedRun, interleaved
 from coarsen.tuning.records.code import Code
@@ -57,7 +57,12 @@ class _Loaded:
     candidate: Variant
     placement: Placement
     executor: Executor
+    arrangements: Arrangements
     job: Job
+
+    def outputs(self) -> Mapping[str, Array]:
+        """Return the outputs as the host has them. Raises LaunchError."""
+        return as_the_host_has_them(self.executor.outputs(), self.placement.workload, self.arrangements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +145,9 @@ class Session:
         self._first_outputs.pop(slot, None)
         placement = self._placement(candidate)
         launches = self._launches(placement, candidate)
-        executor = self._executor(placement, code, launches)
+        executor, arrangements = self._executor(placement, code, launches)
         job = executor.load(code, candidate, binary, launches)
-        self._loaded[slot] = _Loaded(candidate, placement, executor, job)
+        self._loaded[slot] = _Loaded(candidate, placement, executor, arrangements, job)
 
     def expect(self, slot: Slot, original: Code) -> None:
         """Find out what the outputs of the workload of a loaded candidate should be.
@@ -184,7 +189,7 @@ class Session:
         # Not the outputs alone: what another kernel wrote elsewhere must not make this one right, nor wrong.
         executor.reset()
         nanoseconds = loaded.job(self.clock).nanoseconds
-        outputs = self._first_outputs[slot] = executor.outputs()
+        outputs = self._first_outputs[slot] = loaded.outputs()
         wrong = self._wrong(slot, outputs)
         wrong += [f"{WROTE_OUTSIDE} {name}" for name in executor.violated()]
         return Trial(nanoseconds, tuple(wrong), self._oracle(loaded))
@@ -209,7 +214,7 @@ class Session:
         Raises:
             LaunchError: the results can't be read.
         """
-        outputs = self._loaded[Slot.CANDIDATE].executor.outputs()
+        outputs = self._loaded[Slot.CANDIDATE].outputs()
         first = self._first_outputs.pop(Slot.CANDIDATE, None)
         if first is not None and all(is_same(outputs[name], first[name]) for name in outputs):
             return ()
@@ -243,30 +248,28 @@ class Session:
         else:
             self._forget_some(self._kept_bytes)
             workload = self._benchmark.workload(self._preset, self._seed, *key)
-            self._placements[key] = Placement(workload, self._placed(workload))
+            self._placements[key] = Placement(workload, self._tried_twice(lambda: self._machine.place(workload)))
         return self._placements[key]
 
-    def _executor(self, placement: Placement, code: Code, launches: Sequence[Launch] | None) -> Executor:
+    def _executor(
+        self, placement: Placement, code: Code, launches: Sequence[Launch] | None
+    ) -> tuple[Executor, Arrangements]:
         """The workload for some code: where that wants arrays to lie otherwise, on buffers of its own.
 
         Those that were packed last are kept: packing takes longer than most launches, and variants whose arrays
         lie alike mostly follow each other.
         """
         if not code.arrays:
-            return placement.executor
+            return placement.executor, {}
         workload = placement.workload
         arrangements = arrangements_of(workload, code, workload.launches if launches is None else launches)
         kept = self._laid_out
         if kept is None or kept.workload is not workload or kept.arrangements != arrangements:
             del kept
             self._laid_out = None  # before the next is placed: the device may have no room for both
-            executor = self._tried_twice(lambda: LaidOutExecutor(self._machine, workload, arrangements))
+            executor = self._tried_twice(lambda: self._machine.place(laid_out(workload, arrangements)))
             kept = self._laid_out = _LaidOut(workload, arrangements, executor)
-        return kept.executor
-
-    def _placed(self, workload: Workload) -> Executor:
-        """A workload on the machine."""
-        return self._tried_twice(lambda: self._machine.place(workload))
+        return kept.executor, arrangements
 
     def _tried_twice(self, place: Callable[[], Executor]) -> Executor:
         """Return what is placed; where it doesn't fit beside the workloads that are kept, these are given up."""

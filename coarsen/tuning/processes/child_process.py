@@ -7,13 +7,15 @@ The process is started with the first request and again after it died.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import select
-import selectors
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +27,8 @@ from coarsen.backend.processes import end_with_parent
 READ_BYTES = 1 << 16
 # The last messages of a driver or an assertion before a crash.
 LAST_WORDS_BYTES = 2000
+# Vendors' compilers print remarks at every build.
+MOST_ERROR_BYTES = 1 << 20
 # An LLVM inside a driver reports every crash as its own.
 NO_LAST_WORDS = "PLEASE submit a bug report"
 DIED = "the process died of signal"
@@ -58,8 +62,9 @@ class ChildProcess:
         # Packages are found where this process finds them, not in a folder that it happens to be started in.
         self._command = [sys.executable, "-P", "-m", module, *arguments]
         self._process: subprocess.Popen[bytes] | None = None
+        self._requests: socket.socket | None = None
+        self._errors: IO[bytes] | None = None
         self._unread = b""
-        self._last_words = b""
         self._starting = threading.Lock()
         self._is_over = False
 
@@ -96,9 +101,12 @@ class ChildProcess:
             ChildDiedError: it ended; the message says how.
         """
         self.start()
+        self._forget_errors()
         deadline = time.monotonic() + timeout
         try:
-            self._send(json.dumps(request).encode() + b"\n", deadline)
+            assert self._requests is not None
+            self._requests.settimeout(timeout)
+            self._requests.sendall(json.dumps(request).encode() + b"\n")
             return self._answer(deadline)
         except TimeoutError:
             self.close()
@@ -113,13 +121,14 @@ class ChildProcess:
         """Kill the process and all that it started; what can't be killed is left alone after a while."""
         process, self._process = self._process, None
         self._unread = b""
-        if process is None:
-            return
-        _kill(process)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        if process is not None:
+            _signal(process)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(DYING_SECONDS)
+        for file in (self._requests, self._errors, process.stdout if process is not None else None):
+            if file is not None:
+                file.close()
+        self._requests = self._errors = None
 
     def end(self) -> None:
         """Kill the process for good, from any thread: a request in another ends, and no more are taken."""
@@ -136,35 +145,23 @@ class ChildProcess:
         with self._starting:
             if self._is_over:
                 raise ChildDiedError("no more processes are wanted")
+            # A socket, since writing to a pipe would hang with a child that hangs.
+            self._requests, requests = socket.socketpair()
             try:
+                self._errors = _appended_file()
                 self._process = subprocess.Popen(
                     self._command,
-                    stdin=subprocess.PIPE,
+                    stdin=requests.fileno(),
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
+                    stderr=self._errors,
                     start_new_session=True,
                     bufsize=0,
                     env=environment,
                 )
             except OSError as error:
                 raise ChildDiedError(f"the process can't be started: {error.strerror}") from None
-        self._last_words = b""
-        for pipe in (self._process.stdin, self._process.stderr):
-            assert pipe is not None
-            os.set_blocking(pipe.fileno(), False)
-
-    def _send(self, line: bytes, deadline: float) -> None:
-        """Write without blocking: a child that hangs does not empty its pipe. Raises TimeoutError, OSError."""
-        pipe = _open_pipe(self._running().stdin)
-        with selectors.DefaultSelector() as selector:
-            selector.register(pipe, selectors.EVENT_WRITE)
-            selector.register(_open_pipe(self._running().stderr), selectors.EVENT_READ)
-            while line:
-                for key in _ready(selector, deadline):
-                    if key.fileobj is pipe:
-                        line = line[os.write(pipe.fileno(), line) :]
-                    else:
-                        self._listen(selector)
+            finally:
+                requests.close()
 
     def _answer(self, deadline: float) -> dict[str, Any]:
         """The next line that is an answer: a library may print before the child has secured its output.
@@ -179,33 +176,25 @@ class ChildProcess:
 
     def _line(self, deadline: float) -> bytes:
         """One line of the child's output. Raises TimeoutError, EOFError."""
-        pipe = _open_pipe(self._running().stdout)
-        with selectors.DefaultSelector() as selector:
-            selector.register(pipe, selectors.EVENT_READ)
-            selector.register(_open_pipe(self._running().stderr), selectors.EVENT_READ)
-            while b"\n" not in self._unread:
-                for key in _ready(selector, deadline):
-                    if key.fileobj is not pipe:
-                        self._listen(selector)
-                        continue
-                    read = os.read(pipe.fileno(), READ_BYTES)
-                    if not read:
-                        raise EOFError
-                    self._unread += read
+        if self._process is None or self._process.stdout is None:
+            raise EOFError
+        output, waiting = self._process.stdout.fileno(), select.poll()
+        waiting.register(output, select.POLLIN)
+        while b"\n" not in self._unread:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or not waiting.poll(remaining * 1e3):
+                raise TimeoutError
+            read = os.read(output, READ_BYTES)
+            if not read:
+                raise EOFError
+            self._unread += read
         line, _, self._unread = self._unread.partition(b"\n")
         return line
 
-    def _listen(self, selector: selectors.BaseSelector | None = None) -> bool:
-        """Keep the end of its standard error, however long; return False if there is nothing more to read."""
-        pipe = _open_pipe(self._running().stderr)
-        try:
-            said = os.read(pipe.fileno(), READ_BYTES)
-        except BlockingIOError:
-            return False
-        if not said and selector is not None:
-            selector.unregister(pipe)
-        self._last_words = (self._last_words + said)[-LAST_WORDS_BYTES:]
-        return bool(said)
+    def _forget_errors(self) -> None:
+        """Begin the file of what the child writes to its standard error anew, once it is long."""
+        if self._errors is not None and os.fstat(self._errors.fileno()).st_size > MOST_ERROR_BYTES:
+            os.truncate(self._errors.fileno(), 0)
 
     def _how_it_died(self) -> str:
         process = self._process
@@ -215,33 +204,24 @@ class ChildProcess:
             ending = _ending(process.wait(DYING_SECONDS))
         except subprocess.TimeoutExpired:
             ending = "the process hung when it was to end"
-        deadline = time.monotonic() + DYING_SECONDS
-        while self._listen() and time.monotonic() < deadline:
-            pass
+        said = self._last_words()
         self.close()
-        said = self._last_words.decode(errors="replace").strip().splitlines()
+        return ending + (f": {said}" if said else "")
+
+    def _last_words(self) -> str:
+        """The last line of the child's standard error that tells anything."""
+        assert self._errors is not None
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - LAST_WORDS_BYTES))
+        said = self._errors.read().decode(errors="replace").strip().splitlines()
         lines = [line for line in said if not line.startswith(NO_LAST_WORDS)]
-        last_words = " ".join(lines[-1].split())[:300] if lines else ""
-        return ending + (f": {last_words}" if last_words else "")
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
-            raise EOFError
-        return self._process
+        return " ".join(lines[-1].split())[:300] if lines else ""
 
 
-def _ready(selector: selectors.BaseSelector, deadline: float) -> list[selectors.SelectorKey]:
-    """Return the files that can be read or written now. Raises TimeoutError."""
-    remaining = deadline - time.monotonic()
-    found = selector.select(remaining) if remaining > 0 else []
-    if not found:
-        raise TimeoutError
-    return [key for key, _ in found]
-
-
-def _open_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    assert pipe is not None
-    return pipe
+def _appended_file() -> IO[bytes]:
+    """Return a file without a name, to whose end is written whatever was read of it. Raises OSError."""
+    file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (it is closed with the process)
+    fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)
+    return file
 
 
 def _ending(code: int) -> str:
@@ -254,12 +234,6 @@ def _ending(code: int) -> str:
 def _signal(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    _signal(process)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(DYING_SECONDS)
 
 
 # The inner side of a child process: answers requests, one JSON object per line, until its input ends.

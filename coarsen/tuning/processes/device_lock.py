@@ -15,7 +15,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -30,43 +30,39 @@ _PAUSE = 0.02  # seconds
 _LONGEST_NUMBER = 20  # digits
 
 
-@contextmanager
-def device_lock(device: DeviceDescription) -> Iterator[None]:
-    """Hold the device's lock; waits for it. The operating system gives it back when a process dies."""
-    with named_lock(*_names_of(device)):
-        yield
+def device_lock(device: DeviceDescription, seconds: float | None = None) -> AbstractContextManager[str]:
+    """Hold the lock of an OpenCL device; see `named_lock`."""
+    kind = "cpu" if "cpu" in device.device_types else device.platform_name
+    return named_lock(kind, device.name, device.index, seconds=seconds)
 
 
 @contextmanager
-def device_lock_within(device: DeviceDescription, seconds: float) -> Iterator[str]:
-    """Hold the device's lock if it can be had within some seconds; yields who else holds it, nothing if no one."""
-    file = _opened(_file_name(*_names_of(device)))
-    if file is None:
-        yield ""
-        return
-    with file:
-        if not _is_had_within(file, seconds):
-            yield _holder(file)
-            return
-        _sign(file)
-        yield ""
+def named_lock(*names: str, seconds: float | None = None) -> Iterator[str]:
+    """Hold the lock of a device that is called so; of those whose first name is `cpu` there is one.
 
+    The operating system gives it back when a process dies.
 
-@contextmanager
-def named_lock(*names: str) -> Iterator[None]:
-    """Hold the lock of a device that is called so; of those whose first name is `cpu` there is one."""
+    Args:
+        names: that tell the device from others.
+        seconds: how long it is waited for; None for as long as it takes.
+
+    Yields:
+        Who else holds it still after these seconds; nothing where it is had.
+    """
     file = _opened(_file_name(*names))
     if file is None:
-        yield
+        yield ""
         return
     with file:
-        _wait_for(file)
+        if not _is_had_within(file, SILENT_SECONDS if seconds is None else seconds):
+            holder = _holder(file)
+            if seconds is not None:
+                yield holder
+                return
+            _log.warning("%s measures on this device; waiting until it has ended", holder)
+            fcntl.flock(file, fcntl.LOCK_EX)
         _sign(file)
-        yield
-
-
-def _names_of(device: DeviceDescription) -> tuple[str, str, str]:
-    return "cpu" if "cpu" in device.device_types else device.platform_name, device.name, device.index
+        yield ""
 
 
 def _file_name(*names: str) -> str:
@@ -100,14 +96,6 @@ def _is_had_within(file: IO[bytes], seconds: float) -> bool:
         else:
             return True
     return False
-
-
-def _wait_for(file: IO[bytes]) -> None:
-    """Get the lock; after a second of waiting, report its holder."""
-    if _is_had_within(file, SILENT_SECONDS):
-        return
-    _log.warning("%s measures on this device; waiting until it has ended", _holder(file))
-    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _opened(name: str) -> IO[bytes] | None:

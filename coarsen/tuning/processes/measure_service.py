@@ -13,6 +13,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from coarsen.tuning.measure.machine import (
     UndividedError,
 )
 from coarsen.tuning.measure.session import KEPT_BYTES, Session, Slot
-from coarsen.tuning.processes.child_process import Message, serve
+from coarsen.tuning.processes.child_process import Handler, Message, serve
 from coarsen.tuning.records.code import code_from_json
 from coarsen.tuning.records.measurement import Method
 from coarsen.tuning.workload.benchmark import Benchmark
@@ -51,13 +52,10 @@ class MeasureService:
         the one that others are compared with (see `Session`).
         """
         self._opened = None
-        try:
-            machine = self._opened_machine(request["machine"])
-            benchmark = benchmark_of(request["benchmark"])
-            if request["content_hash"] not in (None, benchmark.content_hash(request["preset"])):
-                return {"changed": True}
-        except CoarsenError as error:
-            return {"failed": str(error)}
+        machine = self._opened_machine(request["machine"])
+        benchmark = benchmark_of(request["benchmark"])
+        if request["content_hash"] not in (None, benchmark.content_hash(request["preset"])):
+            return {"changed": True}
         kept = request["machine"].get("kept_bytes", KEPT_BYTES)
         shared, default = request["shared_local_size"], request["default"]
         self._opened = Session(
@@ -69,67 +67,46 @@ class MeasureService:
             None if shared is None else tuple(shared),
             None if default is None else variant_from_json(default),
         )
-        return {"ok": True}
+        return {}
 
     def place(self, request: Message) -> Message:
         """`slot`, `candidate`: put its workload on the device. `has_reference` says whether there is one."""
-        try:
-            has_reference = self._session.place(Slot(request["slot"]), variant_from_json(request["candidate"]))
-        except (LaunchError, MemoryError, CoarsenError) as error:
-            return _failed(error)
-        return {"ok": True, "has_reference": has_reference}
+        candidate = variant_from_json(request["candidate"])
+        return {"has_reference": self._session.place(Slot(request["slot"]), candidate)}
 
     def load(self, request: Message) -> Message:
         """`slot`, `candidate`, `code`, `binary` (base64 or null): build a kernel for a workload that is placed."""
         binary = request["binary"]
-        try:
-            self._session.load(
-                Slot(request["slot"]),
-                variant_from_json(request["candidate"]),
-                code_from_json(request["code"]),
-                base64.b64decode(binary) if binary else None,
-            )
-        except UndividedError as error:
-            return {**_failed(error), "while_building": False, "breaks_constraint": True}
-        except (BuildError, LaunchError, MemoryError, CoarsenError) as error:
-            return {**_failed(error), "while_building": isinstance(error, BuildError)}
-        return {"ok": True}
+        self._session.load(
+            Slot(request["slot"]),
+            variant_from_json(request["candidate"]),
+            code_from_json(request["code"]),
+            base64.b64decode(binary) if binary else None,
+        )
+        return {}
 
     def expect(self, request: Message) -> Message:
         """`slot`, `original`: compute what the results should be."""
-        try:
-            self._session.expect(Slot(request["slot"]), code_from_json(request["original"]))
-        except (LaunchError, MemoryError, CoarsenError) as error:
-            return _failed(error)
-        return {"ok": True}
+        self._session.expect(Slot(request["slot"]), code_from_json(request["original"]))
+        return {}
 
     def try_out(self, request: Message) -> Message:
         """`slot`: run once, compare."""
-        try:
-            trial = self._session.try_out(Slot(request["slot"]))
-        except (LaunchError, MemoryError) as error:
-            return _failed(error)
-        return {"ok": True, "nanoseconds": trial.nanoseconds, "wrong": trial.wrong, "oracle": trial.oracle}
+        return dataclasses.asdict(self._session.try_out(Slot(request["slot"])))
 
     def time(self, request: Message) -> Message:
         """`method`: time the candidate against the baseline, and look at the results once more."""
-        try:
-            timed = self._session.time(Method(**request["method"]))
-            wrong = self._session.wrong_at_last()
-        except (LaunchError, MemoryError) as error:
-            return _failed(error)
-        return {"ok": True, "clock": self._session.clock, "wrong": wrong, **dataclasses.asdict(timed)}
+        timed = self._session.time(Method(**request["method"]))
+        wrong = self._session.wrong_at_last()
+        return {"clock": self._session.clock, "wrong": wrong, **dataclasses.asdict(timed)}
 
     def build(self, request: Message) -> Message:
         """`machine`, `code`: build it, so that the driver has it in its cache; nothing is run.
 
         `binary` is the device's, in base64, or null where it gives none.
         """
-        try:
-            binary = self._opened_machine(request["machine"]).compile(code_from_json(request["code"]))
-        except (BuildError, LaunchError, CoarsenError) as error:
-            return _failed(error)
-        return {"ok": True, "binary": base64.b64encode(binary).decode() if binary else None}
+        binary = self._opened_machine(request["machine"]).compile(code_from_json(request["code"]))
+        return {"binary": base64.b64encode(binary).decode() if binary else None}
 
     def _opened_machine(self, description: Message) -> BuildingMachine:
         """The machine of the session before, where it is the same."""
@@ -144,8 +121,18 @@ class MeasureService:
         return self._opened
 
 
-def _failed(error: Exception) -> Message:
-    return {"failed": str(error) or "the memory does not suffice"}
+def answered(handler: Handler, request: Message) -> Message:
+    """Return a handler's answer, or that it failed; `while_building`, or since it `breaks_constraint`."""
+    try:
+        return {"ok": True, **handler(request)}
+    except (UndividedError, BuildError, LaunchError, MemoryError, CoarsenError) as error:
+        if isinstance(error, InternalError):
+            raise
+        return {
+            "failed": str(error) or "the memory does not suffice",
+            "while_building": isinstance(error, BuildError),
+            "breaks_constraint": isinstance(error, UndividedError),
+        }
 
 
 def benchmark_of(reference: str) -> Benchmark:
@@ -187,8 +174,16 @@ def main() -> int:
     # Vendors' compilers print remarks at every build.
     warnings.simplefilter("ignore")
     service = MeasureService()
-    handlers = {"open": service.open, "place": service.place, "load": service.load, "expect": service.expect}
-    serve({**handlers, "try": service.try_out, "time": service.time, "build": service.build})
+    handlers = {
+        "open": service.open,
+        "place": service.place,
+        "load": service.load,
+        "expect": service.expect,
+        "try": service.try_out,
+        "time": service.time,
+        "build": service.build,
+    }
+    serve({name: partial(answered, handler) for name, handler in handlers.items()})
     return 0
 
 

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.tuning.search.evaluator import BudgetedEvaluator, BudgetSpentError, WatchDog
+from coarsen.tuning.search.evaluator import BudgetedEvaluator, BudgetSpentError
 from coarsen.tuning.search.spaces import (
     Choice,
     ConstrainedSpace,
@@ -52,7 +52,7 @@ class Design:
             f"bases that the budget did not allow: {self.unreached_bases}": self.unreached_bases,
             f"{self.relays} values were measured by relay supports": self.relays,
             f"{self.unranked} values could not be ranked: nothing valid differs in them alone, "
-            "or what does so failed, was killed, or exceeded the budget": self.unranked,
+            "or what does so failed, or exceeded the budget": self.unranked,
         }
         return tuple(note for note, count in said.items() if count)
 
@@ -73,17 +73,13 @@ def planned_choices(space: SearchSpace, combinations: Iterable[Choice], relays: 
     return {*bases, *(choice for support in supports for choice in (support.before, support.after))}
 
 
-def measure_design(
-    evaluator: BudgetedEvaluator, combinations: Sequence[Choice], relays: bool, watch_dog: bool, is_log: bool
-) -> Design:
+def measure_design(evaluator: BudgetedEvaluator, combinations: Sequence[Choice], relays: bool) -> Design:
     """Measure bases and their supports, one combination after another, as far as the budget goes.
 
     Args:
         evaluator: tries the choices.
         combinations: of values of the shared axes, each with the independent values that its base should have.
         relays: whether invalid supports are replaced.
-        watch_dog: whether supports are ended that are slower than the best of their group.
-        is_log: whether the models add logarithms of times.
     """
     space = evaluator.space
     supports: dict[Choice, list[Support]] = {}
@@ -95,9 +91,9 @@ def measure_design(
                 failed += 1
                 continue
             supports[base] = list(supports_of(space, base, relays))
-            _measure_supports(evaluator, base, supports[base], watch_dog)
-    times = {trial.choice: trial.time for trial in evaluator.trace if trial.time is not None}
-    models = tuple(fitted(space, base, pairs, times, is_log) for base, pairs in supports.items())
+            _measure_supports(evaluator, base, supports[base])
+    times = evaluator.times
+    models = tuple(fitted(base, pairs, times) for base, pairs in supports.items())
     relayed = sum(
         pair.before != base and pair.after in times for base, pairs in supports.items() for pair in pairs
     )
@@ -119,16 +115,10 @@ def _measured_base(evaluator: BudgetedEvaluator, combination: Choice) -> Choice 
     return None
 
 
-def _measure_supports(
-    evaluator: BudgetedEvaluator, base: Choice, supports: Sequence[Support], watch_dog: bool
-) -> None:
-    groups = {place: WatchDog(evaluator, watch_dog) for place in independent_places(evaluator.space)}
+def _measure_supports(evaluator: BudgetedEvaluator, base: Choice, supports: Sequence[Support]) -> None:
     evaluator.prepare([choice for support in supports for choice in (support.before, support.after)])
     for support in supports:
-        if support.before == base:
-            groups[support.place].evaluate(base)  # opens the group with its time
-            groups[support.place].evaluate(support.after)
-        elif evaluator.evaluate(support.before).time is not None:
+        if support.before == base or evaluator.evaluate(support.before).time is not None:
             evaluator.evaluate(support.after)
 
 
@@ -176,7 +166,7 @@ def _sum(values: Sequence[Sequence[float]], ranks: Sequence[int]) -> float:
 #
 #     P(C_P) = T(C_B) + Σ_{d ∈ D_I} (T(C_{S,d}) − T(C_B))        (Weber et al. 2015, equation 7)
 #
-# Values whose support failed, was killed or is missing are in no prediction.
+# Values whose support failed or is missing are in no prediction.
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,50 +175,40 @@ class AdditiveModel:
 
     Attributes:
         base: where the terms are 0.
-        level: the base's time, or its logarithm.
+        level: the base's time.
         terms: what each index adds to it, one mapping for each axis; what is not there can't be predicted.
-        is_log: whether logarithms of times are added up, so that options multiply.
     """
 
     base: Choice
     level: float
     terms: tuple[Terms, ...]
-    is_log: bool = False
 
     def predicts(self, choice: Choice) -> bool:
         """Return True if there is a term for each value of a choice."""
         return all(index in terms for index, terms in zip(choice, self.terms, strict=True))
 
     def predicted(self, choice: Choice) -> float:
-        """Return the predicted time of a choice, in the unit of the trials; a linear one may be below 0."""
-        return self._time(self.level + sum(terms[i] for i, terms in zip(choice, self.terms, strict=True)))
+        """Return the predicted time of a choice, in the unit of the trials; it may be below 0."""
+        return self.level + sum(terms[i] for i, terms in zip(choice, self.terms, strict=True))
 
     def ranked(self) -> Iterator[tuple[float, Choice]]:
         """Enumerate what this predicts, the least time first."""
-        return ((self._time(self.level + total), choice) for total, choice in ascending_sums(self.terms))
-
-    def _time(self, level: float) -> float:
-        return math.exp(level) if self.is_log else level
+        return ((self.level + total, choice) for total, choice in ascending_sums(self.terms))
 
 
-def fitted(
-    space: SearchSpace, base: Choice, supports: Iterable[Support], times: Mapping[Choice, float], is_log: bool
-) -> AdditiveModel:
+def fitted(base: Choice, supports: Iterable[Support], times: Mapping[Choice, float]) -> AdditiveModel:
     """Fit the model of a base to what was measured.
 
     Args:
-        space: has the axes.
         base: one that has a time.
         supports: its supports; those without two times are left out.
         times: of whatever ended correctly, above 0.
-        is_log: whether logarithms of times are added up.
     """
-    level = {choice: math.log(time) for choice, time in times.items()} if is_log else times
     terms: list[dict[int, float]] = [{index: 0.0} for index in base]
     for support in supports:
-        if support.before in level and support.after in level:
-            terms[support.place][support.index] = level[support.after] - level[support.before]
-    return AdditiveModel(base, level[base], tuple(terms), is_log)
+        if support.before in times and support.after in times:
+            terms[support.place][support.index] = times[support.after] - times[support.before]
+    return AdditiveModel(base, times[base], tuple(terms))
 
 
 def ranked(models: Sequence[AdditiveModel]) -> Iterator[tuple[float, Choice]]:
@@ -298,22 +278,19 @@ def combinations(space: SearchSpace, origin: Choice) -> Iterator[Choice]:
     yield from (choice for choice in every if choice != origin)
 
 
-def few_combinations(
-    space: SearchSpace, origin: Choice, preferred: Sequence[Choice], draw: random.Random
-) -> list[Choice]:
+def few_combinations(space: SearchSpace, origin: Choice, draw: random.Random) -> list[Choice]:
     """Return at most four combinations of shared values that have a base, beside the other values of `origin`.
 
-    The first is that of `origin`, then come those of `preferred` in their order; what is missing is drawn.
+    The first is that of `origin`, the others are drawn.
     """
-    drawn = itertools.islice(_drawn_combinations(space, draw), _DRAWN_COMBINATIONS)
-    wanted = itertools.chain((origin,), preferred, drawn)
+    wanted = itertools.chain((origin,), itertools.islice(_drawn_combinations(space, draw), _DRAWN_COMBINATIONS))
     found: dict[Choice, None] = {}
     for choice in wanted:
         combination = with_shared_values(space, origin, choice)
         if combination not in found and next(base_candidates(space, combination), None) is not None:
             found[combination] = None
-            if len(found) == min(FEW_BASES, base_count(space)):
-                break
+        if len(found) == min(FEW_BASES, base_count(space)):
+            break
     return list(found)
 
 

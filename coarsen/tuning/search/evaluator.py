@@ -11,10 +11,11 @@ from __future__ import annotations
 import abc
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.tuning.search.additivity import Additivity
 from coarsen.tuning.search.spaces import ENUMERABLE, Choice, SearchSpace, count_valid, is_choice
 
 
@@ -24,11 +25,9 @@ class Trial:
 
     Attributes:
         choice: what was tried.
-        time: of a run, above 0, in any unit that an evaluator's trials share; None if it failed or was killed.
+        time: of a run, above 0, in any unit that an evaluator's trials share; None if it failed.
         seconds: wall-clock time spent on it, for compiling and running.
         reason: why there is no time, in one sentence where that is known.
-        killed_after: the time at which the watch-dog ended it, in the unit of `time`: the real time is larger, so
-            this is a bound, never a time.
 
     Raises:
         ValueError: a time that is none.
@@ -38,7 +37,6 @@ class Trial:
     time: float | None
     seconds: float = 0.0
     reason: str = ""
-    killed_after: float | None = None
 
     def __post_init__(self) -> None:
         if self.time is not None and not 0 < self.time < math.inf:
@@ -71,6 +69,10 @@ class Evaluator(abc.ABC):
         """The trials in their order, each distinct choice once."""
         return tuple(self._trials.values())
 
+    def has_tried(self, choice: Choice) -> bool:
+        """Return True if a choice was tried before."""
+        return choice in self._trials
+
     def evaluate(self, choice: Choice) -> Trial:
         """Try a choice; one that was tried before gives the same trial again and counts once.
 
@@ -78,14 +80,11 @@ class Evaluator(abc.ABC):
             InvalidInputError: the choice is not a valid one of the space.
             DeviceError: nothing can be measured any more.
         """
-        return self._remembered(choice, None)
-
-    def evaluate_within(self, choice: Choice, most_time: float) -> Trial:
-        """Try a choice as `evaluate` does, but end it once it has run for longer than `most_time`.
-
-        A choice that was tried before gives its trial again, killed or not.
-        """
-        return self._remembered(choice, most_time)
+        if choice not in self._trials:
+            if not is_choice(self._space, choice) or not self._space.is_valid(choice):
+                raise InvalidInputError(f"{choice} is no valid choice of the space: ask is_valid first")
+            self._trials[choice] = self._measure(choice)
+        return self._trials[choice]
 
     def prepare(self, choices: Sequence[Choice]) -> None:  # noqa: B027 (hardly any has something to prepare)
         """Begin to make ready what is tried next; it changes no trial and counts for nothing.
@@ -97,25 +96,6 @@ class Evaluator(abc.ABC):
     @abc.abstractmethod
     def _measure(self, choice: Choice) -> Trial:
         """Measure a valid choice that was not tried before."""
-
-    def _measure_within(self, choice: Choice, most_time: float) -> Trial:
-        """Measure a valid choice, ended after `most_time`; here it runs to its end and is reported as killed."""
-        return killed_if_slower(self._measure(choice), most_time)
-
-    def _remembered(self, choice: Choice, most_time: float | None) -> Trial:
-        if choice not in self._trials:
-            if not is_choice(self._space, choice) or not self._space.is_valid(choice):
-                raise InvalidInputError(f"{choice} is no valid choice of the space: ask is_valid first")
-            measured = self._measure(choice) if most_time is None else self._measure_within(choice, most_time)
-            self._trials[choice] = measured
-        return self._trials[choice]
-
-
-def killed_if_slower(trial: Trial, most_time: float) -> Trial:
-    """Return a trial as a watch-dog with a limit would have left it."""
-    if trial.time is None or trial.time <= most_time:
-        return trial
-    return replace(trial, time=None, reason="ended by the watch-dog", killed_after=most_time)
 
 
 class FunctionEvaluator(Evaluator):
@@ -136,9 +116,18 @@ class FunctionEvaluator(Evaluator):
 
 # How much a search may try, and an evaluator that keeps to it.
 
+SPENT = "the budget was spent"
+TIME_OVER = "the time was over"
+# Large enough for all processors to compile, small enough to see results soon.
+_ROUND = 16
+
 
 class BudgetSpentError(CoarsenError):
-    """A search asked for one trial more than its budget allows; searchers end there."""
+    """A search asked for one trial more than its budget allows; it ends there, and the message says why."""
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +140,7 @@ class Budget:
         trials: distinct choices, failed ones too.
         share: of the space's valid choices, from above 0 to 1; rounded down, but one trial at least.
         seconds: wall-clock time of the trials; the last one may exceed it.
+        is_over: tells that no time is left for anything.
 
     Raises:
         InvalidInputError: a limit that is out of range.
@@ -159,6 +149,7 @@ class Budget:
     trials: int | None = None
     share: float | None = None
     seconds: float | None = None
+    is_over: Callable[[], bool] = field(default=_never, compare=False)
 
     def __post_init__(self) -> None:
         if self.trials is not None and self.trials < 1:
@@ -202,16 +193,20 @@ class BudgetedEvaluator:
         evaluator: tries the choices, and counts them.
         budget: what may be tried.
 
+    Attributes:
+        notes: what a user should know of how the search goes, a sentence each.
+        additivity: the verdict whether the contributions of options add up; None as long as there is none.
+
     Raises:
         InvalidInputError: the budget is a share of a space that is too large to be counted.
     """
 
-    def __init__(self, evaluator: Evaluator | BudgetedEvaluator, budget: Budget) -> None:
+    def __init__(self, evaluator: Evaluator, budget: Budget) -> None:
         self._evaluator = evaluator
+        self.budget = budget
         self._most_trials = budget.most_trials(evaluator.space)
-        self._most_seconds = budget.seconds
-        self._trials = {trial.choice: trial for trial in evaluator.trace}
-        self._seconds = sum(trial.seconds for trial in evaluator.trace)
+        self.notes: list[str] = []
+        self.additivity: Additivity | None = None
 
     @property
     def space(self) -> SearchSpace:
@@ -229,20 +224,32 @@ class BudgetedEvaluator:
         return self._evaluator.trace
 
     @property
+    def times(self) -> dict[Choice, float]:
+        """The times of what ran."""
+        return {trial.choice: trial.time for trial in self.trace if trial.time is not None}
+
+    @property
     def left(self) -> int | None:
         """The number of trials that the budget still allows; None without a limit."""
         return None if self._most_trials is None else max(0, self._most_trials - self.tried)
 
     def has_tried(self, choice: Choice) -> bool:
         """Return True if a choice was tried before and is free."""
-        return choice in self._trials
+        return self._evaluator.has_tried(choice)
 
-    def prepare(self, choices: Sequence[Choice]) -> None:
+    def reserving(self, trials: int) -> BudgetedEvaluator:
+        """Return the same evaluator with some trials kept for later, at most half of those that are left."""
+        if self.left is None:
+            return self
+        kept = self.left - min(trials, self.left // 2)
+        return BudgetedEvaluator(
+            self._evaluator, replace(self.budget, trials=max(1, self.tried + kept), share=None)
+        )
+
+    def prepare(self, choices: Iterable[Choice]) -> None:
         """Begin to make ready what is tried next, as far as the budget goes."""
-        if self._is_out_of_time:
-            return
         fresh = [choice for choice in dict.fromkeys(choices) if not self.has_tried(choice)]
-        if allowed := fresh[: self.left]:
+        if not self._ending and (allowed := fresh[: self.left]):
             self._evaluator.prepare(allowed)
 
     def evaluate(self, choice: Choice) -> Trial:
@@ -252,88 +259,36 @@ class BudgetedEvaluator:
             BudgetSpentError: it is a new one, and the budget is spent.
             InvalidInputError: the choice is not a valid one of the space.
         """
-        return self._charged(choice, None)
+        if not self.has_tried(choice) and (ending := self._ending):
+            raise BudgetSpentError(ending)
+        return self._evaluator.evaluate(choice)
 
-    def evaluate_within(self, choice: Choice, most_time: float) -> Trial:
-        """Try a choice, ended once it has run for longer than `most_time`.
+    def try_all(self, choices: Iterable[Choice], size: int = _ROUND) -> list[Trial]:
+        """Try choices in their order, and prepare each round of them before its first one is tried.
+
+        Args:
+            choices: are taken a round at a time.
+            size: of a round.
 
         Raises:
-            BudgetSpentError: it is a new one, and the budget is spent.
-            InvalidInputError: the choice is not a valid one of the space.
+            BudgetSpentError: there is a new one, and the budget is spent.
         """
-        return self._charged(choice, most_time)
+        trials, remaining = list[Trial](), iter(choices)
+        while taken := list(itertools.islice(remaining, size)):
+            self.prepare(taken)
+            trials += map(self.evaluate, taken)
+        return trials
+
+    def judge(self, additivity: Additivity | None) -> None:
+        """Tell the verdict whether options add up, if there is one."""
+        self.additivity = additivity
+        self.notes += [] if additivity is None else [str(additivity)]
 
     @property
-    def _is_out_of_time(self) -> bool:
-        return self._most_seconds is not None and self._seconds >= self._most_seconds
-
-    def _charged(self, choice: Choice, most_time: float | None) -> Trial:
-        if choice not in self._trials:
-            if self.left == 0 or self._is_out_of_time:
-                raise BudgetSpentError("the budget is spent")
-            evaluator = self._evaluator
-            trial = (
-                evaluator.evaluate(choice) if most_time is None else evaluator.evaluate_within(choice, most_time)
-            )
-            self._trials[choice] = trial
-            self._seconds += trial.seconds
-        return self._trials[choice]
-
-
-# Large enough for all processors to compile, small enough to see results soon.
-_ROUND = 16
-
-
-def in_rounds(evaluator: BudgetedEvaluator, choices: Iterable[Choice], size: int = _ROUND) -> Iterator[Choice]:
-    """Enumerate choices in their order, after the evaluator was told of each round to come.
-
-    Args:
-        evaluator: is told; what is tried is left to the caller.
-        choices: are taken a round at a time.
-        size: of a round.
-    """
-    remaining = iter(choices)
-    while taken := list(itertools.islice(remaining, size)):
-        evaluator.prepare(taken)
-        yield from taken
-
-
-# The watch-dog of Weber et al. (2015, sections 3.2 and 5.2): the rules by which slow runs are ended.
-#
-#     naive    one limit for all: the fastest so far (exhaustive, random and greedy search)
-#     groups   one limit for the supports of one base along one axis: the fastest of them, the base among them
-#
-# A base is never killed, because every prediction needs its time. It is the first of each of its groups, which
-# thus keep at least one value. A killed value has only a bound, and leaves the ranking: the minimum of its group
-# is known, which is all that the search for a minimum needs.
-#
-# This is not the limit that `coarsen bench` sets on every run, ten times the best.
-
-
-@dataclass(slots=True)
-class WatchDog:
-    """Ends runs that are slower than the fastest of their group so far.
-
-    Attributes:
-        evaluator: tries the choices.
-        is_on: False lets every run end by itself.
-        fastest: the time that no run may exceed, in the unit of the trials; infinity before the first.
-    """
-
-    evaluator: BudgetedEvaluator
-    is_on: bool = True
-    fastest: float = math.inf
-
-    def evaluate(self, choice: Choice) -> Trial:
-        """Try a choice within the limit, which falls to its time.
-
-        Raises:
-            BudgetSpentError: the choice is a new one, and the budget is spent.
-        """
-        if not self.is_on or math.isinf(self.fastest):
-            trial = self.evaluator.evaluate(choice)
-        else:
-            trial = self.evaluator.evaluate_within(choice, self.fastest)
-        if trial.time is not None:
-            self.fastest = min(self.fastest, trial.time)
-        return trial
+    def _ending(self) -> str:
+        """Why nothing new may be tried, in a few words; empty where it may be."""
+        if self.budget.is_over():
+            return TIME_OVER
+        seconds = self.budget.seconds
+        is_late = seconds is not None and sum(trial.seconds for trial in self.trace) >= seconds
+        return SPENT if is_late or self.left == 0 else ""

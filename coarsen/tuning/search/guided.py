@@ -20,11 +20,11 @@ from typing import ClassVar
 import numpy as np
 
 from coarsen.tuning.search.additive_design import origin_of
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, BudgetSpentError, Evaluator, in_rounds
-from coarsen.tuning.search.exhaustive import COMPLETE, SPENT, try_all
-from coarsen.tuning.search.forest import Forest
-from coarsen.tuning.search.gaussian_process import GaussianProcess
-from coarsen.tuning.search.searcher import Found, cross_validated, fastest, time_of
+from coarsen.tuning.search.additivity import cross_validated
+from coarsen.tuning.search.evaluator import BudgetedEvaluator
+from coarsen.tuning.search.exhaustive import try_all
+from coarsen.tuning.search.guided_models import Forest, GaussianProcess, check_package
+from coarsen.tuning.search.searcher import Searcher, fastest, run_rounds, time_of
 from coarsen.tuning.search.spaces import Choice, has_at_most, neighbours
 from coarsen.tuning.search.surrogate import (
     Candidates,
@@ -32,117 +32,88 @@ from coarsen.tuning.search.surrogate import (
     Floats,
     Predicted,
     Prior,
-    ProductEncoding,
     Surrogate,
     log_times,
     promising_first,
 )
 
+# So many choices come before the models are fitted.
+FIRST_CHOICES = 10
+# So many are measured before they are fitted again, and at least such a share of what was tried.
+ROUND_SIZE = 6
+_GROWTH = 0.06
+# Rounds without gain that end a search.
+PATIENCE = 5
+# The trials of the shortest search.
+SHORTEST = FIRST_CHOICES + ROUND_SIZE * PATIENCE
+
 
 @dataclass(frozen=True, slots=True)
-class GuidedSearcher:
-    """Searches by two models of what was measured.
+class GuidedSearcher(Searcher):
+    """Searches by two models of what was measured; or exhaustively where the shortest search would try everything.
 
     Attributes:
-        first_choices: how many come before the models are fitted: the default, then random ones. A smaller budget
-            has half of it random.
-        round_size: how many choices are measured before the models are fitted again.
-        growth: the share of what was tried that a round has, where that is more.
-        patience: how many rounds without gain end a search that has no budget.
-        stops_early: whether they also end one that has a budget left; a few rounds are a short time to wait.
+        stops_early: whether rounds without gain also end a search that has a budget left; a few rounds are a short
+            time to wait.
         trees: of the forest.
-        centers: from how many of the fastest choices single values are changed.
         prior: what is expected of a choice before anything is measured. With one, every other of the first choices
             is one of which it expects most, and the models learn how times differ from what is expected. None:
             nothing is expected.
     """
 
-    first_choices: int = 10
-    round_size: int = 6
-    growth: float = 0.06
-    patience: int = 5
     stops_early: bool = False
     trees: int = 50
-    centers: int = 3
     prior: Prior | None = None
-
     name: ClassVar[str] = "guided"
 
-    def search(self, evaluator: Evaluator, budget: Budget, seed: int) -> Found:
-        """Search by prediction, or exhaustively where the shortest such search would measure everything.
+    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+        """See `Searcher.run`.
 
         Raises:
-            InvalidInputError: scikit-learn is missing, or the budget a share of a space too large to be counted.
+            InvalidInputError: scikit-learn is missing.
+            BudgetSpentError: the budget is spent.
         """
+        check_package()
         space = evaluator.space
-        forest = Forest(space, self.trees, self.prior, ProductEncoding(space))
-        proposals = Proposals(forest, GaussianProcess(space, self.prior), self.centers)
-        budgeted = BudgetedEvaluator(evaluator, budget)
-        shortest = self.first_choices + self.round_size * self.patience
-        if has_at_most(space, shortest):
-            note = f"the space has no more than {shortest} valid choices: exhaustive search"
-            return Found(None, (), try_all(budgeted), (note,)).with_trials(evaluator.trace)
-        draw = random.Random(seed)
-        notes = self._start_notes(budgeted)
+        if has_at_most(space, SHORTEST):
+            evaluator.notes.append(f"the space has no more than {SHORTEST} valid choices: exhaustive search")
+            return try_all(evaluator)
+        proposals = Proposals(Forest(space, self.trees, self.prior), GaussianProcess(space, self.prior))
+        candidates = Candidates(evaluator)
+        is_patient = evaluator.budget.is_limited and not self.stops_early
         try:
-            self._start(budgeted, draw)
-            ending = self._rounds(budgeted, proposals, self._most_vain(budget), draw)
-        except BudgetSpentError:
-            ending = SPENT
-        additivity = cross_validated(space, evaluator.trace)
-        said = (*notes, *((str(additivity),) if additivity is not None else ()))
-        return Found(None, (), ending, said, additivity).with_trials(evaluator.trace)
-
-    def _most_vain(self, budget: Budget) -> float:
-        return self.patience if self.stops_early or not budget.is_limited else math.inf
-
-    def _start_trials(self, evaluator: BudgetedEvaluator) -> int:
-        if evaluator.left is None:
-            return self.first_choices
-        return min(self.first_choices, max(1, evaluator.left // 2))
-
-    def _start_notes(self, evaluator: BudgetedEvaluator) -> tuple[str, ...]:
-        if self.prior is None:
-            return ()
-        trials = self._start_trials(evaluator)
-        return (f"of the first {trials} trials half are what was expected to be fastest, the others random",)
+            self._start(evaluator, draw)
+            return run_rounds(
+                evaluator,
+                lambda: self._proposed(evaluator, proposals, candidates.fresh(draw), draw),
+                math.inf if is_patient else PATIENCE,
+            )
+        finally:
+            evaluator.judge(cross_validated(space, evaluator.times))
 
     def _start(self, evaluator: BudgetedEvaluator, draw: random.Random) -> None:
-        """Measure the default choice, then random ones; with a prior by turns what is expected to be fast."""
-        space = evaluator.space
-        default = origin_of(space, (0,) * len(space.axes))
-        fresh = Candidates(evaluator).fresh(draw)
-        turns = fresh
+        """Measure the default choice, then random ones; with a prior by turns what is expected to be fast.
+
+        A small budget has half of it so.
+        """
+        trials = FIRST_CHOICES if evaluator.left is None else min(FIRST_CHOICES, max(1, evaluator.left // 2))
+        default = origin_of(evaluator.space, (0,) * len(evaluator.space.axes))
+        turns = fresh = Candidates(evaluator).fresh(draw)
         if self.prior is not None:
+            evaluator.notes.append(
+                f"of the first {trials} trials half are what was expected to be fastest, the others random"
+            )
             # By turns with random ones, which tell whether what is expected can be believed.
             promising = promising_first(fresh, self.prior)
             turns = list(itertools.chain.from_iterable(zip(promising, fresh, strict=True)))
         ordered = dict.fromkeys((*([default] if default is not None else []), *turns))
-        trials = self._start_trials(evaluator)
-        for choice in in_rounds(evaluator, itertools.islice(ordered, trials), self.round_size):
-            evaluator.evaluate(choice)
-
-    def _rounds(
-        self, evaluator: BudgetedEvaluator, proposals: Proposals, most_vain: float, draw: random.Random
-    ) -> str:
-        candidates = Candidates(evaluator)
-        vain = 0
-        while vain < most_vain:
-            before = fastest(evaluator.trace)
-            proposed = self._proposed(evaluator, proposals, candidates.fresh(draw), draw)
-            if not proposed:
-                return COMPLETE
-            evaluator.prepare(proposed)
-            for choice in proposed:
-                evaluator.evaluate(choice)
-            vain = vain + 1 if fastest(evaluator.trace) == before else 0
-        return f"{self.patience} rounds brought no gain"
+        evaluator.try_all(itertools.islice(ordered, trials), ROUND_SIZE)
 
     def _proposed(
         self, evaluator: BudgetedEvaluator, proposals: Proposals, fresh: list[Choice], draw: random.Random
     ) -> list[Choice]:
         """The choices of the next round; where nothing could run yet, any."""
-        count = max(self.round_size, int(self.growth * evaluator.tried))
+        count = max(ROUND_SIZE, int(_GROWTH * evaluator.tried))
         if not fresh or fastest(evaluator.trace) is None:
             return fresh[:count]
         return proposals.next(evaluator, fresh, count, draw)

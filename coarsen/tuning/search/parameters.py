@@ -16,9 +16,8 @@ from coarsen.tuning.search.spaces import (
     Axis,
     Choice,
     SearchSpace,
-    StandingSpace,
-    ascending,
     is_enumerable,
+    number_of,
     valid_choices,
 )
 
@@ -43,17 +42,10 @@ class Parameters:
         """The number of values of each parameter."""
         return tuple(len(self._orders[place]) for place in self._places)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of the parameters."""
-        return tuple(self.space.axes[place].name for place in self._places)
-
     def choice(self, vector: Vector) -> Choice | None:
         """Return the valid choice that a vector makes; None where there is none."""
         indices = self._at(vector)
-        choice = tuple(indices.get(place, 0) for place in range(len(self.space.axes)))
-        if isinstance(self.space, StandingSpace):
-            choice = self.space.standing(choice)
+        choice = self.space.standing(tuple(indices.get(place, 0) for place in range(len(self.space.axes))))
         if self._following is not None:
             return self._following.get(tuple(choice[place] for place in self._places))
         return choice if self.space.is_valid(choice) else None
@@ -109,8 +101,9 @@ class Parameters:
 
 
 def _order(axis: Axis) -> tuple[int, ...]:
-    """The indices of an axis's values in ascending order; shapes are ordered by their sizes."""
-    values = axis.values
+    """The indices of an axis's values in ascending order; shapes by their sizes, words as they stand."""
+    places, values = tuple(range(len(axis.values))), axis.values
     if all(isinstance(value, tuple) for value in values):
-        return tuple(sorted(range(len(values)), key=lambda place: (math.prod(values[place]), values[place])))
-    return ascending(axis).places
+        return tuple(sorted(places, key=lambda place: (math.prod(values[place]), values[place])))
+    numbers = [number for value in values if (number := number_of(value)) is not None]
+    return tuple(sorted(places, key=numbers.__getitem__)) if len({*numbers}) == len(values) else places

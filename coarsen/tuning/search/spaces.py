@@ -12,15 +12,21 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
-
+from typing import Any
 from coarsen.errors import InvalidInputError
 from coarsen.variant.options import TRANSFORM_OPTIONS
-from coarsen.variant.space import MACRO, VariantSpace, is_of_arrays
+from coarsen.variant.space import VariantSpace
+from coarsen.variant.space import is_of_arrays
 from coarsen.variant.variant import Variant
+import abc
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+
 
 Choice = tuple[int, ...]
 ENUMERABLE = 1_000_000
@@ -42,35 +48,26 @@ class Axis:
     shared: bool = True
 
 
-class SearchSpace(Protocol):
+class SearchSpace(abc.ABC):
     """What a search knows of its space before it tries anything."""
 
     @property
+    @abc.abstractmethod
     def axes(self) -> tuple[Axis, ...]:
         """The axes, in the order of a choice's indices."""
-        ...
 
+    @abc.abstractmethod
     def is_valid(self, choice: Choice) -> bool:
         """Return True if nothing is known against a choice; it may still fail when it is tried."""
-        ...
 
-
-@runtime_checkable
-class ListedSpace(SearchSpace, Protocol):
-    """A space that lists its valid choices itself, faster than by testing every choice."""
-
-    def valid_choices(self) -> Iterator[Choice]:
-        """Enumerate the valid choices, each once, in ascending order."""
-        ...
-
-
-@runtime_checkable
-class StandingSpace(SearchSpace, Protocol):
-    """A space in which several choices may make the same thing, and one of them stands for it."""
+    @property
+    def listed(self) -> Collection[Choice] | None:
+        """The valid choices in ascending order, where the space lists them faster than by testing every choice."""
+        return None
 
     def standing(self, choice: Choice) -> Choice:
         """Return the choice that stands for what a choice makes, valid or not."""
-        ...
+        return choice
 
 
 def anything(_: Choice) -> bool:
@@ -78,8 +75,7 @@ def anything(_: Choice) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class ConstrainedSpace:
+class ConstrainedSpace(SearchSpace):
     """A space of some axes under one test of validity.
 
     Args:
@@ -87,12 +83,18 @@ class ConstrainedSpace:
         constraint: tells the choices that are valid.
     """
 
-    axes: tuple[Axis, ...]
-    constraint: Callable[[Choice], bool] = field(default=anything, compare=False)
+    def __init__(self, axes: tuple[Axis, ...], constraint: Callable[[Choice], bool] = anything) -> None:
+        self._axes = axes
+        self._constraint = constraint
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes, in the order of a choice's indices."""
+        return self._axes
 
     def is_valid(self, choice: Choice) -> bool:
         """Return True if the constraint holds."""
-        return self.constraint(choice)
+        return self._constraint(choice)
 
 
 def size(space: SearchSpace) -> int:
@@ -109,15 +111,15 @@ def is_choice(space: SearchSpace, choice: Choice) -> bool:
 
 def valid_choices(space: SearchSpace) -> Iterator[Choice]:
     """Enumerate the valid choices in ascending order: the last axis changes fastest."""
-    if isinstance(space, ListedSpace):
-        return space.valid_choices()
+    if space.listed is not None:
+        return iter(space.listed)
     every = itertools.product(*(range(len(axis.values)) for axis in space.axes))
     return filter(space.is_valid, every)
 
 
 def is_enumerable(space: SearchSpace, limit: int = ENUMERABLE) -> bool:
     """Return True if enumerating the valid choices takes at most `limit` tests, or none."""
-    return isinstance(space, ListedSpace) or size(space) <= limit
+    return space.listed is not None or size(space) <= limit
 
 
 def count_valid(space: SearchSpace, limit: int = ENUMERABLE) -> int | None:
@@ -130,8 +132,8 @@ def has_at_most(space: SearchSpace, count: int, tests: int = ENUMERABLE) -> bool
 
     A space where `tests` choices are too few to tell counts as one with more.
     """
-    if isinstance(space, ListedSpace):
-        return sum(1 for _ in itertools.islice(space.valid_choices(), count + 1)) <= count
+    if space.listed is not None:
+        return len(space.listed) <= count
     every = itertools.product(*(range(len(axis.values)) for axis in space.axes))
     found = filter(space.is_valid, itertools.islice(every, tests))
     return size(space) <= max(count, tests) and sum(1 for _ in itertools.islice(found, count + 1)) <= count
@@ -197,45 +199,77 @@ def _drawn(space: SearchSpace, draw: random.Random) -> Iterator[Choice]:
 
 # A kernel's configuration space as one to search: coarsenings, launches, transforms and macros as axes.
 #
-# shared local sizes, factors, strides (they scale every access of a kernel); macros that are not independent
-# independent transforms of coarsened kernels; layouts and orders of arrays; macros that a user declares so
+# shared local sizes, factors, strides (they scale every access of a kernel); macros
+# independent transforms of coarsened kernels; layouts and orders of arrays
 
 # Choices that stand for a variant: more are not listed.
 _MOST_LISTED = 200_000
 TRANSFORMS = frozenset(TRANSFORM_OPTIONS)
 
 
-@dataclass(frozen=True)
-class VariantSearchSpace:
+class NamedVariants(SearchSpace):
+    """A space of variants that are named one by one.
+
+    Args:
+        variants: each once.
+    """
+
+    def __init__(self, variants: Sequence[Variant]) -> None:
+        self._variants = tuple(variants)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The one axis, on which each variant is a value."""
+        return (Axis("variant", self._variants),)
+
+    @property
+    def listed(self) -> Collection[Choice]:
+        """All choices."""
+        return [(place,) for place in range(len(self._variants))]
+
+    def is_valid(self, choice: Choice) -> bool:
+        """Return True: nothing is known against any."""
+        return True
+
+    def variant(self, choice: Choice) -> Variant:
+        """Return the variant of a choice."""
+        return self._variants[choice[0]]
+
+
+class VariantSearchSpace(SearchSpace):
     """The choices of a configuration space that stand for a variant which may run.
+
+    Few of the combinations stand for a variant, so that testing every one takes long: where these are not too
+    many, they are listed once.
 
     Args:
         space: the dimensions, and the constraints.
-        independent_macros: names of `-D` macros whose contributions to the time add up with those of others.
-
-    Raises:
-        InvalidInputError: the space has no such macro.
     """
 
-    space: VariantSpace
-    independent_macros: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
-        known = {d.name.removeprefix(MACRO) for d in self.space.dimensions if d.name.startswith(MACRO)}
-        if unknown := sorted(self.independent_macros - known):
-            raise InvalidInputError(
-                f"{unknown[0]} is no macro of the space: it has {', '.join(sorted(known)) or 'none'}"
-            )
+    def __init__(self, space: VariantSpace) -> None:
+        self.space = space
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The dimensions of the space, in its order."""
-        return tuple(Axis(d.name, d.values, self._is_shared(d.name)) for d in self.space.dimensions)
+        return tuple(Axis(d.name, d.values, _is_shared(d.name)) for d in self.space.dimensions)
+
+    @cached_property
+    def listed(self) -> Mapping[Choice, None] | None:
+        """The valid choices in ascending order; None where too many choices stand for variants."""
+        standing = self.space.standing_choices(_MOST_LISTED)
+        return None if standing is None else dict.fromkeys(filter(self._may_run, standing))
 
     def is_valid(self, choice: Choice) -> bool:
         """Return True if a choice stands for a variant, against which nothing is known."""
-        variant = self.space.variant(choice)
-        return variant is not None and self.space.violation(variant) is None
+        return self._may_run(choice) if self.listed is None else choice in self.listed
+
+    def has(self, variant: Variant) -> bool:
+        """Return True if the space has a variant, against which nothing is known."""
+        try:
+            return self.is_valid(self.choice_of(variant))
+        except InvalidInputError:
+            return False
 
     def variant(self, choice: Choice) -> Variant:
         """Return the variant of a valid choice.
@@ -263,65 +297,13 @@ class VariantSearchSpace:
         """Return the choice that stands for the same variant: one without a stride where nothing is merged."""
         return self.space.standing(choice)
 
-    def _is_shared(self, name: str) -> bool:
-        if name in TRANSFORMS or is_of_arrays(name):
-            return False
-        return name.removeprefix(MACRO) not in self.independent_macros
+    def _may_run(self, choice: Choice) -> bool:
+        variant = self.space.variant(choice)
+        return variant is not None and self.space.violation(variant) is None
 
 
-@dataclass(frozen=True)
-class ListedVariantSpace(VariantSearchSpace):
-    """A space whose valid choices are listed once: `listed` makes one."""
-
-    def is_valid(self, choice: Choice) -> bool:
-        """Return True if a choice stands for a variant, against which nothing is known."""
-        return choice in self._valid
-
-    def valid_choices(self) -> Iterator[Choice]:
-        """Enumerate the valid choices, each once, in ascending order."""
-        return iter(self._valid)
-
-    @cached_property
-    def _valid(self) -> dict[Choice, None]:
-        standing = self.space.standing_choices(_MOST_LISTED) or ()
-        return dict.fromkeys(filter(super().is_valid, standing))
-
-
-def listed(space: VariantSearchSpace) -> VariantSearchSpace:
-    """Return a space that lists its valid choices once where these are not too many, and else the space itself.
-
-    Few of the combinations stand for a variant, so that testing every one takes long.
-    """
-    if space.space.standing_choices(_MOST_LISTED) is None:
-        return space
-    return ListedVariantSpace(space.space, space.independent_macros)
-
-
-# Axes in ascending order of their values: neighbours of a value are then those next to it.
-
-
-@dataclass(frozen=True, slots=True)
-class OrderedAxis:
-    """The values of an axis in ascending order.
-
-    Attributes:
-        numbers: the values where all of them are numbers or spell one, else 0, 1, 2, … in the axis's own order.
-        places: the index of each on the axis.
-    """
-
-    numbers: tuple[float, ...]
-    places: tuple[int, ...]
-
-
-def ascending(axis: Axis) -> OrderedAxis:
-    """Return an axis in ascending order."""
-    numbers = [number_of(value) for value in axis.values]
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(numbers) or len(set(known)) < len(known):
-        indices = tuple(range(len(numbers)))
-        return OrderedAxis(tuple(map(float, indices)), indices)
-    places = sorted(range(len(known)), key=known.__getitem__)
-    return OrderedAxis(tuple(known[place] for place in places), tuple(places))
+def _is_shared(name: str) -> bool:
+    return name not in TRANSFORMS and not is_of_arrays(name)
 
 
 def number_of(value: object) -> float | None:

@@ -6,12 +6,12 @@ choices ─▶ rows of numbers          ├─▶ a model fitted to trials ─�
 
 from __future__ import annotations
 
+import abc
 import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,12 @@ from coarsen.tuning.search.spaces import (
     valid_choices,
 )
 
-NEEDED = "a guided search needs scikit-learn: pip install 'coarsen[tune]'"
 # What was expected hardly differs: nothing measured tells against it.
 _NO_SPREAD = 1e-12
 
 Floats = NDArray[np.float64]
+# Expects the logarithm of a choice's time; differences between choices count alone.
+Prior = Callable[[Choice], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,29 +49,64 @@ class Predicted:
     mean: Floats
     deviation: Floats
 
-    def plus(self, expected: Floats) -> Predicted:
-        """Return the same with something added to the expectation."""
-        return Predicted(self.mean + expected, self.deviation)
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model that was fitted.
 
-class Fitted(Protocol):
-    """A model that was fitted."""
+    Attributes:
+        learned: predicts how log times differ from what was expected, of choices as rows of numbers.
+        encoding: makes the rows.
+        prior: see `Surrogate`.
+        weight: of what the prior expects.
+    """
+
+    learned: Callable[[Floats], Predicted]
+    encoding: Encoding
+    prior: Prior | None
+    weight: float
 
     def predict(self, choices: Sequence[Choice]) -> Predicted:
         """Return the log times of choices."""
-        ...
+        differences = self.learned(self.encoding.rows(choices))
+        expected = self.weight * expected_log_times(self.prior, choices)
+        return Predicted(differences.mean + expected, differences.deviation)
 
 
-class Surrogate(Protocol):
-    """A model of log times."""
+class Surrogate(abc.ABC):
+    """A model of log times.
+
+    Args:
+        encoding: makes rows of choices.
+        prior: the expected log time of a choice, from which the model learns how it differs, as far as what was
+            measured confirms it; none where None.
+    """
+
+    def __init__(self, encoding: Encoding, prior: Prior | None = None) -> None:
+        self._encoding = encoding
+        self._prior = prior
 
     def fit(self, trials: Sequence[Trial], seed: int) -> Fitted:
-        """Fit everything tried, of which at least one has a time."""
-        ...
+        """Fit everything tried. What failed counts as slow as the slowest that ran.
+
+        Args:
+            trials: at least one with a time.
+            seed: of what is drawn.
+        """
+        times, tried = log_times(trials), [trial.choice for trial in trials]
+        expected = expected_log_times(self._prior, tried)
+        ran = [trial.time is not None for trial in trials]
+        weight = weight_of(expected[ran], times[ran])
+        learned = self._learned(self._encoding.rows(tried), times - weight * expected, seed)
+        return Fitted(learned, self._encoding, self._prior, weight)
+
+    @abc.abstractmethod
+    def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:
+        """Learn how log times differ from what was expected; return what predicts it."""
 
 
 def log_times(trials: Sequence[Trial]) -> Floats:
-    """Return the logarithms of times. What failed or was killed counts as slow as the slowest that ran.
+    """Return the logarithms of times. What failed counts as slow as the slowest that ran.
 
     Args:
         trials: at least one with a time.
@@ -98,8 +134,6 @@ def weight_of(expected: Floats, measured: Floats) -> float:
     return 1.0 if spread <= _NO_SPREAD else float(np.clip(deviation @ (measured - measured.mean()) / spread, 0, 1))
 
 
-# Expects the logarithm of a choice's time; differences between choices count alone.
-Prior = Callable[[Choice], float]
 # Expected log times nearer to each other than this many decimals tell are taken to be equal.
 _DECIMALS = 6
 
@@ -123,7 +157,6 @@ def promising_first(choices: Sequence[Choice], prior: Prior) -> list[Choice]:
 
 # Choices as rows of numbers, for regression models.
 
-Table = NDArray[np.float64]
 # Beside a number with so many values its power of two tells something new.
 _LEAST_VALUES = 5
 # A power of two is a hint, where the value itself is a fact: it is to be half as far.
@@ -140,12 +173,12 @@ class Encoding:
     def __init__(self, space: SearchSpace) -> None:
         self._tables = [self._columns(axis) for axis in space.axes]
 
-    def rows(self, choices: Sequence[Choice]) -> NDArray[np.float64]:
+    def rows(self, choices: Sequence[Choice]) -> Floats:
         """Return one row for each choice."""
         indices = np.array(choices, dtype=np.intp).reshape(len(choices), len(self._tables))
         return np.hstack([table[indices[:, place]] for place, table in enumerate(self._tables)])
 
-    def _columns(self, axis: Axis) -> Table:
+    def _columns(self, axis: Axis) -> Floats:
         """Return the table of an axis: a row for each value."""
         entries = _entries(axis)
         if entries is None:
@@ -166,7 +199,7 @@ class ProductEncoding(Encoding):
         self._powers = [_powers(axis) for axis in space.axes]
         self._logarithms = [_logarithms(axis) for axis in space.axes]
 
-    def rows(self, choices: Sequence[Choice]) -> NDArray[np.float64]:
+    def rows(self, choices: Sequence[Choice]) -> Floats:
         """Return one row for each choice."""
         indices = np.array(choices, dtype=np.intp).reshape(len(choices), len(self._tables))
         single = [table[indices[:, place]] for place, table in enumerate(self._tables)]
@@ -176,7 +209,7 @@ class ProductEncoding(Encoding):
         pairs = [each for one, other in itertools.combinations(columns, 2) for each in (one + other, one - other)]
         return np.hstack([*single, *powers, *pairs])
 
-    def _columns(self, axis: Axis) -> Table:
+    def _columns(self, axis: Axis) -> Floats:
         logarithms = _logarithms(axis)
         return super()._columns(axis) if logarithms is None else logarithms
 
@@ -184,7 +217,7 @@ class ProductEncoding(Encoding):
 class UnitEncoding(Encoding):
     """Columns from 0 to 1, for models of distances: logarithms of numbers, and their largest powers of two."""
 
-    def _columns(self, axis: Axis) -> Table:
+    def _columns(self, axis: Axis) -> Floats:
         logarithms, powers = _logarithms(axis), _powers(axis)
         if logarithms is None:
             return _in_unit(super()._columns(axis))
@@ -192,7 +225,7 @@ class UnitEncoding(Encoding):
         return values if powers is None else np.hstack([values, _POWER_WEIGHT * _in_unit(powers)])
 
 
-def _entries(axis: Axis) -> Table | None:
+def _entries(axis: Axis) -> Floats | None:
     """The numbers of each value, one or, of a shape, several; None where a value is no number."""
     values = [value if isinstance(value, tuple) else (value,) for value in axis.values]
     numbers = [[number_of(entry) for entry in value] for value in values]
@@ -202,13 +235,13 @@ def _entries(axis: Axis) -> Table | None:
     return np.array([[*row, *[1.0] * (longest - len(row))] for row in numbers], dtype=np.float64)
 
 
-def _logarithms(axis: Axis) -> Table | None:
+def _logarithms(axis: Axis) -> Floats | None:
     """The logarithms of the numbers, as far as all are above 0."""
     entries = _entries(axis)
     return None if entries is None or (entries <= 0).any() else np.log2(entries)
 
 
-def _powers(axis: Axis) -> Table | None:
+def _powers(axis: Axis) -> Floats | None:
     """The exponent of the largest power of two that divides each value; None where it tells nothing new."""
     entries, logarithms = _entries(axis), _logarithms(axis)
     if entries is None or logarithms is None or len(axis.values) < _LEAST_VALUES or (entries % 1).any():
@@ -218,9 +251,9 @@ def _powers(axis: Axis) -> Table | None:
     return None if np.allclose(powers, logarithms) or np.ptp(powers) == 0 else powers
 
 
-def _in_unit(columns: Table) -> Table:
+def _in_unit(columns: Floats) -> Floats:
     low, spread = columns.min(axis=0), np.ptp(columns, axis=0)
-    scaled: Table = (columns - low) / np.where(spread == 0, 1.0, spread)
+    scaled: Floats = (columns - low) / np.where(spread == 0, 1.0, spread)
     return scaled
 
 

@@ -346,7 +346,7 @@ class Target(Protocol):
         """Return the environment of the measurements; `versions` are those of what made the code."""
         ...
 
-    def lock(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[object]:
         """Held while something is measured."""
         ...
 
@@ -388,7 +388,7 @@ class OpenClTarget:
         """See `Target`."""
         return environment_of(self.device, self.form, (*versions, *installed_versions(["pyopencl"])))
 
-    def lock(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[object]:
         """See `Target`."""
         return device_lock(self.device)
 
@@ -442,7 +442,7 @@ class CudaTarget:
             versions=(*versions, *installed_versions(["cuda-bindings"])),
         )
 
-    def lock(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[object]:
         """See `Target`."""
         return named_lock("cuda", self.device.name, str(self.device.index))
 

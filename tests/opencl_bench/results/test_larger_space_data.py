@@ -11,7 +11,7 @@ import pytest
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.frames import frame
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.tuning.engine.rows import PROCESSES
+from coarsen.tuning.engine.finalists import PROCESSES
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Variant

@@ -49,19 +49,18 @@ def test_what_is_no_valid_choice_is_refused_and_not_counted(choice: Choice) -> N
     assert evaluator.tried == 0
 
 
-def test_a_slow_run_is_ended_and_has_a_bound_but_no_time() -> None:
-    evaluator = FunctionEvaluator(SPACE, time_of)
-    assert evaluator.evaluate_within((0, 1), 2.0).time == 2.0
-    killed = evaluator.evaluate_within((0, 2), 2.0)
-    assert (killed.time, killed.killed_after) == (None, 2.0)
-    assert evaluator.evaluate((0, 2)) is killed
-    assert evaluator.tried == 2
-
-
 @pytest.mark.parametrize("time", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_time_is_above_0_and_finite(time: float) -> None:
     with pytest.raises(ValueError, match="a time is above 0 and finite"):
         Trial((0,), time)
+
+
+def test_nothing_new_is_tried_once_no_time_is_left() -> None:
+    inner = FunctionEvaluator(SPACE, time_of)
+    evaluator = BudgetedEvaluator(inner, Budget(is_over=lambda: inner.tried == 2))
+    with pytest.raises(BudgetSpentError, match="the time was over"):
+        evaluator.try_all([(0, 0), (0, 1), (0, 0), (0, 2)])
+    assert inner.tried == 2
 
 
 def test_a_budget_of_trials_counts_failures_and_nothing_twice() -> None:

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator, Trial
+from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
 from coarsen.tuning.search.guided import Proposals, expected_improvement
 from coarsen.tuning.search.spaces import Choice, valid_choices
-from coarsen.tuning.search.surrogate import Predicted
+from coarsen.tuning.search.surrogate import Encoding, Floats, Predicted, Surrogate
 from tests.opencl_bench.search.tables import space_of
 
 SPACE = space_of((), (5, 4, 3))
 
 
-@dataclass(frozen=True)
-class Fixed:
+class Fixed(Surrogate):
     """A model that expects of a choice the index on one axis, whatever was measured."""
 
-    place: int
+    def __init__(self, place: int) -> None:
+        super().__init__(Encoding(SPACE))
+        self._place = place
 
-    def fit(self, trials: Sequence[Trial], seed: int) -> Fixed:
-        return self
-
-    def predict(self, choices: Sequence[Choice]) -> Predicted:
-        return Predicted(np.array([float(choice[self.place]) for choice in choices]), np.ones(len(choices)))
+    def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:
+        # The values of the axes are their indices.
+        return lambda asked: Predicted(asked[:, self._place], np.ones(len(asked)))
 
 
 def tried(*choices: Choice) -> BudgetedEvaluator:

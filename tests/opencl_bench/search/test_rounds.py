@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator, in_rounds
+from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
 from coarsen.tuning.search.guided import GuidedSearcher
 from coarsen.tuning.search.searcher import Searcher
 from coarsen.tuning.search.searchers import SEARCHERS
@@ -57,15 +57,19 @@ def test_what_was_tried_is_not_prepared_again() -> None:
     budgeted = BudgetedEvaluator(listener, Budget())
     budgeted.evaluate(first)
     budgeted.prepare([first, second, second])
-    BudgetedEvaluator(budgeted, Budget()).prepare([first])
+    BudgetedEvaluator(listener, Budget()).prepare([first])
     assert listener.prepared == [second]
 
 
 def test_rounds_are_prepared_one_at_a_time() -> None:
-    listener = Listener(SPACE, TIMES.__getitem__)
+    seen: list[tuple[Choice, int]] = []
+
+    def time_of(choice: Choice) -> float:
+        seen.append((choice, len(listener.prepared)))
+        return 1.0
+
+    listener = Listener(SPACE, time_of)
     choices = list(itertools.islice(valid_choices(SPACE), 5))
-    seen = [
-        (choice, len(listener.prepared))
-        for choice in in_rounds(BudgetedEvaluator(listener, Budget()), choices, size=2)
-    ]
+    trials = BudgetedEvaluator(listener, Budget()).try_all(choices, size=2)
+    assert [trial.choice for trial in trials] == choices
     assert seen == list(zip(choices, (2, 2, 4, 4, 5), strict=True))

@@ -11,11 +11,12 @@ from dataclasses import replace
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.tuning.search.additivity import Additivity
 from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
-from coarsen.tuning.search.guided import GuidedSearcher
-from coarsen.tuning.search.searcher import Additivity, Found, Searcher
+from coarsen.tuning.search.guided import SHORTEST, GuidedSearcher
+from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.searchers import SEARCHERS
-from coarsen.tuning.search.spaces import Choice
+from coarsen.tuning.search.spaces import Choice, ConstrainedSpace
 from tests.opencl_bench.search.tables import GuardedTimes, additive_times, space_of
 
 SPACE = space_of((3, 2), (4, 3, 3), lambda choice: sum(choice) % 4 != 3)
@@ -80,7 +81,7 @@ def test_without_a_budget_each_search_ends(searcher: Searcher) -> None:
 
 @by_name
 def test_where_nothing_is_valid_nothing_is_found(searcher: Searcher) -> None:
-    space = replace(SPACE, constraint=lambda _: False)
+    space = ConstrainedSpace(SPACE.axes, lambda _: False)
     found = searcher.search(FunctionEvaluator(space, lambda _: 1.0), Budget(), 0)
     assert (found.best, found.trace) == (None, ())
 
@@ -109,7 +110,7 @@ def test_a_huge_space_is_searched_by_all_but_the_exhaustive_one() -> None:
 
 
 def test_guided_search_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.tree", None)
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     evaluator = FunctionEvaluator(SPACE, lambda _: 1.0)
     with pytest.raises(InvalidInputError, match=r"needs scikit-learn: pip install 'coarsen\[tune\]'"):
         SEARCHERS["guided"].search(evaluator, Budget(), 0)
@@ -125,13 +126,12 @@ def test_guided_search_starts_with_the_default_and_random_choices() -> None:
 
 def test_guided_search_ends_after_rounds_without_gain_or_goes_on() -> None:
     space = space_of((3,), (6, 6, 6))
-    shortest = QUICK.first_choices + QUICK.patience * QUICK.round_size
-    for stops_early, trials, expected in ((False, None, shortest), (True, 200, shortest), (False, 80, 80)):
+    for stops_early, trials, expected in ((False, None, SHORTEST), (True, 200, SHORTEST), (False, 80, 80)):
         # The default is the fastest: no round brings a gain.
         evaluator = FunctionEvaluator(space, lambda choice: 1.0 + sum(choice))
         found = replace(QUICK, stops_early=stops_early).search(evaluator, Budget(trials=trials), 0)
         assert len(found.trace) == expected
-        assert found.ending == ("5 rounds brought no gain" if expected == shortest else "the budget was spent")
+        assert found.ending == ("5 rounds brought no gain" if expected == SHORTEST else "the budget was spent")
 
 
 def test_guided_search_says_whether_options_add_up() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.tuning.engine.rows import in_turn, most_rows, to_confirm
+from coarsen.tuning.engine.finalists import in_turn
+from coarsen.tuning.engine.rows import most_rows, to_confirm
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant

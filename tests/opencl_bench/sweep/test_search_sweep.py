@@ -119,11 +119,16 @@ def test_rows_of_searches_are_rows_of_sweeps(store: Store, pool: CompilePool) ->
     assert {row.invalidity for row in swept.rows} == {Invalidity.CORRECT}
 
 
-def test_a_guided_search_asks_what_is_expected_first(store: Store, pool: CompilePool) -> None:
+def test_a_guided_search_asks_what_is_expected_first(
+    store: Store, pool: CompilePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The space is small, and would be searched exhaustively.
+    monkeypatch.setattr("coarsen.tuning.search.guided.SHORTEST", 3)
+
     def prior(variant: Variant) -> float:
         return abs(variant.factor - 8.0)
 
-    searcher = GuidedSearcher(first_choices=2, trees=5, round_size=1, patience=1)
+    searcher = GuidedSearcher(trees=5)
     summary = search_sweep(plan(), SearchRequest(searcher, Budget(trials=4), prior=prior), store, pool=pool)
     assert summary.searched is not None
     space = search_space(SUITE["mt"], plan(), limits_of(find_device(DEVICE)))

@@ -12,9 +12,9 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.tuning import tuner
-from coarsen.tuning.engine.distinct_choice import gains_by_distinct, with_distinct
+from coarsen.tuning.engine.live_evaluator import RacingEvaluator
 from coarsen.tuning.engine.plan import Space
-from coarsen.tuning.launch_search import RacingEvaluator
+from coarsen.tuning.launch_space import gains_by_distinct, with_distinct
 from coarsen.tuning.search.evaluator import Trial
 from coarsen.tuning.search.spaces import Choice
 from coarsen.tuning.settings import Deadline, Tune

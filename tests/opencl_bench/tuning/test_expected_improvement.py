@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.models.launch.expected_improvement import Belief, expected_improvements
-from coarsen.tuning.launch_prior import EvenPrior
+from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior, expected_improvements
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
@@ -20,25 +19,18 @@ PAIR, FOUR, GROUPS = (
 OTHER = Variant((256,))
 
 
-VALUES = {OWN: (0.0, 0.0), PAIR: (-0.2, 0.1), FOUR: (-0.3, 0.3), GROUPS: (0.0, 0.4), OTHER: (0.0, 0.05)}
-
-
-class MadeUp(EvenPrior):
-    """An expectation of four variants: logarithm of the time, and its deviation."""
-
-    def __init__(self) -> None:
-        super().__init__((64,))
-
-    def __call__(self, variant: Variant) -> float:
-        return VALUES[variant][0]
-
-    def deviation(self, variant: Variant) -> float:
-        return VALUES[variant][1]
+VALUES = {
+    OWN: Expected(0.0, 0.0),
+    PAIR: Expected(-0.2, 0.1),
+    FOUR: Expected(-0.3, 0.3),
+    GROUPS: Expected(0.0, 0.4),
+    OTHER: Expected(0.0, 0.05),
+}
 
 
 @pytest.fixture
 def belief() -> Belief:
-    return Belief((OWN, PAIR, FOUR, GROUPS, OTHER), MadeUp())
+    return Belief((OWN, PAIR, FOUR, GROUPS, OTHER), KnownPrior(VALUES))
 
 
 def test_the_improvement_expected_of_normal_times() -> None:
@@ -64,11 +56,3 @@ def test_what_is_measured_is_known_and_tells_of_what_is_like_it(belief: Belief) 
     assert belief.expected_of(OWN, slow) == belief.expected_of(OWN, {})
     # The factor near the slow one is given up for what is unlike it.
     assert belief.most_promising(slow, {OWN, FOUR}) == GROUPS
-
-
-def test_where_the_model_knows_nothing_everything_is_as_likely() -> None:
-    prior = EvenPrior((64,))
-    assert prior(PAIR) == prior(OWN) == 0
-    assert prior.deviation(OWN) == 0 < prior.deviation(PAIR) == prior.deviation(GROUPS)
-    moved = Variant((256,), PAIR.coarsenings)
-    assert 0 < prior.deviation(OTHER) < prior.deviation(moved) > prior.deviation(PAIR)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.tuning.engine.finalists import confirm, confirm_again, decide, finalists
-from coarsen.tuning.engine.rows import PROCESSES
+from coarsen.tuning.engine.finalists import PROCESSES, confirm, confirm_again, decide, finalists
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.tuning.settings import Deadline

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.engine.plan import DeviceLimits, variant_space
-from coarsen.tuning.launch_search import PATIENCE, ROUND_SIZE, TIME_OVER, LaunchModel, LaunchSearch
+from coarsen.tuning.launch_search import PATIENCE, ROUND_SIZE, LaunchModel, LaunchSearcher
 from coarsen.tuning.launch_space import MOST_MERGED, launch_space, other_local_sizes, starting_points
-from coarsen.tuning.search.evaluator import FunctionEvaluator
+from coarsen.tuning.search.evaluator import TIME_OVER, Budget, FunctionEvaluator
 from coarsen.tuning.search.spaces import Choice, VariantSearchSpace
 from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening, Level
@@ -37,40 +37,45 @@ def time_of(choice: Choice) -> float | None:
     return 1.0 + abs(factors.get(1, 1) - 8) + 2 * (factors.get(0, 1) - 1) + 3 * (not wide)
 
 
-class Prepared:
+class Prepared(FunctionEvaluator):
+    """Keeps the batches that it was asked to prepare."""
+
     def __init__(self) -> None:
+        super().__init__(SPACE, time_of)
         self.batches: list[tuple[Choice, ...]] = []
 
-    def __call__(self, batch: Sequence[Choice]) -> None:
-        self.batches.append(tuple(batch))
+    def prepare(self, choices: Sequence[Choice]) -> None:
+        self.batches.append(tuple(choices))
+
+
+SEARCHER = LaunchSearcher(MODEL, tuple(choices(Variant(OWN))))
 
 
 def test_the_search_finds_the_fastest_in_few_trials() -> None:
-    evaluator, prepared = FunctionEvaluator(SPACE, time_of), Prepared()
-    ending = LaunchSearch(evaluator, MODEL, prepared, lambda: False).run(choices(Variant(OWN)))
-    best = min((trial for trial in evaluator.trace if trial.time), key=lambda trial: trial.time or 0.0)
-    assert (ending, best.time) == (f"{PATIENCE} rounds brought no gain", 1.0)
+    evaluator = Prepared()
+    found = SEARCHER.search(evaluator, Budget(), 0)
+    assert found.best is not None
+    assert (found.ending, found.best.time) == (f"{PATIENCE} rounds brought no gain", 1.0)
     assert evaluator.tried < 120
-    assert max(map(len, prepared.batches)) == ROUND_SIZE
-    assert {choice for batch in prepared.batches for choice in batch} == {
+    assert max(map(len, evaluator.batches)) == ROUND_SIZE
+    assert {choice for batch in evaluator.batches for choice in batch} == {
         trial.choice for trial in evaluator.trace
     }
 
 
 def test_the_same_seed_asks_for_the_same() -> None:
-    traces = []
-    for seed in (3, 3, 4):
-        evaluator = FunctionEvaluator(SPACE, time_of)
-        LaunchSearch(evaluator, MODEL, Prepared(), lambda: False, seed, most_trials=12).run(choices(Variant(OWN)))
-        traces.append([trial.choice for trial in evaluator.trace])
+    traces = [
+        [trial.choice for trial in SEARCHER.search(Prepared(), Budget(trials=12), seed).trace]
+        for seed in (3, 3, 4)
+    ]
     assert traces[0] == traces[1] != traces[2]
     assert len(traces[0]) == 12
 
 
 def test_the_search_ends_with_its_time() -> None:
-    evaluator = FunctionEvaluator(SPACE, time_of)
-    ending = LaunchSearch(evaluator, MODEL, Prepared(), lambda: evaluator.tried >= 7).run(choices(Variant(OWN)))
-    assert (ending, evaluator.tried) == (TIME_OVER, 7)
+    evaluator = Prepared()
+    found = SEARCHER.search(evaluator, Budget(is_over=lambda: evaluator.tried >= 7), 0)
+    assert (found.ending, evaluator.tried) == (TIME_OVER, 7)
 
 
 def test_it_begins_with_each_way_to_coarsen() -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.tuning.engine.distinct_choice import lowered_own
-from coarsen.tuning.launch_space import launch_space, without_refused
+from coarsen.tuning.launch_space import launch_space, lowered_own, without_refused
 from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import DEFAULT

@@ -10,6 +10,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
+from coarsen.tuning.engine.conversion import gained_beside, runs_until_it_pays
 from coarsen.tuning.engine.finalists import finalists
 from coarsen.tuning.launch_space import laid_out_starts
 from coarsen.tuning.layout_choices import (
@@ -17,7 +18,6 @@ from coarsen.tuning.layout_choices import (
     check_choices,
     layout_choices,
     layouts_file,
-    runs_until_it_pays,
 )
 from coarsen.tuning.measure.speedup import Conversion, Speedup
 from coarsen.tuning.settings import Tune
@@ -69,7 +69,7 @@ def test_the_best_with_layouts_and_without_are_timed_again() -> None:
 def test_a_conversion_pays_beside_the_best_variant_without(
     speedup: Speedup, without: float, runs: int | None
 ) -> None:
-    assert runs_until_it_pays(0.01, 0.001, speedup, without) == runs
+    assert runs_until_it_pays(0.01, gained_beside(0.001, speedup, without)) == runs
 
 
 def test_a_conversion_is_charged_to_all_runs() -> None:

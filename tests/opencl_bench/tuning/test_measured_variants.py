@@ -1,4 +1,4 @@
-"""Which of a few measured variants is the best, and what is said of it."""
+"""What rows say of a few measured variants, and which of them is chosen; in what order they are tried."""
 
 from __future__ import annotations
 
@@ -6,58 +6,26 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.models.launch.expected_improvement import Expected
-from coarsen.opencl_bench.sweep.promising_variants import MeasuredVariant, MeasuredVariants, measured_variant
-from coarsen.tuning.measure.speedup import Speedup
+from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior
+from coarsen.opencl_bench.sweep.promising_variants import MeasuredVariant, PromisingSearcher, measured_variants
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
+from coarsen.tuning.search.spaces import NamedVariants
 from coarsen.variant.coarsening import Coarsening, Level
-from coarsen.variant.variant import LocalSize, Variant
+from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 
-NOTHING = Expected(0.0, 0.3)
 OWN = Variant((16, 16))
 FLAT = Variant((64, 4))
-
-
-def coarsened(factor: int, dimension: int = 0, local_size: LocalSize = (16, 16)) -> Variant:
-    return Variant(local_size, (Coarsening(factor, dimension),))
-
-
-def entry(variant: Variant, ratio: float, low: float, high: float, processes: int = 0) -> MeasuredVariant:
-    return MeasuredVariant(variant, NOTHING, Speedup(ratio, low, high), processes=processes)
-
-
-FAILED = MeasuredVariant(coarsened(32), NOTHING, None, Invalidity.TIMEOUT, "no answer within 3 s")
-
-
-@pytest.mark.parametrize(
-    ("others", "best"),
-    [
-        ((entry(coarsened(2), 1.2, 1.15, 1.25), entry(coarsened(4, 1), 1.6, 1.55, 1.65)), coarsened(4, 1)),
-        # The clock can't tell them apart, so the one that merges less will do.
-        ((entry(coarsened(4, 1), 1.6, 1.53, 1.67), entry(coarsened(2), 1.55, 1.5, 1.6)), coarsened(2)),
-        ((entry(coarsened(4), 1.6, 1.53, 1.67), entry(FLAT, 1.55, 1.5, 1.6)), FLAT),
-        ((entry(coarsened(2), 1.02, 0.99, 1.05),), OWN),
-        ((entry(coarsened(2), 0.8, 0.7, 0.9), FAILED), OWN),
-        # A wide interval of a bad variant does not make it as good as the best.
-        ((entry(coarsened(2), 1.1, 0.2, 9.0), entry(coarsened(4), 1.6, 1.53, 1.67)), coarsened(4)),
-        # Nor the best of one that looks good.
-        ((entry(coarsened(2), 3.56, 1.14, 11.16), entry(coarsened(4), 1.6, 1.53, 1.67)), coarsened(4)),
-        ((entry(coarsened(32), 3.56, 0.75, 16.89), entry(coarsened(2), 41.05, 12.7, 61.1)), OWN),
-        # What was timed in more processes competes alone.
-        ((entry(coarsened(2), 3.0, 2.9, 3.1, 1), entry(coarsened(4), 1.6, 1.53, 1.67, 3)), coarsened(4)),
-        ((), OWN),
-    ],
-)
-def test_the_best(others: tuple[MeasuredVariant, ...], best: Variant) -> None:
-    measured = MeasuredVariants(OWN, others)
-    assert measured.best.variant == best
-    assert (measured.wrong, measured.over_uncoarsened) == ((), None)
-
-
-def test_wrong_results_are_found() -> None:
-    wrong = MeasuredVariant(coarsened(2), NOTHING, None, Invalidity.CORRECTNESS, "c: 1 of 4 elements wrong")
-    assert MeasuredVariants(OWN, (wrong, FAILED)).wrong == (wrong,)
+MERGED = Variant((64, 4), (Coarsening(4, 0, level=Level.GROUP),))
+TWO, FOUR = (Variant((16, 16), (Coarsening(factor, 0),)) for factor in (2, 4))
+EXPECTED = {
+    TWO: Expected(-0.2, 0.1),
+    FOUR: Expected(-0.3, 0.3),
+    FLAT: Expected(0.0, 0.3),
+    MERGED: Expected(0.0, 0.3),
+}
+BELIEF = Belief([*EXPECTED], KnownPrior(EXPECTED))
 
 
 def row(variant: Variant, nanoseconds: int, role: Role = Role.COMPARISON, **changes: str) -> Measurement:
@@ -72,30 +40,61 @@ def in_processes(variant: Variant, *nanoseconds: int) -> list[Measurement]:
 
 
 def test_a_confirmation_counts_in_place_of_the_comparison() -> None:
-    rows = [row(coarsened(4), 1_000_000), *in_processes(coarsened(4), 4_000_000)]
-    found = measured_variant(coarsened(4), NOTHING, [*rows, row(coarsened(2), 1)])
+    rows = [row(FOUR, 1_000_000), row(TWO, 1), *in_processes(FOUR, 4_000_000)]
+    found, _ = measured_variants(OWN, BELIEF, rows).variants
     assert found.speedup is not None and found.speedup.ratio == pytest.approx(0.5, rel=1e-3)
-    assert (found.processes, found.expected) == (1, NOTHING)
+    assert (found.variant, found.processes) == (FOUR, 1)
 
 
 def test_a_variant_that_failed_when_it_was_confirmed_has_failed() -> None:
-    failed = row(coarsened(4), 1, Role.CONFIRMATION, invalidity=Invalidity.CORRECTNESS, reason="differs")
-    rows = [row(coarsened(4), 1_000_000), *in_processes(coarsened(4), 1_000_000), failed]
-    found = measured_variant(coarsened(4), NOTHING, rows)
-    assert found == MeasuredVariant(coarsened(4), NOTHING, None, Invalidity.CORRECTNESS, "differs", 2)
+    failed = row(FOUR, 1, Role.CONFIRMATION, invalidity=Invalidity.CORRECTNESS, reason="differs")
+    rows = [row(FOUR, 1_000_000), *in_processes(FOUR, 1_000_000), failed]
+    measured = measured_variants(OWN, BELIEF, rows)
+    (found,) = measured.variants
+    assert replace(found, expected=EXPECTED[FOUR]) == MeasuredVariant(
+        FOUR, EXPECTED[FOUR], None, Invalidity.CORRECTNESS, "differs", 2
+    )
+    assert measured.wrong == (found,)
+    assert measured.decision.choice == OWN
 
 
-def test_the_speed_up_over_the_fastest_local_size_measured_uncoarsened() -> None:
-    merged = Variant((64, 4), (Coarsening(4, 0, level=Level.GROUP),))
-    times = {FLAT: (1_000_000, 1_010_000, 990_000), merged: (500_000, 505_000, 495_000)}
+def test_what_breaks_a_constraint_was_not_measured() -> None:
+    rows = [row(FOUR, 0, invalidity=Invalidity.CONSTRAINTS, reason="the factor does not divide"), row(TWO, 1_000)]
+    assert [each.variant for each in measured_variants(OWN, BELIEF, rows).variants] == [TWO]
+
+
+def test_each_is_shown_with_what_was_expected_of_it_after_those_before() -> None:
+    first, second = measured_variants(OWN, BELIEF, [row(FOUR, 4_000_000), row(TWO, 2_000_000)]).variants
+    assert first.expected.mean == pytest.approx(EXPECTED[FOUR].mean)
+    assert second.expected.mean > EXPECTED[TWO].mean, "what is like it was slower than expected"
+
+
+def test_the_fastest_is_chosen_and_compared_with_the_fastest_local_size_measured_uncoarsened() -> None:
+    times = {FLAT: (1_000_000, 1_010_000, 990_000), MERGED: (500_000, 505_000, 495_000)}
     rows = [
         entry
         for variant, each in times.items()
         for entry in (row(variant, 1_000_000), *in_processes(variant, *each))
     ]
-    measured = MeasuredVariants(OWN, tuple(measured_variant(each, NOTHING, rows) for each in times), tuple(rows))
-    assert measured.best.variant == merged
-    over = measured.over_uncoarsened
-    assert over is not None and over.ratio == pytest.approx(2.0, rel=1e-2)
-    alone = MeasuredVariants(OWN, measured.variants[1:], tuple(rows))
+    decision = measured_variants(OWN, BELIEF, rows).decision
+    assert (decision.choice, decision.processes) == (MERGED, 3)
+    assert decision.over_uncoarsened is not None
+    assert decision.over_uncoarsened.ratio == pytest.approx(2.0, rel=1e-2)
+    alone = measured_variants(OWN, BELIEF, [each for each in rows if each.candidate == MERGED]).decision
     assert alone.over_uncoarsened is None, "no other local size was measured uncoarsened"
+
+
+@pytest.mark.parametrize(("first", "order"), [(None, (FOUR, MERGED)), (TWO, (TWO, FOUR)), (OWN, (FOUR, MERGED))])
+def test_the_models_choice_comes_first_then_what_promises_most(
+    first: Variant | None, order: tuple[Variant, ...]
+) -> None:
+    space = NamedVariants([*EXPECTED])
+    found = PromisingSearcher(BELIEF, first).search(FunctionEvaluator(space, lambda _: 0.74), Budget(trials=2), 0)
+    assert tuple(space.variant(trial.choice) for trial in found.trace) == order
+
+
+def test_the_search_ends_when_all_were_tried() -> None:
+    found = PromisingSearcher(BELIEF).search(
+        FunctionEvaluator(NamedVariants([*EXPECTED]), lambda _: None), Budget(), 0
+    )
+    assert len(found.trace) == len(EXPECTED)

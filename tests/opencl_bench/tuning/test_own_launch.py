@@ -12,10 +12,9 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, InvalidInputError, VerificationError
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.launch_space import launch_space
 from coarsen.tuning.records.measurement import Invalidity
 from coarsen.tuning.settings import Deadline, TimeOverError, Tune
-from coarsen.tuning.tuner import _measured_own, tune_launch
+from coarsen.tuning.tuner import measured_own, tune_benchmark
 from coarsen.tuning.tuning_processes import LaunchToTune
 from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Variant
@@ -43,7 +42,7 @@ def test_what_is_wrong_with_the_launch_as_it_is(
     processes: Any = SimpleNamespace(opened=lambda _: opened)
     context: Any = SimpleNamespace(process=None, codes=SimpleNamespace(ahead=lambda _: None))
     with pytest.raises(CoarsenError, match="not within 6 s") as raised:
-        _measured_own(processes, context, OWN, Deadline(7))
+        measured_own(processes, context, OWN, Deadline(7))
     assert type(raised.value) is error
     assert ("give it more than 7 s" in str(raised.value)) == (error is TimeOverError)
 
@@ -66,8 +65,7 @@ def test_variants_are_made_for_the_kind_of_device_that_the_program_has(
     benchmark = find_benchmark("nbody")
     settings = Tune(distinct=False)
     transforms = Transforms(device_kind=kind)
-    own = benchmark.preset("test").local_size
     launch = LaunchToTune(benchmark, "nbody", "nbody", "test", device, transforms)
     with pytest.raises(_StoppedError):
-        tune_launch(launch, launch_space(own, (), transforms, settings), settings, Deadline(60))
+        tune_benchmark(launch, True, settings, Deadline(60))
     assert kinds == [kind]

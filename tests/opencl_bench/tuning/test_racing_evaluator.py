@@ -10,9 +10,9 @@ import pytest
 
 from coarsen.errors import DeviceError
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.tuning.engine.live_evaluator import RacingEvaluator, merges_as_much
 from coarsen.tuning.engine.plan import DeviceLimits, variant_space
 from coarsen.tuning.engine.row_measurer import RowMeasurer
-from coarsen.tuning.launch_search import RacingEvaluator, merges_as_much
 from coarsen.tuning.launch_space import launch_space
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.search.spaces import VariantSearchSpace
