@@ -1,43 +1,34 @@
 """Time that coarsening takes: `python -m coarsen.opencl_bench.studies.compile_time`, at most three minutes.
 
-Three questions, each answered within this one run, since machines are noisy; the exit status is 1 where a limit is
+Two questions, each answered within this one run, since machines are noisy; the exit status is 1 where a limit is
 passed, and the line says so:
 
 1. do analysis, factor 4 and OpenCL C text of mriQ together take no longer than `clang -O2 -S -emit-llvm` takes?
    Beside it, for comparison, the same with the lowering, which runs clang itself.
 2. do time, calls of functions and memory grow linearly with instructions × factor, from 250 instructions by 2 to
    2,000 by 32 (`compile_growth.py`)?
-3. with `--predictions`: how long does a prediction take by each model: `coarsen predict` from a cold start, a call
-   in a running process, loading the model?
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from statistics import median
 
 from rich.console import Console
-from rich.table import Table
 
-from coarsen.api import predict
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
-from coarsen.models import load_launch, load_model
 from coarsen.opencl_bench.studies.compile_growth import SECONDS, cells, coarsen_to_text, growth_lines, growth_table
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 KERNEL = "mriQ"
 FACTOR = 4
 MOST_RATIO = 1.0
-# A device that each model answers for.
-PREDICTED_DEVICES = {"launch": "intel", "cascade": "tahiti"}
 
 
 def main() -> int:
@@ -47,12 +38,9 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=SECONDS, help=f"for the table of growth (default {SECONDS:g})"
     )
-    parser.add_argument("--predictions", action="store_true", help="time predictions, too")
     chosen = parser.parse_args()
     console = Console()
     verdicts = [compare_with_clang(console, chosen.repetitions), show_growth(console, chosen.seconds)]
-    if chosen.predictions:
-        time_prediction(console, chosen.repetitions)
     return 0 if all(verdicts) else 1
 
 
@@ -93,34 +81,6 @@ def verdict(console: Console, said: str, *, keeps: bool) -> bool:
     """Print a sentence with whether its limit is kept, and return that."""
     console.print(f"{said}: {'kept' if keeps else 'LIMIT PASSED'}", highlight=False)
     return keeps
-
-
-def time_prediction(console: Console, repetitions: int) -> None:
-    """Time a prediction by each model, cold and warm, the two models in turn."""
-    kernel = SUITE["sgemm"].kernel_file
-    table = Table(title=f"a prediction: median (first) of {repetitions}, in milliseconds")
-    table.add_column("model")
-    for heading in ("command, start to end", "call, warm", "loading the model"):
-        table.add_column(heading, justify="right")
-    actions = {model: prediction_steps(model, kernel) for model in PREDICTED_DEVICES}
-    times: dict[str, list[list[float]]] = {model: [[] for _ in steps] for model, steps in actions.items()}
-    for _ in range(repetitions):
-        for model, steps in actions.items():
-            for taken, step in zip(times[model], steps, strict=True):
-                taken.append(seconds(step) * 1e3)
-    for model, columns in times.items():
-        table.add_row(model, *(f"{median(taken):.1f} ({taken[0]:.1f})" for taken in columns))
-    console.print(table)
-
-
-def prediction_steps(model: str, kernel: Path) -> list[Callable[[], object]]:
-    """Return a prediction by a model: the whole command, the call, loading the model."""
-    device = PREDICTED_DEVICES[model]
-    start = "import sys; from coarsen.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    words = ["predict", str(kernel), "--device", device, "--no-measure"]
-    run = partial(subprocess.run, [sys.executable, "-c", start, *words], check=True, capture_output=True)
-    loaded = load_launch if model == "launch" else partial(load_model, device)
-    return [run, partial(predict, kernel, device=device), loaded]
 
 
 def run_clang(source: Path) -> None:
