@@ -8,28 +8,35 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from coarsen.opencl_bench.reporting.page.charts import (
-    OwnCurve,
-    Sweep,
-    overall_chart,
-    own_charts,
-    own_curves,
-    sweeps_of,
-)
+import pandas as pd
+
+from coarsen.opencl_bench.reporting.curve_points import Choice, curve_points
+from coarsen.opencl_bench.reporting.draw_curves import draw_curves
 from coarsen.opencl_bench.reporting.page.code import CodeQuestion, KernelAnswers, KernelQuestions, all_answers
-from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Failures, KernelSection, Place, Report
+from coarsen.opencl_bench.reporting.page.content import (
+    Best,
+    FailureGroup,
+    Failures,
+    KernelSection,
+    Picture,
+    Place,
+    Point,
+    Report,
+)
+from coarsen.opencl_bench.reporting.sheet import screen_picture
 from coarsen.opencl_bench.results.best import best_row
 from coarsen.opencl_bench.results.frames import FORMS
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
-from coarsen.opencl_bench.results.rows import geometric_means
+from coarsen.opencl_bench.results.rows import best_table, frame_with_intervals, geometric_means, labelled
 from coarsen.opencl_bench.workloads.kernel_source import known_kernel
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.measure.speedup import Speedup
-from coarsen.tuning.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement
+from coarsen.tuning.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.tuning.workload.benchmark import Benchmark, Definitions
 from coarsen.variant.transforms import REPLICATION_ALONE
 
@@ -41,7 +48,6 @@ class _KernelData:
     name: str
     sweeps: Mapping[str, Sweep]
     names: Mapping[str, str]
-    own: Mapping[str, tuple[OwnCurve, ...]]
     file: str
 
     @property
@@ -100,8 +106,7 @@ def _remarks(results: Results) -> Iterator[str]:
 def _data(name: str, sweeps: Sequence[Sweep], places: Sequence[Place], folder: Path | None) -> _KernelData:
     benchmark = known_kernel(name, folder)
     own = {place.slug: sweep for place, sweep in zip(places, sweeps, strict=True) if name in sweep.kernels}
-    curves = {slug: own_curves(benchmark, sweep.kernels[name]) for slug, sweep in own.items()}
-    return _KernelData(name, own, {place.slug: place.name for place in places}, curves, _file_of(benchmark))
+    return _KernelData(name, own, {place.slug: place.name for place in places}, _file_of(benchmark))
 
 
 def _file_of(benchmark: Benchmark | None) -> str:
@@ -146,18 +151,53 @@ def _best_rows(name: str, sweep: Sweep) -> Iterator[Any]:
 
 
 def _section(kernel: _KernelData, answers: KernelAnswers, slug: str) -> KernelSection:
-    overall = overall_chart(kernel.name, kernel.sweeps)
     found = [failures_of(place, rows) for place, rows in kernel.rows.items()]
     return KernelSection(
         slug=slug,
         name=kernel.name,
         best=tuple(_bests(kernel)),
-        charts=(*((overall,) if overall else ()), *own_charts(kernel.own)),
+        pictures=tuple(_pictures(kernel)),
+        points=tuple(_points(kernel)),
         failures=tuple(each for each in found if each is not None),
         pairs=answers.pairs,
         source_note=answers.note,
         original=answers.original,
     )
+
+
+def _pictures(kernel: _KernelData) -> Iterator[Picture]:
+    """Yield the curves of each preset: of all that was tried, and of the baseline's local size alone."""
+    for _, group in groupby(sorted(kernel.sweeps.items(), key=_preset_of), _preset_of):
+        places, sweeps = zip(*group, strict=True)
+        frame = sweeps[0].frame
+        own = frame[frame["benchmark"] == kernel.name]
+        for choice in _CHOICES:
+            if _has_curve(own, choice):
+                yield Picture(places, *screen_picture(draw_curves(own, choice=choice)))
+
+
+def _preset_of(entry: tuple[str, Sweep]) -> str:
+    return entry[1].preset
+
+
+_CHOICES: tuple[Choice, ...] = ("best", "baseline")
+
+
+def _has_curve(rows: pd.DataFrame, choice: Choice) -> bool:
+    """Return True if anything coarsened has a speed-up, with the baseline's local size if that is chosen."""
+    compared = rows[(rows["role"] == Role.COMPARISON.value) & rows["speedup"].notna()]
+    if choice == "baseline":
+        compared = compared[compared["local_size"] == compared["baseline_local_size"]]
+    return bool((compared["factor"] > 1).any())
+
+
+def _points(kernel: _KernelData) -> Iterator[Point]:
+    for place, sweep in kernel.sweeps.items():
+        for row in sweep.points[sweep.points["benchmark"] == kernel.name].itertuples():
+            is_known = not math.isnan(row.speedup)
+            gain = Speedup(float(row.speedup), float(row.low), float(row.high)) if is_known else None
+            words = row.configuration if is_known else f"{row.failed} failed, {row.excluded} left out"
+            yield Point(place, int(row.factor), gain, words, is_best=bool(row.best))
 
 
 def _bests(kernel: _KernelData) -> Iterator[Best]:
@@ -184,6 +224,83 @@ def _best(place: str, row: Any, sweep: Sweep, file: str) -> Best:  # noqa: ANN40
         failed=int(row.failed),
         paste=paste_of(measurement, file).lines if measurement and is_coarsened and not is_doubtful else (),
     )
+
+
+# The measurements in the groups that the page shows: presets, which don't compare, and the places in each.
+#
+# results ─▶ one frame for each preset ─▶ one Sweep for each device, driver and form of code in it
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The measurements of one place, by kernel, and their numbers.
+
+    Attributes:
+        label: the place's name.
+        preset: of all rows.
+        kernels: the measurements by kernel.
+        frame: of all places at this preset.
+        best: the place's rows of `best_table`.
+        points: the place's rows of `curve_points`.
+    """
+
+    label: str
+    preset: str
+    kernels: Mapping[str, tuple[Measurement, ...]]
+    frame: pd.DataFrame
+    best: pd.DataFrame
+    points: pd.DataFrame
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """Return all of the measurements."""
+        return tuple(row for rows in self.kernels.values() for row in rows)
+
+
+def sweeps_of(measurements: Iterable[Measurement]) -> tuple[Sweep, ...]:
+    """The sweeps, in the order of labels and presets.
+
+    Args:
+        measurements: of any devices and presets, at least one.
+    """
+    presets: dict[str, list[Measurement]] = {}
+    for row in measurements:
+        presets.setdefault(row.subject.preset, []).append(row)
+    found = [sweep for rows in presets.values() for sweep in _at_preset(rows)]
+    return tuple(sorted(found, key=lambda sweep: (sweep.label.casefold(), sweep.preset)))
+
+
+def _at_preset(measurements: list[Measurement]) -> list[Sweep]:
+    compared = any(row.role is Role.COMPARISON for row in measurements)
+    frame = frame_with_intervals(measurements, lambda rows: _shown_keys(rows, compared))
+    best = best_table(frame)
+    points = curve_points(frame) if compared else pd.DataFrame(columns=["label", "benchmark"])
+    kernels: dict[str, dict[str, list[Measurement]]] = {}
+    for row, label in zip(measurements, labelled(frame)["label"], strict=True):
+        kernels.setdefault(label, {}).setdefault(row.subject.benchmark, []).append(row)
+    return [
+        Sweep(
+            label,
+            measurements[0].subject.preset,
+            {name: tuple(rows) for name, rows in own.items()},
+            frame,
+            best[best["label"] == label],
+            points[points["label"] == label],
+        )
+        for label, own in kernels.items()
+    ]
+
+
+def _shown_keys(rows: pd.DataFrame, compared: bool) -> set[str]:
+    """The rows that are shown with an interval: it takes milliseconds to compute one."""
+    return {
+        *best_table(rows)["key"],
+        *(key for choice in _CHOICES if compared for key in _keys(rows, choice)),
+    }
+
+
+def _keys(rows: pd.DataFrame, choice: Choice) -> Iterable[str]:
+    return curve_points(rows, choice=choice)["key"] if choice == "best" or _has_curve(rows, choice) else ()
 
 
 # More names are of no use in a remark.

@@ -17,22 +17,22 @@ from markupsafe import Markup
 from coarsen.base.bug_report import __version__
 from coarsen.base.files import replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.reporting.input_times import duration
-from coarsen.opencl_bench.reporting.page.charts import drawn
+from coarsen.opencl_bench.reporting.draw_input_times import draw_times
+from coarsen.opencl_bench.reporting.input_times import InputTimes, duration
 from coarsen.opencl_bench.reporting.page.content import (
     Best,
     FailureGroup,
+    Picture,
     Report,
     interval,
     is_tie,
     moment,
     percent,
-    point_text,
     ratio,
-    state_word,
 )
 from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
-from coarsen.opencl_bench.reporting.page.tuned import drawn_inputs, number_text, tuned_sections
+from coarsen.opencl_bench.reporting.page.tuned import number_text, tuned_sections
+from coarsen.opencl_bench.reporting.sheet import screen_picture
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
 from coarsen.tuning.records.measurement import CheckedAgainst
@@ -86,8 +86,7 @@ def page_of(report: Report) -> str:
             styles={place.slug: index % LOOKS for index, place in enumerate(places)},
             presets=len({place.preset for place in places}),
             endings={ending.value: words for ending, words in ENDINGS.items()},
-            drawings={kernel.slug: drawn(kernel.charts) for kernel in report.kernels},
-            input_drawings={each.slug: tuple(map(drawn_inputs, each.charts)) for each in report.tuned},
+            input_pictures={each.slug: tuple(map(_input_picture, each.charts)) for each in report.tuned},
             looks=LOOKS,
             bars=_bar_axis(report),
             pasted=PASTED,
@@ -99,6 +98,10 @@ def page_of(report: Report) -> str:
             script=Markup(script),
         )
     )
+
+
+def _input_picture(times: InputTimes) -> Picture:
+    return Picture((), *screen_picture(draw_times(times)))
 
 
 def _templates() -> Environment:
@@ -116,9 +119,8 @@ def _templates() -> Environment:
         "interval": interval,
         "number_text": number_text,
         "percent": percent,
-        "point": point_text,
+        "base64": _base64,
         "ratio": ratio,
-        "state": state_word,
         "tie": is_tie,
         "verified": _verified,
     }
@@ -131,9 +133,13 @@ def _part(name: str) -> str:
 
 def _policy(style: str, script: str) -> str:
     """Return the rule for what the browser may load and run: this page's style and script, by their hashes."""
-    own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    rules = (f"style-src 'sha256-{own[0]}'", f"script-src 'sha256-{own[1]}'")
+    own = [_base64(hashlib.sha256(text.encode()).digest()) for text in (style, script)]
+    rules = (f"style-src 'sha256-{own[0]}'", f"script-src 'sha256-{own[1]}'", "img-src data:")
     return "; ".join(("default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"))
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def _heading(report: Report) -> str:
