@@ -199,7 +199,7 @@ def _own_local_size(benchmark: Benchmark, rows: Sequence[Measurement]) -> LocalS
 # -------------------------------------------------------------------  ----------------
 # a table of runtimes (.csv): kernel,factor,DEVICE_ns,...              `curve_tables`
 # a table of best factors (.csv): kernel,device,best_factor,...        `curve_tables`
-# results (.parquet, .json, .csv, .jsonl), or a store of them          `measured_curves`
+# results (.parquet, .json, .jsonl), or a store of them                `measured_curves`
 # the name of a sweep that comes with the package                      `measured_curves`
 
 
@@ -216,11 +216,11 @@ def read_curves(source: str, preset: str | None = None, kernels: Path | None = N
         InvalidInputError: it can't be read, or has no curve. The message names it, and the line where it can.
     """
     source = str(shipped_files().get(source, source))
-    data = read_table(Path(source)) if source.lower().endswith(".csv") else None
-    if data is None:
-        rows = read_rows(source)
-        _check_preset(source, preset, rows)
-        data = curves_of_results(rows, preset, kernels)
+    if source.lower().endswith(".csv"):
+        return read_table(Path(source))
+    rows = read_rows(source)
+    _check_preset(source, preset, rows)
+    data = curves_of_results(rows, preset, kernels)
     if not data.curves:
         reasons = "".join(f"; {note}" for note in data.notes)
         raise InvalidInputError(f"{source}: no kernel was measured uncoarsened and coarsened{reasons}")

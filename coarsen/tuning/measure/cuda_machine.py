@@ -16,7 +16,7 @@ import numpy as np
 from cuda.bindings import driver
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.cuda_driver import CudaError, DeviceMemory, Module, call, describe_device
+from coarsen.tuning.measure.cuda_driver import CudaError, DeviceMemory, call, describe_device
 from coarsen.tuning.measure.cuda_job import LoadedFunctions, RecordedJob
 from coarsen.tuning.measure.cuda_launch import cuda_launch
 from coarsen.tuning.measure.machine import BuildError, Executor, Job, LaunchError, check_placed
@@ -48,15 +48,6 @@ class CudaMachine:
             self.stream = call(driver.cuStreamCreate, driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
         except CudaError as error:
             raise LaunchError(str(error)) from error
-
-    def compile(self, code: Code) -> bytes | None:
-        """Load a module and drop it: the driver keeps what it has built on the disk. Raises BuildError."""
-        try:
-            for program in (code, *code.others):
-                Module(str(program.content))
-        except CudaError as error:
-            raise BuildError(" ".join(str(error).split())) from error
-        return None
 
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""

@@ -19,8 +19,8 @@ from typing import Any
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.tuning.measure.machine import (
     BuildError,
-    BuildingMachine,
     LaunchError,
+    Machine,
     UndividedError,
 )
 from coarsen.tuning.measure.session import KEPT_BYTES, Session, Slot
@@ -41,7 +41,7 @@ class MeasureService:
 
     def __init__(self) -> None:
         self._opened: Session | None = None
-        self._machine: tuple[Message, BuildingMachine] | None = None
+        self._machine: tuple[Message, Machine] | None = None
 
     def open(self, request: Message) -> Message:
         """`benchmark`, `preset`, `seed`, `machine`: begin a session.
@@ -120,18 +120,7 @@ class MeasureService:
             return _failed(error)
         return {"ok": True, "clock": self._session.clock, "wrong": wrong, **dataclasses.asdict(timed)}
 
-    def build(self, request: Message) -> Message:
-        """`machine`, `code`: build it, so that the driver has it in its cache; nothing is run.
-
-        `binary` is the device's, in base64, or null where it gives none.
-        """
-        try:
-            binary = self._opened_machine(request["machine"]).compile(code_from_json(request["code"]))
-        except (BuildError, LaunchError, CoarsenError) as error:
-            return _failed(error)
-        return {"ok": True, "binary": base64.b64encode(binary).decode() if binary else None}
-
-    def _opened_machine(self, description: Message) -> BuildingMachine:
+    def _opened_machine(self, description: Message) -> Machine:
         """The machine of the session before, where it is the same."""
         if self._machine is None or self._machine[0] != description:
             self._machine = description, open_machine(description)
@@ -163,7 +152,7 @@ def benchmark_of(reference: str) -> Benchmark:
     return found
 
 
-def open_machine(description: Mapping[str, Any]) -> BuildingMachine:
+def open_machine(description: Mapping[str, Any]) -> Machine:
     """Return the machine that `machine_to_json` or a pack describes.
 
     Raises CoarsenError where there is no such one.
@@ -188,7 +177,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     service = MeasureService()
     handlers = {"open": service.open, "place": service.place, "load": service.load, "expect": service.expect}
-    serve({**handlers, "try": service.try_out, "time": service.time, "build": service.build})
+    serve({**handlers, "try": service.try_out, "time": service.time})
     return 0
 
 
