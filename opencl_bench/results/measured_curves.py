@@ -217,10 +217,11 @@ def read_curves(source: str, preset: str | None = None, kernels: Path | None = N
     """
     source = str(shipped_files().get(source, source))
     if source.lower().endswith(".csv"):
-        return read_table(Path(source))
-    rows = read_rows(source)
-    _check_preset(source, preset, rows)
-    data = curves_of_results(rows, preset, kernels)
+        data = read_table(Path(source))
+    else:
+        rows = read_rows(source)
+        _check_preset(source, preset, rows)
+        data = curves_of_results(rows, preset, kernels)
     if not data.curves:
         reasons = "".join(f"; {note}" for note in data.notes)
         raise InvalidInputError(f"{source}: no kernel was measured uncoarsened and coarsened{reasons}")

@@ -12,7 +12,7 @@ import pytest
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-from coarsen.tuning.engine.observer import Remeasure, SweepObserver, SweepSummary
+from coarsen.tuning.engine.observer import Remeasure, SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Measurement
@@ -192,16 +192,16 @@ def sweeping(monkeypatch: pytest.MonkeyPatch) -> Sweeping:
             _again: Remeasure,
             _pool: CompilePool,
             _request: SearchRequest | None,
-        ) -> SweepSummary:
+        ) -> tuple[str, None]:
             observer.planned(str(plan.benchmark), "0:0 Some device", 10)
             for ending in endings[str(plan.benchmark)]:
                 if isinstance(ending, BaseException):
                     raise ending
                 store.add(ending)
                 observer.stored(ending, True)
-            return SweepSummary(str(plan.benchmark), "0:0 Some device", (), 0, 1.0)
+            return "", None
 
-        monkeypatch.setattr("coarsen.opencl_bench.sweep.several.sweep", sweep)
+        monkeypatch.setattr("coarsen.opencl_bench.sweep.several._swept", sweep)
 
     return arrange
 

@@ -180,8 +180,7 @@ def pairs_of(
     groups: dict[Variant, list[CodeQuestion]] = {}
     for code in codes:
         groups.setdefault(code.variant, []).append(code)
-    pairs = [_pair(benchmark, shown, asked, kernel_with(shown.definitions)) for shown, asked in groups.items()]
-    return _merged(pairs)
+    return tuple(_pair(benchmark, shown, asked, kernel_with(shown.definitions)) for shown, asked in groups.items())
 
 
 def _pair(benchmark: Benchmark, shown: Variant, asked: Sequence[CodeQuestion], kernel: Kernel) -> Pair:
@@ -229,25 +228,3 @@ def _look(marks: Marks) -> str:
     if marks.divergent:
         return "divergent"
     return "uniform" if marks.has_code else "none"
-
-
-def _merged(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Merge pairs of the same text: other transforms may give the same code."""
-    found: dict[object, Pair] = {}
-    for pair in pairs:
-        key = (pair.configuration, pair.after)
-        other = found.get(key)
-        found[key] = pair if other is None else _joined(other, pair)
-    return tuple(found.values())
-
-
-def _joined(one: Pair, other: Pair) -> Pair:
-    remarks = tuple(dict.fromkeys((*one.remarks, *other.remarks)))
-    return Pair(
-        one.configuration,
-        (*one.places, *other.places),
-        (*one.whose, *other.whose),
-        one.before,
-        one.after,
-        remarks,
-    )

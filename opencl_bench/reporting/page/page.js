@@ -113,20 +113,5 @@ function startSorting() {
   }
 }
 
-// --- The numbers as a file ---
-
-function startSaving() {
-  const button = document.getElementById("save");
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([document.getElementById("numbers").textContent], { type: "application/json" }));
-    link.download = "coarsen-report.json";
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
-}
-
 startSorting();
-startSaving();
 startFilter();

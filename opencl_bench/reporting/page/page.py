@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -91,7 +90,6 @@ def page_of(report: Report) -> str:
             bars=_bar_axis(report),
             pasted=PASTED,
             charted=CHARTED,
-            numbers=_embedded(_numbers(report)),
             version=__version__,
             policy=_policy(style, script),
             style=Markup(style),  # a file of this package, as the script is
@@ -181,29 +179,6 @@ def _bar_axis(report: Report) -> BarAxis:
     # No mark lies beyond the last tick.
     end = next((value for value in _ROUND if value >= high), high)
     return BarAxis(min((*(gain.low for gain in gains), 0.8)), end)
-
-
-def _numbers(report: Report) -> object:
-    """Return the numbers that programs may want of the page: devices and best configurations."""
-    return {
-        "devices": [asdict(place) for place in report.places],
-        "kernels": [
-            {
-                "name": kernel.name,
-                "best": [asdict(best) for best in kernel.best],
-            }
-            for kernel in report.kernels
-        ],
-        "tuned": [asdict(section) for section in report.tuned],
-    }
-
-
-def _embedded(value: object) -> Markup:
-    """JSON that may stand inside of a script element: nothing in it ends the element or begins a comment."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)  # made safe here
 
 
 def _verified(best: Best) -> str:

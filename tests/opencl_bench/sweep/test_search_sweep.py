@@ -12,9 +12,9 @@ import pytest
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows, search_space
-from coarsen.opencl_bench.sweep.several import sweep
+from coarsen.opencl_bench.sweep.several import SweepResult, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.tuning.engine.observer import SearchProgress, SweepObserver, SweepSummary
+from coarsen.tuning.engine.observer import SearchProgress, SweepObserver
 from coarsen.tuning.engine.plan import Space, SweepPlan, limits_of
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compiler import CompilePool
@@ -65,7 +65,7 @@ def search_sweep(
     store: Store,
     observer: SweepObserver | None = None,
     pool: CompilePool | None = None,
-) -> SweepSummary:
+) -> SweepResult:
     return sweep(wanted, store, observer, pool=pool, request=request)
 
 

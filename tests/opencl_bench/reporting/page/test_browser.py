@@ -146,13 +146,6 @@ def test_without_scripts_everything_is_shown(file: Path, open_page: Open) -> Non
     assert page.locator("article details.pair pre").first.is_visible()
 
 
-def test_the_numbers_are_saved(file: Path, open_page: Open) -> None:
-    page = open_page(file, DESKTOP).page
-    with page.expect_download() as download:
-        page.locator("#save").click()
-    assert download.value.suggested_filename == "coarsen-report.json"
-
-
 @SIZES
 def test_versions_over_inputs_by_keyboard(open_page: Open, tmp_path: Path, viewport: ViewportSize) -> None:
     paths = tmp_path / "scan.tuned.json", tmp_path / "shapes.tuned.json"

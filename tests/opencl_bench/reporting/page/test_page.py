@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
-import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -83,7 +82,7 @@ def test_nothing_is_loaded_from_elsewhere(html: str, seen: Seen) -> None:
 def test_the_policy_lets_nothing_in_but_the_pages_own_style_and_script(seen: Seen) -> None:
     policy = next(found["content"] for tag, found in seen.elements if found.get("http-equiv"))
     assert policy.startswith("default-src 'none'; ")
-    style, _, script = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in seen.raw)
+    style, script = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in seen.raw)
     assert f"style-src 'sha256-{style}'" in policy
     assert f"script-src 'sha256-{script}'" in policy and "img-src data:" in policy
 
@@ -95,12 +94,6 @@ def test_landmarks_language_title_and_headings(html: str, seen: Seen) -> None:
     assert "<title>coarsen: 2 kernels on 2 devices in 3 ways</title>" in html
     levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
     assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(levels))
-
-
-def test_the_numbers_can_be_read_by_programs(seen: Seen, report: Report) -> None:
-    numbers = json.loads(next(text for tag, text in seen.raw if tag == "script"))
-    assert [kernel["name"] for kernel in numbers["kernels"]] == ["spmv", "sobel"]
-    assert numbers["devices"][0]["speedup"] == report.places[0].speedup
 
 
 def test_results_come_before_their_explanation_and_the_largest_gain_first(html: str, report: Report) -> None:
@@ -181,9 +174,7 @@ def test_names_and_reasons_are_text(nasty: str, seen: Seen) -> None:
     assert {attributes["src"].partition(",")[0] for tag, attributes in found.elements if tag == "img"} == {
         "data:image/png;base64"
     }
-    assert [tag for tag, _ in found.elements].count("script") == 2
-    numbers = json.loads(next(text for tag, text in found.raw if tag == "script"))
-    assert numbers["kernels"][0]["name"] == NASTY
+    assert [tag for tag, _ in found.elements].count("script") == 1
     assert nasty.count("onerror=") > 3  # it is shown, as text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -63,8 +62,6 @@ def test_the_page_of_tuned_files_alone(paths: tuple[Path, Path]) -> None:
     assert html.count("data:image/png;base64,") == 3
     assert "<li>Over n, version 0 is known to be faster up to 256, version 1 from 2¹⁶ on.</li>" in html
     assert html.count(" is known to be faster up to ") == 2
-    numbers = json.loads(next(text for tag, text in seen.raw if tag == "script"))
-    assert numbers["kernels"] == [] and numbers["tuned"][0]["charts"][0]["break_evens"][0]["low"] == 256
 
 
 def page_with(path: Path, **evidence: JSON) -> str:
@@ -119,7 +116,7 @@ def test_names_are_text(tmp_path: Path) -> None:
     assert found.open == []
     pictures = [found["src"] for tag, found in found.elements if tag == "img"]
     assert len(pictures) == 1 and pictures[0].startswith("data:image/png;base64,")
-    assert [tag for tag, _ in found.elements].count("script") == 2
+    assert [tag for tag, _ in found.elements].count("script") == 1
 
 
 def test_what_can_be_no_page_is_refused(paths: tuple[Path, Path], tmp_path: Path) -> None:
