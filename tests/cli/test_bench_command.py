@@ -41,7 +41,7 @@ MT = ("mt", *SMALL, "--space", "local-size=32x32")
 
 
 def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
-    store, export = tmp_path / "results.sqlite", tmp_path / "rows.csv"
+    store, export = tmp_path / "results.sqlite", tmp_path / "rows.parquet"
     first = run(*("bench", *MT, "--store", store, "-o", export))
     assert first.code == 0
     notes = first.err.splitlines()
