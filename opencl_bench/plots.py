@@ -31,7 +31,7 @@ from coarsen.opencl_bench.reporting.input_times import (
     section_times,
     version_table,
 )
-from coarsen.opencl_bench.reporting.sheet import legend_entry, page, rendered, save, show
+from coarsen.opencl_bench.reporting.sheet import legend_entry, page, rendered, save
 from coarsen.opencl_bench.results.rows import best_table, comparisons, geometric_means
 
 __all__ = [
@@ -58,6 +58,5 @@ __all__ = [
     "save",
     "score_table",
     "section_times",
-    "show",
     "version_table",
 ]

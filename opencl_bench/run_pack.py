@@ -16,7 +16,7 @@ from pathlib import Path
 from coarsen.base.files import whole_output
 from coarsen.errors import CoarsenError, printable
 from coarsen.opencl_bench.results.exchange.lines import LineFile
-from coarsen.opencl_bench.sweep.pack.reading import Pack
+from coarsen.opencl_bench.sweep.pack.plan import Pack
 from coarsen.opencl_bench.sweep.pack.running import CudaTarget, OpenClTarget, RunRequest, Target, run_pack
 from coarsen.tuning.measure.session import KEPT_BYTES
 from coarsen.tuning.records.measurement import QUICK, Method
@@ -44,7 +44,6 @@ def _run(options: argparse.Namespace) -> int:
             kept_bytes=round(options.keep * GIBIBYTE),
             confirms=not options.no_confirmation,
             part=options.part,
-            builders=options.builders,
         )
         with LineFile(options.output) as rows:
             print(f"{target}: rows go to {options.output}", flush=True)
@@ -90,7 +89,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--keep", type=float, metavar="GIB", default=KEPT_BYTES / GIBIBYTE, help="memory for inputs that wait")
     add("--minutes", type=float, metavar="M", help="stop after so long; benchmarks share the time evenly")
     add("--part", type=_part, default=(1, 1), metavar="K/N", help="only the K-th of N parts, for one of N devices")
-    add("--builders", type=_positive, default=0, metavar="N", help="build code ahead in so many processes")
     return parser
 
 

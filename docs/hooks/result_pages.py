@@ -116,7 +116,7 @@ def frame_columns_in_markdown() -> str:
 
 
 def file_columns_in_markdown() -> str:
-    """The columns of Parquet and CSV files."""
+    """The columns of Parquet files."""
     return _table((column.name, _type_name(column), _FILE[column.name]) for column in FILE_COLUMNS)
 
 

@@ -59,7 +59,11 @@ def draw_input_times(file: TunedFile, feature: str | None = None) -> Figure:
     Raises:
         InvalidInputError: see `input_times`.
     """
-    times = input_times(file, feature)
+    return draw_times(input_times(file, feature))
+
+
+def draw_times(times: InputTimes) -> Figure:
+    """Times over the input, a curve for each version; the page draws several of a file."""
     with styled():
         return _figure(times)
 

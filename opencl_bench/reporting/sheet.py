@@ -16,7 +16,6 @@ from typing import Literal, get_args
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.backend_bases import FigureManagerBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -424,7 +423,13 @@ class ShownFigure(Figure):  # type: ignore[misc]  # Matplotlib's annotations are
 
     def _repr_png_(self) -> tuple[bytes, dict[str, str]]:
         """The picture and what describes it, as IPython asks for them."""
-        return _with_few_colours(rendered(self, "png", SCREEN_RESOLUTION)), {"alt": str(self.get_label())}
+        text, content = screen_picture(self)
+        return content, {"alt": text}
+
+
+def screen_picture(figure: Figure) -> tuple[str, bytes]:
+    """Return what a figure says, and a PNG of it that is as wide as a notebook's text."""
+    return str(figure.get_label()), _with_few_colours(rendered(figure, "png", SCREEN_RESOLUTION))
 
 
 def _with_few_colours(picture: bytes) -> bytes:
@@ -434,35 +439,3 @@ def _with_few_colours(picture: bytes) -> bytes:
         colours = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
         colours.save(smaller, "PNG", optimize=True)
     return smaller.getvalue()
-
-
-NO_WINDOW = "no window can be opened here: {reason}; write a file with -o instead"
-
-
-def show(figures: Sequence[Figure]) -> None:
-    """Open a window for each figure and wait until all are closed.
-
-    Args:
-        figures: from any of the drawing functions.
-
-    Raises:
-        InvalidInputError: there is no display, or nothing that opens windows (Tk or Qt for Python).
-    """
-    # Imported here: it is what chooses the back end.
-    import matplotlib.pyplot as pyplot
-
-    try:
-        for figure in figures:
-            # pyplot makes the window of the figure that this gives it.
-            pyplot.figure(FigureClass=lambda figure=figure, **_: figure)
-    except ImportError as error:
-        raise InvalidInputError(NO_WINDOW.format(reason=" ".join(str(error).split()))) from None
-    if not all(map(_has_window, figures)):
-        pyplot.close("all")
-        raise InvalidInputError(NO_WINDOW.format(reason="there is no display, or neither Tk nor Qt for Python"))
-    pyplot.show(block=True)
-
-
-def _has_window(figure: Figure) -> bool:
-    """Back ends that only write files give their figures the plain manager."""
-    return type(figure.canvas.manager) is not FigureManagerBase

@@ -83,8 +83,6 @@ _UNIT = "_ns"
 _SHORTEST, _LONGEST = 1e-3, 1e18
 _BEST_COLUMNS = ("kernel", "device", "best_factor")
 _PREDICTED = "predicted_factor"
-# A column that results have, and no other table.
-_RESULTS_COLUMN = "ir_hash"
 
 
 @dataclass(frozen=True)
@@ -131,23 +129,21 @@ class _Table:
     rows: tuple[_TableRow, ...]
 
 
-def read_table(path: Path) -> CurveData | None:
-    """Return the curves of a table of runtimes or of best factors; None where its columns are those of results.
+def read_table(path: Path) -> CurveData:
+    """Return the curves of a table of runtimes or of best factors.
 
     Raises:
         InvalidInputError: the file can't be read, its columns are those of no table, or a row is wrong. The
             message names file and line.
     """
     table = _read(path)
-    if table is None:
-        return None
     if set(_BEST_COLUMNS) <= set(table.columns):
         return _best_factors(table)
     if {"kernel", "factor"} < set(table.columns):
         return _runtimes(table)
     raise InvalidInputError(
         f"{path}: the columns are neither those of runtimes (kernel,factor,DEVICE{_UNIT}), nor of best factors "
-        f"({','.join(_BEST_COLUMNS)}), nor of results"
+        f"({','.join(_BEST_COLUMNS)})"
     )
 
 
@@ -195,14 +191,11 @@ def _best_factors(table: _Table) -> CurveData:
     return CurveData(tuple(curves.values()), predicted)
 
 
-def _read(path: Path) -> _Table | None:
-    """The file as a table; None where its columns are those of results, whose cells may be of any length."""
+def _read(path: Path) -> _Table:
     try:
         text = read_file(path).decode("utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         columns = tuple(column.strip() for column in next(reader, []))
-        if _RESULTS_COLUMN in columns:
-            return None
         rows = tuple(_row(path, columns, cells, reader.line_num) for cells in reader if cells)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidInputError(f"{path}: can't be read: {error}") from None

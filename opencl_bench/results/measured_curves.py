@@ -8,8 +8,8 @@ missing; one that was given up, since it took more than ten times the best so fa
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,11 +23,10 @@ from coarsen.opencl_bench.results.curves import Curve, CurveData, read_table
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
 from coarsen.opencl_bench.results.versions import Shown, at, newest_versions, shown_presets
 from coarsen.opencl_bench.workloads.lookup import find_measured
-from coarsen.tuning.engine.speedups import relative_speedup, speedup_of
-from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS
 from coarsen.tuning.records.measurement import Environment, Measurement, Role
-from coarsen.tuning.workload.benchmark import Benchmark, Definitions, LocalSize
+from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import DEFAULT
 from coarsen.variant.variant import Variant, shape
@@ -129,15 +128,26 @@ def _where(row: Measurement) -> tuple[Environment, bool]:
 
 
 def _curves(case: _Case) -> Iterator[Curve]:
+    """Yield the curve of each dimension along which nothing but the factor changes; none without factor 1."""
     _check_local_size(case)
-    for own in own_rows(case.benchmark, case.rows):
-        if own.definitions != case.benchmark.own_definitions or own.dimension not in case.benchmark.dimensions:
-            continue
-        values = ((row.candidate.factor, _value(own, row)) for row in own.rows)
-        curve = {factor: value for factor, value in values if value is not None}
-        if curve:
-            name, local_size = case.benchmark.name, own.launch.local_size
-            yield Curve(name, case.device, own.dimension, local_size, curve, best_factor_of(curve))
+    rows = sorted(case.rows, key=lambda row: seconds_of(row.started_at))
+    local_size = _own_local_size(case.benchmark, rows)
+    launch = local_size, case.benchmark.own_definitions
+    own = [row for row in rows if (row.candidate.local_size, row.candidate.definitions) == launch]
+    origin = next((row for row in reversed(own) if row.candidate.is_original), None)
+    over = speedup_of(origin, interval=False) if origin else None
+    if origin is None or over is None:
+        return
+    # What an earlier run timed against another baseline does not compare.
+    known = _of_newest_transforms(
+        {row.candidate: row for row in own if _is_alone(row.candidate) and row.baseline == origin.baseline}
+    )
+    for dimension in sorted({variant.coarsenings[0].dimension for variant in known}):
+        along = [row for variant, row in known.items() if variant.coarsenings[0].dimension == dimension]
+        values = {row.candidate.factor: _value(row, over.ratio) for row in along}
+        curve = {factor: value for factor, value in sorted(values.items()) if value is not None}
+        if curve and dimension in case.benchmark.dimensions:
+            yield Curve(case.benchmark.name, case.device, dimension, local_size, curve, best_factor_of(curve))
 
 
 def _check_local_size(case: _Case) -> None:
@@ -151,87 +161,12 @@ def _check_local_size(case: _Case) -> None:
         )
 
 
-def _value(own: OwnRows, row: Measurement) -> float | None:
+def _value(row: Measurement, over: float) -> float | None:
     """The speed-up over the launch uncoarsened; what was given up has a small one, what could not run has none."""
     if row.is_given_up_as_slow:
         return GIVEN_UP_SPEEDUP
-    gain = own.speedup(row, interval=False)
-    return gain.ratio if gain and gain.ratio > 0 else None
-
-
-# Curves along which nothing but the factor changes: a kernel's own launch, over the same launch uncoarsened.
-#
-# comparisons of one kernel at one place ─▶ own local size, stride 1 ─▶ rows that one baseline makes comparable
-#
-# All were timed against the baseline of the sweep, so a speed-up here is a ratio of two ratios.
-
-
-@dataclass(frozen=True, slots=True)
-class OwnLaunch:
-    """The launch that a kernel's description gives; where none is known, the baseline's, and not `is_own`."""
-
-    local_size: LocalSize
-    is_own: bool
-
-
-@dataclass(frozen=True, slots=True)
-class OwnRows:
-    """The rows of a kernel's own launch along a dimension.
-
-    Attributes:
-        launch: of all of them; `definitions` are its `-D` values.
-        dimension: of the NDRange.
-        origin: the launch uncoarsened, which has a time.
-        rows: work-items coarsened along the dimension alone, with stride 1 and one choice of transforms without
-            wide accesses, by rising factors; failed ones are among them.
-    """
-
-    launch: OwnLaunch
-    definitions: Definitions
-    dimension: int
-    origin: Measurement
-    rows: tuple[Measurement, ...]
-
-    def speedup(self, row: Measurement, interval: bool = True) -> Speedup | None:
-        """Return the speed-up of one of the rows over the launch uncoarsened; None where it has no time."""
-        known = speedup_of(row, interval=False) is not None
-        return relative_speedup(row, self.origin, interval) if known else None
-
-
-def own_rows(benchmark: Benchmark | None, measurements: Iterable[Measurement]) -> tuple[OwnRows, ...]:
-    """Return the rows of a kernel's own launch for each dimension that was coarsened; none without factor 1.
-
-    Args:
-        benchmark: the kernel, None where it is not known.
-        measurements: of this kernel at one place and preset, of any role.
-    """
-    compared = [row for row in measurements if row.role is Role.COMPARISON]
-    rows = sorted(compared, key=lambda row: seconds_of(row.started_at))
-    if not rows:
-        return ()
-    launch, definitions = _own_launch(benchmark, rows), _own_definitions(benchmark, rows)
-    own = [row for row in rows if _is_of(row.candidate, launch, definitions)]
-    origin = next((row for row in reversed(own) if row.candidate.is_original), None)
-    if origin is None or speedup_of(origin, interval=False) is None:
-        return ()
-    # What an earlier run timed against another baseline does not compare.
-    known = _of_newest_transforms(
-        {row.candidate: row for row in own if _is_alone(row.candidate) and row.baseline == origin.baseline}
-    )
-    dimensions = sorted({candidate.coarsenings[0].dimension for candidate in known})
-    return tuple(
-        OwnRows(launch, definitions, dimension, origin, _along(dimension, known.values()))
-        for dimension in dimensions
-    )
-
-
-def _is_of(candidate: Variant, launch: OwnLaunch, definitions: Definitions) -> bool:
-    return (candidate.local_size, candidate.definitions) == (launch.local_size, definitions)
-
-
-def _along(dimension: int, rows: Iterable[Measurement]) -> tuple[Measurement, ...]:
-    own = [row for row in rows if row.candidate.coarsenings[0].dimension == dimension]
-    return tuple(sorted(own, key=lambda row: row.candidate.factor))
+    gain = speedup_of(row, interval=False)
+    return gain.ratio / over if gain and gain.ratio > 0 else None
 
 
 def _is_alone(candidate: Variant) -> bool:
@@ -251,19 +186,11 @@ def _of_newest_transforms(rows: dict[Variant, Measurement]) -> dict[Variant, Mea
     return {candidate: row for candidate, row in rows.items() if candidate.transforms == chosen}
 
 
-def _own_launch(benchmark: Benchmark | None, rows: Sequence[Measurement]) -> OwnLaunch:
+def _own_local_size(benchmark: Benchmark, rows: Sequence[Measurement]) -> LocalSize:
+    """The preset's, or else the only one that was measured (`_check_local_size`)."""
+    preset = benchmark.presets.get(rows[0].subject.preset)
     measured = dict.fromkeys(row.candidate.local_size for row in rows)
-    preset = benchmark.presets.get(rows[0].subject.preset) if benchmark else None
-    if preset is not None and preset.local_size in measured:
-        return OwnLaunch(preset.local_size, True)
-    baselines = Counter(row.baseline.local_size for row in rows if row.baseline is not None)
-    return OwnLaunch(baselines.most_common(1)[0][0] if baselines else next(iter(measured)), False)
-
-
-def _own_definitions(benchmark: Benchmark | None, rows: Sequence[Measurement]) -> Definitions:
-    measured = dict.fromkeys(row.candidate.definitions for row in rows)
-    own = benchmark.own_definitions if benchmark else ()
-    return own if own in measured else next(iter(measured))
+    return preset.local_size if preset is not None and preset.local_size in measured else next(iter(measured))
 
 
 # Curves from files, whose kind the name and the first line tell.
@@ -272,7 +199,7 @@ def _own_definitions(benchmark: Benchmark | None, rows: Sequence[Measurement]) -
 # -------------------------------------------------------------------  ----------------
 # a table of runtimes (.csv): kernel,factor,DEVICE_ns,...              `curve_tables`
 # a table of best factors (.csv): kernel,device,best_factor,...        `curve_tables`
-# results (.parquet, .json, .csv, .jsonl), or a store of them          `measured_curves`
+# results (.parquet, .json, .jsonl), or a store of them                `measured_curves`
 # the name of a sweep that comes with the package                      `measured_curves`
 
 
@@ -289,8 +216,9 @@ def read_curves(source: str, preset: str | None = None, kernels: Path | None = N
         InvalidInputError: it can't be read, or has no curve. The message names it, and the line where it can.
     """
     source = str(shipped_files().get(source, source))
-    data = read_table(Path(source)) if source.lower().endswith(".csv") else None
-    if data is None:
+    if source.lower().endswith(".csv"):
+        data = read_table(Path(source))
+    else:
         rows = read_rows(source)
         _check_preset(source, preset, rows)
         data = curves_of_results(rows, preset, kernels)

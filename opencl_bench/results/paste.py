@@ -8,13 +8,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from coarsen.tuning.records.measurement import Measurement
-from coarsen.variant.data_layout import AOS
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import NO_PAD
-from coarsen.variant.placement import GLOBAL
-from coarsen.variant.transforms import Transforms
+from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS, VariantOption
 from coarsen.variant.variant import Variant, shape
 
 
@@ -57,7 +55,7 @@ def paste_of_variant(variant: Variant, kernel: str, file: str = "FILE.cl") -> Pa
         file: the kernel's source, as the command is to name it.
     """
     if variant.is_original:
-        at_size = f", at local size {_sizes(variant)}" if variant.local_size else ""
+        at_size = f", at local size {shape(variant.local_size)}" if variant.local_size else ""
         return Paste("", "", f"leave {kernel} as it is{at_size}")
     return Paste(_python(variant), _command(variant, kernel, file), _launch(variant))
 
@@ -70,16 +68,11 @@ def _python(candidate: Variant) -> str:
     is_moved = any(plan.moves_fields for plan in candidate.arrays)
     if is_moved or not candidate.is_coarsened:
         return ""
-    coarsenings = candidate.coarsenings
-    arguments = [
-        f"factor={_value([each.factor for each in coarsenings])}",
-        f"dim={_value([each.dimension for each in coarsenings])}",
+    said = _said_of_coarsenings(candidate)
+    arguments = [f"{option.name}={_value([_plain(each) for each in values])}" for option, values in said]
+    arguments += [
+        f"{option.field}={_plain(value)!r}" for option, value in _said(candidate) if option.field != "any_size"
     ]
-    strides = [each.stride for each in coarsenings]
-    arguments += [f"stride={_value(strides)}"] if set(strides) != {1} else []
-    levels = [each.level.value for each in coarsenings]
-    arguments += [f"level={_value(levels)}"] if candidate.merges_groups else []
-    arguments += [f"{name}={value!r}" for name, value in _other_transforms(candidate.transforms)]
     plans = ", ".join(map(_plan_call, candidate.arrays))
     arguments += [f"arrays=[{plans}]"] if plans else []
     options = [f"-D{name}={value}" for name, value in candidate.definitions]
@@ -89,68 +82,75 @@ def _python(candidate: Variant) -> str:
 
 def _plan_call(plan: ArrayPlan) -> str:
     """The call that makes the plan of a place or a pad."""
-    words = [repr(plan.argument)]
-    words += [f"place={str(plan.place)!r}"] if plan.place is not GLOBAL else []
-    words += [f"shape={list(plan.shape)}"] if plan.shape is not None else []
-    words += [f"pad={str(plan.pad)!r}"] if plan.pad != NO_PAD else []
-    return f"coarsen.array_plan({', '.join(words)})"
-
-
-def _other_transforms(transforms: Transforms) -> Iterator[tuple[str, str | bool]]:
-    """The transforms that are not the default, and their values."""
-    for name, value in transforms.changes.items():
-        yield name, value if isinstance(value, bool) else str(value)
-
-
-def _value(values: Sequence[int | str]) -> str:
-    return repr(values[0]) if len(values) == 1 else repr(tuple(values))
+    said = [f"{option.field}={_plain(value)!r}" for option, value in _said_of_array(plan)]
+    return f"coarsen.array_plan({', '.join([repr(plan.argument), *said])})"
 
 
 def _command(candidate: Variant, kernel: str, file: str) -> str:
     words = ["coarsen", "apply", file, "--kernel", kernel]
-    coarsenings = candidate.coarsenings
-    strided = any(coarsening.stride != 1 for coarsening in coarsenings)
-    for coarsening in coarsenings:
-        words += ["--factor", str(coarsening.factor), "--dim", str(coarsening.dimension)]
-        words += ["--stride", str(coarsening.stride)] if strided else []
-        words += ["--level", coarsening.level.value] if candidate.merges_groups else []
-    words += () if coarsenings else ("--factor", "1")
-    words += _transform_words(candidate)
+    said = _said_of_coarsenings(candidate)
+    for place in range(len(candidate.coarsenings)):
+        words += [word for option, values in said for word in (f"--{option.name}", str(values[place]))]
+    words += () if candidate.coarsenings else ("--factor", "1")
+    for option, value in _said(candidate):
+        words += (
+            [f"--{'' if value else 'no-'}{option.name}"]
+            if isinstance(value, bool)
+            else [f"--{option.name}", value]
+        )
     for plan in candidate.arrays:
-        words += _array_words(plan)
+        for option, value in _said_of_array(plan):
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words += [f"--{option.name}", f"{plan.argument}={text}"]
     for name, value in candidate.definitions:
         words += ["-D", f"{name}={value}"]
     return shlex.join(words)
 
 
-def _transform_words(candidate: Variant) -> Iterator[str]:
-    for name, value in _other_transforms(candidate.transforms):
-        option = f"--{name.replace('_', '-')}"
-        flag = option if value else f"--no-{option.removeprefix('--')}"
-        yield from (option, value) if isinstance(value, str) else (flag,)
-    if candidate.any_size:
-        yield "--any-size"
+# What has to be said of a variant: the options that do not have their default.
 
 
-def _array_words(plan: ArrayPlan) -> Iterator[str]:
-    if plan.layout != AOS:
-        yield from ("--layout", f"{plan.argument}={plan.layout}")
-    if plan.order is not None:
-        yield from ("--order", f"{plan.argument}={plan.order}")
-    if plan.shape is not None:
-        yield from ("--shape", f"{plan.argument}={','.join(map(str, plan.shape))}")
-    if plan.place is not GLOBAL:
-        yield from ("--place", f"{plan.argument}={plan.place}")
-    if plan.pad != NO_PAD:
-        yield from ("--pad", f"{plan.argument}={plan.pad}")
+def _said_of_coarsenings(candidate: Variant) -> list[tuple[VariantOption, list[Any]]]:
+    """The options with a value for each coarsening; factors and dimensions are always said."""
+    values = [
+        (option, [getattr(each, option.field) for each in candidate.coarsenings])
+        for option in COARSENING_OPTIONS.values()
+    ]
+    always = ("factor", "dimension")
+    return [(option, each) for option, each in values if option.field in always or {*each} - {option.default}]
+
+
+def _said(candidate: Variant) -> Iterator[tuple[VariantOption, Any]]:
+    for option in TRANSFORM_OPTIONS.values():
+        owner = candidate.transforms if hasattr(candidate.transforms, option.field) else candidate
+        value = getattr(owner, option.field)
+        if value != option.default:
+            yield option, value
+
+
+def _said_of_array(plan: ArrayPlan) -> Iterator[tuple[VariantOption, Any]]:
+    as_written = ArrayPlan(plan.argument)
+    for option in ARRAY_OPTIONS.values():
+        value = getattr(plan, option.field)
+        if value != getattr(as_written, option.field):
+            yield option, value
+
+
+def _plain(value: object) -> object:
+    """A value as a program writes it: a number, a flag, a text, or a list of numbers."""
+    return list(value) if isinstance(value, tuple) else value if isinstance(value, bool | int) else str(value)
+
+
+def _value(values: Sequence[object]) -> str:
+    return repr(values[0]) if len(values) == 1 else repr(tuple(values))
 
 
 def _launch(candidate: Variant) -> str:
-    sizes = f"global size and local size {_sizes(candidate)}" if candidate.local_size else "global and local size"
+    sizes = (
+        f"global size and local size {shape(candidate.local_size)}"
+        if candidate.local_size
+        else "global and local size"
+    )
     packed = " and ".join(plan.argument for plan in candidate.arrays if plan.moves_fields)
     first = f"pack {packed} as the command says (coarsen.Layout), and " if packed else ""
     return f"{first}launch it with the original {sizes}"
-
-
-def _sizes(candidate: Variant) -> str:
-    return shape(candidate.local_size)

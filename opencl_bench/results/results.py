@@ -138,7 +138,7 @@ def read_results(*files: str | Path) -> Results:
     """Return the measurements in files; a row that is in several of them counts once.
 
     Args:
-        files: .parquet, .csv, .json (T4) or .jsonl (what running a pack wrote).
+        files: .parquet, .json (T4) or .jsonl (what running a pack wrote).
 
     Raises:
         InvalidInputError: no file is named, one can't be read, or none has a measurement.

@@ -1,43 +1,49 @@
 """Time that coarsening takes: `python -m coarsen.opencl_bench.studies.compile_time`, at most three minutes.
 
-Three questions, each answered within this one run, since machines are noisy; the exit status is 1 where a limit is
+Two questions, each answered within this one run, since machines are noisy; the exit status is 1 where a limit is
 passed, and the line says so:
 
 1. do analysis, factor 4 and OpenCL C text of mriQ together take no longer than `clang -O2 -S -emit-llvm` takes?
    Beside it, for comparison, the same with the lowering, which runs clang itself.
-2. do time, calls of functions and memory grow linearly with instructions × factor, from 250 instructions by 2 to
-   2,000 by 32 (`compile_growth.py`)?
-3. with `--predictions`: how long does a prediction take by each model: `coarsen predict` from a cold start, a call
-   in a running process, loading the model?
+2. do seconds, and calls of Python's functions, which no other load disturbs, grow linearly with instructions ×
+   factor, from 250 instructions by 2 to 2,000 by 32? Linear growth is the power 1, by least squares of logarithms.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
+import math
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import linear_regression, median
+from types import FrameType
 
 from rich.console import Console
 from rich.table import Table
 
-from coarsen.api import predict
+from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.lower import lower
-from coarsen.models import load_launch, load_model
-from coarsen.opencl_bench.studies.compile_growth import SECONDS, cells, coarsen_to_text, growth_lines, growth_table
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import run_pipeline
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 
 KERNEL = "mriQ"
 FACTOR = 4
 MOST_RATIO = 1.0
-# A device that each model answers for.
-PREDICTED_DEVICES = {"launch": "intel", "cascade": "tahiti"}
+INSTRUCTIONS = (250, 500, 1000, 2000)
+FACTORS = (2, 4, 8, 16, 32)
+# Counting makes the work slower: a row and a column are enough.
+COUNTED_INSTRUCTIONS, COUNTED_FACTOR = 500, 8
+STATEMENT = 13  # instructions of a statement of the synthetic kernel, about
+MOST_POWER = 1.1
+SECONDS = 140.0
 
 
 def main() -> int:
@@ -47,12 +53,9 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=SECONDS, help=f"for the table of growth (default {SECONDS:g})"
     )
-    parser.add_argument("--predictions", action="store_true", help="time predictions, too")
     chosen = parser.parse_args()
     console = Console()
     verdicts = [compare_with_clang(console, chosen.repetitions), show_growth(console, chosen.seconds)]
-    if chosen.predictions:
-        time_prediction(console, chosen.repetitions)
     return 0 if all(verdicts) else 1
 
 
@@ -82,45 +85,129 @@ def compare_with_clang(console: Console, repetitions: int) -> bool:
 
 
 def show_growth(console: Console, most_seconds: float) -> bool:
-    """Time, calls and memory over sizes and factors; return True within the limits."""
+    """Time and calls over sizes and factors; return True within the limits."""
     found = list(cells(most_seconds))
-    console.print(growth_table(found))
-    verdicts = [verdict(console, said, keeps=keeps) for said, keeps in growth_lines(found)]
+    table = Table("instructions", "factor", "seconds", "calls", title="analysis, replication, clean-up, OpenCL C")
+    for each in found:
+        table.add_row(
+            str(each.instructions),
+            str(each.factor),
+            f"{each.seconds:.3f}",
+            f"{each.calls:,}" if each.calls else "",
+        )
+    console.print(table)
+    costs: dict[str, Callable[[Cell], float]] = {
+        "seconds": lambda cell: cell.seconds,
+        "calls": lambda cell: cell.calls,
+    }
+    verdicts = [len(found) == len(INSTRUCTIONS) * len(FACTORS)]
+    for what, cost in costs.items():
+        grown = power(found, cost)
+        said = "too little was measured" if grown is None else f"{grown:.2f} of instructions × factor"
+        keeps = grown is not None and grown <= MOST_POWER
+        verdicts.append(
+            verdict(console, f"{what} grow with the power {said} (at most {MOST_POWER:g})", keeps=keeps)
+        )
     return all(verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The cost of coarsening a kernel of so many instructions by a factor; calls are 0 where not counted."""
+
+    instructions: int
+    factor: int
+    seconds: float = 0.0
+    calls: int = 0
+
+    @property
+    def product(self) -> int:
+        """Instructions × factor."""
+        return self.instructions * self.factor
+
+
+def cells(most_seconds: float) -> Iterator[Cell]:
+    """Measure each kernel at each factor, small ones first, until the time is up."""
+    end = time.monotonic() + most_seconds
+    for size, factor in sorted(((n, f) for n in INSTRUCTIONS for f in FACTORS), key=math.prod):
+        if time.monotonic() < end:
+            is_counted = size == COUNTED_INSTRUCTIONS or factor == COUNTED_FACTOR
+            yield measured(size, factor, counts_calls=is_counted)
+
+
+def measured(size: int, factor: int, *, counts_calls: bool) -> Cell:
+    """Measure one kernel.
+
+    Args:
+        size: of the kernel, in instructions, about.
+        factor: to coarsen it by.
+        counts_calls: whether to do it once more and count calls.
+
+    Raises:
+        CoarsenError: the kernel can't be coarsened so.
+    """
+    kernel = lower(synthetic_source(max(1, round(size / STATEMENT))))
+    taken = seconds(lambda: coarsen_to_text(kernel, factor))
+    calls = calls_of(lambda: coarsen_to_text(kernel, factor)) if counts_calls else 0
+    return Cell(kernel.length, factor, taken, calls)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many calls of Python's functions some work makes."""
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def coarsen_to_text(kernel: Kernel, factor: int) -> str:
+    """Analysis, replication, clean-up and OpenCL C text of a lowered kernel."""
+    return write_opencl_c(run_pipeline(kernel, Variant(coarsenings=(Coarsening(factor),))).kernel).text
+
+
+def synthetic_source(statements: int) -> str:
+    """Return a kernel with straight-line code, divergent branches and uniform loops in turn."""
+    lines = []
+    for i in range(statements):
+        if i % 4 == 0:
+            lines.append(
+                f"if (data[id + {i}] > {i}) sum += data[id * 3 + {i}]; else sum ^= (sum << {1 + i % 7}) + id;"
+            )
+            lines.append("for (int j = 0; j < count; ++j) sum += j * data[j];")
+        else:
+            lines.append(f"sum = sum * {i + 3} + (data[id + {i}] >> {i % 5});")
+    body = "\n    ".join(lines)
+    return (
+        "kernel void synthetic(global int *data, int count) {\n"
+        f"    int id = get_global_id(0);\n    int sum = id;\n    {body}\n    data[id] = sum;\n}}\n"
+    )
+
+
+def power(found: Sequence[Cell], cost: Callable[[Cell], float]) -> float | None:
+    """Return the power of instructions × factor that a cost grows with; None where too little was measured.
+
+    Args:
+        found: the cells.
+        cost: of a cell; those of no cost are left out.
+    """
+    points = [(math.log(each.product), math.log(cost(each))) for each in found if cost(each) > 0]
+    if len({product for product, _ in points}) < 3:
+        return None
+    return linear_regression(*zip(*points, strict=True)).slope
 
 
 def verdict(console: Console, said: str, *, keeps: bool) -> bool:
     """Print a sentence with whether its limit is kept, and return that."""
     console.print(f"{said}: {'kept' if keeps else 'LIMIT PASSED'}", highlight=False)
     return keeps
-
-
-def time_prediction(console: Console, repetitions: int) -> None:
-    """Time a prediction by each model, cold and warm, the two models in turn."""
-    kernel = SUITE["sgemm"].kernel_file
-    table = Table(title=f"a prediction: median (first) of {repetitions}, in milliseconds")
-    table.add_column("model")
-    for heading in ("command, start to end", "call, warm", "loading the model"):
-        table.add_column(heading, justify="right")
-    actions = {model: prediction_steps(model, kernel) for model in PREDICTED_DEVICES}
-    times: dict[str, list[list[float]]] = {model: [[] for _ in steps] for model, steps in actions.items()}
-    for _ in range(repetitions):
-        for model, steps in actions.items():
-            for taken, step in zip(times[model], steps, strict=True):
-                taken.append(seconds(step) * 1e3)
-    for model, columns in times.items():
-        table.add_row(model, *(f"{median(taken):.1f} ({taken[0]:.1f})" for taken in columns))
-    console.print(table)
-
-
-def prediction_steps(model: str, kernel: Path) -> list[Callable[[], object]]:
-    """Return a prediction by a model: the whole command, the call, loading the model."""
-    device = PREDICTED_DEVICES[model]
-    start = "import sys; from coarsen.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    words = ["predict", str(kernel), "--device", device, "--no-measure"]
-    run = partial(subprocess.run, [sys.executable, "-c", start, *words], check=True, capture_output=True)
-    loaded = load_launch if model == "launch" else partial(load_model, device)
-    return [run, partial(predict, kernel, device=device), loaded]
 
 
 def run_clang(source: Path) -> None:

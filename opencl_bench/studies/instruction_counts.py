@@ -2,11 +2,10 @@
 
     python -m coarsen.opencl_bench.studies.instruction_counts
 
-For each benchmark, dimension and stride: the instructions of the code and, with `--executed`, those that Oclgrind
-counts while the kernel runs, uncoarsened and at factor 8 with clean-up and without. The rule is that a replica
-never has more than 1.1 times the instructions of the uncoarsened kernel; rows that break it are marked. The whole
-code, slow paths included, is shown beside it; the rule is about what runs while the replicas agree. The
-instructions are LLVM's, in normal form:
+For each benchmark, dimension and stride: the instructions of the code, uncoarsened and at factor 8 with clean-up
+and without. The rule is that a replica never has more than 1.1 times the instructions of the uncoarsened kernel;
+rows that break it are marked. The whole code, slow paths included, is shown beside it; the rule is about what runs
+while the replicas agree. The instructions are LLVM's, in normal form:
 
     code        every instruction once: the size of the code
     together    without the slow paths, which run where replicas part: what runs while they agree
@@ -16,10 +15,9 @@ instructions are LLVM's, in normal form:
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.table import Table
@@ -30,7 +28,6 @@ from coarsen.cost.plan_walk import block_weights
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Block, Kernel
-from coarsen.opencl_bench.studies.executed_counts import WITHOUT, Executed, executed_counts
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening
@@ -40,30 +37,27 @@ from coarsen.variant.variant import Variant
 FACTOR = 8
 STRIDES = (1, 2)
 MOST = 1.1  # times the uncoarsened kernel's instructions
-_WIDTH = 170
+_WIDTH = 150
+WITHOUT = replace(DEFAULT, clean_up=False)
 
 
 @dataclass(frozen=True, slots=True)
 class CountComparison:
-    """A benchmark coarsened along one dimension; the counts are per replica, `executed` per original work-item."""
+    """A benchmark coarsened along one dimension; the counts are per replica."""
 
     benchmark: str
     coarsening: Coarsening
     original: Counts
     without: Counts
     cleaned: Counts
-    executed: Executed | None = None
 
     @property
     def growth(self) -> dict[str, float]:
         """Return the ratio of a replica's instructions, cleaned up, to the original's, by what is counted."""
-        pairs = {
-            "together": (self.cleaned.together, self.original.together),
-            "weighted": (self.cleaned.weighted, self.original.weighted),
+        return {
+            "together": self.cleaned.together / self.original.together,
+            "weighted": self.cleaned.weighted / self.original.weighted,
         }
-        if self.executed is not None:
-            pairs["executed"] = (self.executed.cleaned, self.executed.uncoarsened)
-        return {name: own / original for name, (own, original) in pairs.items()}
 
     @property
     def keeps_rule(self) -> bool:
@@ -71,12 +65,8 @@ class CountComparison:
         return max(self.growth.values()) <= MOST
 
 
-def rows(names: Sequence[str], factor: int, strides: Sequence[int], executed: bool) -> Iterator[CountComparison]:
-    """Count each benchmark along each of its dimensions with each stride.
-
-    Raises:
-        InternalError: the process that counts executed instructions has failed.
-    """
+def rows(names: Sequence[str], factor: int, strides: Sequence[int]) -> Iterator[CountComparison]:
+    """Count each benchmark along each of its dimensions with each stride."""
     for name in names:
         benchmark = SUITE[name]
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
@@ -90,7 +80,6 @@ def rows(names: Sequence[str], factor: int, strides: Sequence[int], executed: bo
                     original,
                     _coarsened(kernel, coarsening, WITHOUT),
                     _coarsened(kernel, coarsening, DEFAULT),
-                    executed_counts(benchmark, coarsening) if executed else None,
                 )
 
 
@@ -103,14 +92,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Count and print as the command line says; the exit status is 1 where the rule is broken."""
     chosen = _parser().parse_args(arguments)
     try:
-        found = list(rows(chosen.kernel or [*SUITE], chosen.factor, chosen.stride or STRIDES, chosen.executed))
+        found = list(rows(chosen.kernel or [*SUITE], chosen.factor, chosen.stride or STRIDES))
     except CoarsenError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if chosen.format == "json":
-        print(json.dumps([_as_data(row) for row in found], indent=2))
-    else:
-        Console(width=_WIDTH, highlight=False).print(_table(found, chosen.factor))
+    Console(width=_WIDTH, highlight=False).print(_table(found, chosen.factor))
     return 0 if all(row.keeps_rule for row in found) else 1
 
 
@@ -123,8 +109,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--kernel", action="append", metavar="NAME", choices=[*SUITE], help="only this one; may be repeated")
     add("--factor", type=int, default=FACTOR, metavar="F", help=f"the factor (default {FACTOR})")
     add("--stride", type=int, action="append", metavar="S", help="only this one; may be repeated (default 1, 2)")
-    add("--executed", action="store_true", help="also run the kernels on Oclgrind, which counts (minutes)")
-    add("-f", "--format", choices=("table", "json"), default="table", help="a table to read, or JSON")
     return parser
 
 
@@ -132,7 +116,7 @@ def _table(found: Sequence[CountComparison], factor: int) -> Table:
     title = f"instructions per replica at factor {factor}: without clean-up → with it (over uncoarsened)"
     table = Table(title=title)
     table.add_column("kernel")
-    for heading in ("dimension", "stride", "uncoarsened", "code", "while together", "weighted", "executed", ""):
+    for heading in ("dimension", "stride", "uncoarsened", "code", "while together", "weighted", ""):
         table.add_column(heading, justify="right")
     for row in found:
         code = row.cleaned.code / row.original.code
@@ -142,20 +126,9 @@ def _table(found: Sequence[CountComparison], factor: int) -> Table:
             f"{row.without.code:.1f} → {row.cleaned.code:.1f} ({code:.2f})",
             f"{row.without.together:.1f} → {row.cleaned.together:.1f} ({row.growth['together']:.2f})",
             f"{row.without.weighted:.0f} → {row.cleaned.weighted:.0f} ({row.growth['weighted']:.2f})",
-            _executed(row),
             "" if row.keeps_rule else "more than 1.1",
         )
     return table
-
-
-def _executed(row: CountComparison) -> str:
-    if row.executed is None:
-        return "–"
-    return f"{row.executed.without:.1f} → {row.executed.cleaned:.1f} ({row.growth['executed']:.2f})"
-
-
-def _as_data(row: CountComparison) -> dict[str, object]:
-    return {**asdict(row), "growth": row.growth, "keeps_rule": row.keeps_rule}
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ from coarsen.tuning.engine.observer import (
     Remeasure,
     Searched,
     SweepObserver,
-    SweepSummary,
     exit_code_without_baseline,
     problem_of,
 )
@@ -92,7 +91,7 @@ def sweep(
     again: Remeasure = Remeasure.NOTHING,
     pool: CompilePool | None = None,
     request: SearchRequest | None = None,
-) -> SweepSummary:
+) -> SweepResult:
     """Measure every configuration of a benchmark that the store doesn't have yet, or search among them.
 
     Args:
@@ -113,18 +112,27 @@ def sweep(
         RefusalError: the kernel can't be read at all.
         DeviceError: no such device; it can't be opened (any more).
     """
-    start = time.perf_counter()
+    recorder = _Recorder(observer or SweepObserver(), plan)
+    return recorder.result(*_swept(plan, store, recorder, again, pool, request))
+
+
+def _swept(
+    plan: SweepPlan,
+    store: Store,
+    recorder: _Recorder,
+    again: Remeasure,
+    pool: CompilePool | None,
+    request: SearchRequest | None,
+) -> tuple[str, Searched | None]:
+    """Measure; return why there is no baseline, and what a search found."""
     benchmark = find_benchmark(name_of(plan))
     device = find_device(plan.device)
     measure = _measuring(plan, benchmark, device, request)
-    collector = CollectingObserver(observer or SweepObserver())
-    with opened_context(plan, benchmark, device, store, collector, again, pool) as context:
+    with opened_context(plan, benchmark, device, store, recorder, again, pool) as context:
         problem, searched = measure(context)
     if isinstance(plan.benchmark, Path):
-        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, collector.rows)
-    seconds = time.perf_counter() - start
-    rows = tuple(collector.rows)
-    return SweepSummary(benchmark.name, str(device), rows, collector.measured, seconds, problem, searched)
+        problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, recorder.rows)
+    return problem, searched
 
 
 def _measuring(
@@ -144,9 +152,11 @@ class _Recorder(CollectingObserver):
 
     def __init__(self, onwards: SweepObserver, plan: SweepPlan) -> None:
         super().__init__(onwards)
+        self._plan = plan
         self.benchmark = str(plan.benchmark)
         self.device = plan.device
         self.measured_keys: set[str] = set()
+        self._start = time.perf_counter()
 
     def planned(self, benchmark: str, device: str, configurations: int) -> None:
         self.benchmark, self.device = benchmark, device
@@ -156,6 +166,21 @@ class _Recorder(CollectingObserver):
         if measured and measurement.invalidity is not Invalidity.CONSTRAINTS:
             self.measured_keys.add(measurement.key)
         super().stored(measurement, measured)
+
+    def result(self, problem: str, searched: Searched | None = None, exit_code: int | None = None) -> SweepResult:
+        """Return what the sweep came to; where no baseline runs, the rows say with which exit code."""
+        code = exit_code_without_baseline(self.rows) if problem else 0
+        return SweepResult(
+            self._plan,
+            self.benchmark,
+            self.device,
+            tuple(self.rows),
+            frozenset(self.measured_keys),
+            time.perf_counter() - self._start,
+            problem,
+            code if exit_code is None else exit_code,
+            searched,
+        )
 
 
 def sweep_all(
@@ -202,27 +227,13 @@ def sweep_one(
     Raises:
         InvalidInputError: the store has failed.
     """
-    start = time.perf_counter()
     recorder = _Recorder(observer, plan)
-    problem, exit_code, searched = "", 0, None
     try:
-        summary = sweep(plan, store, recorder, again, pool, request)
-        problem, searched = summary.problem, summary.searched
-        exit_code = exit_code_without_baseline(recorder.rows) if problem else 0
+        return recorder.result(*_swept(plan, store, recorder, again, pool, request))
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them
         problem, exit_code = problem_of(error)
-    return SweepResult(
-        plan,
-        recorder.benchmark,
-        recorder.device,
-        tuple(recorder.rows),
-        frozenset(recorder.measured_keys),
-        time.perf_counter() - start,
-        problem,
-        exit_code,
-        searched,
-    )
+        return recorder.result(problem, exit_code=exit_code)
 
 
 def planned_rows(benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:

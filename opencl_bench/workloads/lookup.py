@@ -121,27 +121,6 @@ def further_benchmark(name: str) -> Benchmark:
     return find_benchmark(FURTHER[name])
 
 
-def names_of(words: str) -> tuple[str, ...]:
-    """Return the names of the kernels that are asked for.
-
-    Args:
-        words: `seventeen`, `ten` or `all`, or names separated by commas.
-
-    Raises:
-        InvalidInputError: there is no such kernel.
-    """
-    groups = {"seventeen": (*SUITE,), "ten": (*FURTHER,), "all": (*SUITE, *FURTHER)}
-    if words in groups:
-        return groups[words]
-    names = tuple(dict.fromkeys(words.split(",")))
-    for name in names:
-        if name not in groups["all"]:
-            raise InvalidInputError(
-                f"no kernel {name!r}; there are {', '.join(groups['all'])}, and {', '.join(groups)}"
-            )
-    return names
-
-
 # Kernels by their names in a table or in a row of results.
 
 

@@ -1,6 +1,6 @@
 """The kernels that models learn from, kept with their sources, launches and, but for the oldest, their inputs.
 
-Two generators drew them (`synthetic-…`: last in commit 669175ec; `launch-…` and `nest-…`: last in commit fcfdc148).
+Two generators drew them, last in commits 669175ec (`synthetic-…`) and fcfdc148 (`launch-…`, `nest-…`).
 What they drew is kept in `data`, a file for each:
 
     data/synthetic_kernels.json.gz ─▶ synthetic-0-0 … synthetic-0-299: one local size, no inputs

@@ -21,7 +21,8 @@ def test_a_pack_of_two_forms(tmp_path: Path, run: Run) -> None:
         "Run it there: python -m coarsen.opencl_bench.run_pack pack",
     ]
     assert done.err.splitlines()[0] == "coarsen: note: compiling reduce, opencl_c"
-    assert sorted(path.suffix for path in (folder / "code").iterdir()) == [".cl", ".cl", ".ptx", ".ptx"]
+    codes = [json.loads(path.read_text()) for path in (folder / "code").iterdir()]
+    assert sorted(code["form"] for code in codes) == ["opencl_c", "opencl_c", "ptx", "ptx"]
     assert "run_pack" in (folder / "README").read_text()
     plan = json.loads((folder / "plan.json").read_text())
     assert [sweep["form"] for sweep in plan["sweeps"]] == ["opencl_c", "ptx"]

@@ -49,7 +49,7 @@ def test_a_pack_of_kernels_of_training(tmp_path: Path, run: Run) -> None:
     assert done.out.startswith(f"{tmp_path / 'pack'}: 2 sweeps, 4 configurations (0 of them not to be run)")
     plan = json.loads((tmp_path / "pack" / "plan.json").read_text())
     assert [sweep["benchmark"] for sweep in plan["sweeps"]] == [*KERNELS]
-    codes = [path.read_text() for path in (tmp_path / "pack" / "code").iterdir()]
+    codes = [json.loads(path.read_text())["content"] for path in (tmp_path / "pack" / "code").iterdir()]
     assert {training_kernel(name).source for name in KERNELS} <= set(codes)
 
 

@@ -6,7 +6,6 @@ is refused or taken, nothing that the command prints holds any.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
@@ -81,7 +80,7 @@ def test_remembered_choices(run: Run, tmp_path: Path, monkeypatch: pytest.Monkey
     check(run, [("results", "ls", "--remembered")] if store.exists() else [])
 
 
-@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".parquet"])
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".parquet"])
 def test_results(suffix: str, run: Run, tmp_path: Path) -> None:
     path = tmp_path / f"rows{suffix}"
     commands: list[tuple[object, ...]] = [("results", "import", path, "--store", tmp_path / "store.sqlite")]
@@ -101,15 +100,6 @@ def _changed(suffix: str, content: bytes) -> Iterator[bytes]:
     if suffix in (".json", ".jsonl"):
         for other in planted(json.loads(content)):
             yield (json.dumps(other) + "\n").encode()
-    elif suffix == ".csv":
-        first, row = list(csv.reader(io.StringIO(content.decode())))
-        for line in (0, 1):
-            for column in range(len(row)):
-                rows = [list(first), list(row)]
-                rows[line][column] = PLANTED
-                text = io.StringIO()
-                csv.writer(text).writerows(rows)
-                yield text.getvalue().encode()
     else:
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -14,14 +14,14 @@ from tests.cli.conftest import Run
 
 COMMANDS = (
     ("results", "import", "PIPE.json"),
-    *(("results", "import", f"PIPE.{suffix}", "--store", "OTHER.sqlite") for suffix in ("json", "csv", "jsonl")),
+    *(("results", "import", f"PIPE.{suffix}", "--store", "OTHER.sqlite") for suffix in ("json", "jsonl")),
     ("results", "import", "PIPE.parquet", "--store", "OTHER.sqlite"),
     ("results", "ls", "--store", "PIPE.sqlite"),
     ("results", "show", "PIPE.tuned.json"),
     ("tune", "PIPE.toml"),
     ("bench", "PIPE.toml"),
     ("bench", "PIPE.toml", "--pack", "OTHER"),
-    ("results", "plot", "--from", "PIPE.csv", "-o", "OTHER.svg"),
+    ("results", "plot", "--from", "PIPE.jsonl", "-o", "OTHER.svg"),
     ("predict", "PIPE.cl", "--device", "tahiti"),
     ("apply", "PIPE.cl", "--factor", "2"),
 )

@@ -25,7 +25,7 @@ BEGINNINGS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     """A CSV file with the sweeps of two kernels on two devices."""
-    path = tmp_path / "results.csv"
+    path = tmp_path / "results.parquet"
     write_table(two_devices(), path)
     return path
 
@@ -124,7 +124,7 @@ def test_the_store_of_the_environment(store: Path, run: Run, monkeypatch: pytest
 
 
 def test_a_look_at_a_small_preset_and_then_the_sweep(tmp_path: Path, run: Run) -> None:
-    path, baseline = tmp_path / "results.csv", Variant((32, 8), (), (("TILE", "16"),))
+    path, baseline = tmp_path / "results.parquet", Variant((32, 8), (), (("TILE", "16"),))
     times = {"test": "2026-11-20T12:00:00+00:00", "cpu": "2026-11-20T13:00:00+00:00"}
     rows = [
         some_measurement(preset=preset, started_at=time, **changes)
@@ -190,7 +190,7 @@ def test_what_there_is_is_listed(results: Path, run: Run) -> None:
 
 
 def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results: Path) -> None:
-    halves = [tmp_path / "one.csv", tmp_path / "two.parquet"]
+    halves = [tmp_path / "one.json", tmp_path / "two.parquet"]
     rows = read_results(results)
     write_results(rows[::2], halves[0])
     write_results(rows[1:], halves[1])  # some rows are in both
@@ -201,8 +201,8 @@ def test_several_files_are_one_set_of_results(tmp_path: Path, run: Run, results:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nowhere.csv", "can't be read: No such file or directory"),
-        ("results.txt", "the name of a results file ends in .json, .parquet, .csv or .jsonl"),
+        ("nowhere.json", "can't be read: No such file or directory"),
+        ("results.txt", "the name of a results file ends in .json, .parquet or .jsonl"),
     ],
 )
 def test_files_that_are_no_results(name: str, message: str, tmp_path: Path, run: Run) -> None:
@@ -210,7 +210,7 @@ def test_files_that_are_no_results(name: str, message: str, tmp_path: Path, run:
     assert (outcome.code, outcome.error) == (2, f"{tmp_path / name}: {message}")
 
 
-@pytest.mark.parametrize("name", ["broken.csv", "broken.parquet", "broken.json", "broken.jsonl"])
+@pytest.mark.parametrize("name", ["broken.parquet", "broken.json", "broken.jsonl"])
 def test_broken_files(name: str, tmp_path: Path, run: Run) -> None:
     path = tmp_path / name
     path.write_bytes(b'{"results": 1}\nthis is none\n')

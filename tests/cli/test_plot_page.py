@@ -18,8 +18,8 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """A CSV file with the sweeps of two kernels on two devices."""
-    path = tmp_path / "results.csv"
+    """A file with the sweeps of two kernels on two devices."""
+    path = tmp_path / "results.parquet"
     write_table(two_devices(), path)
     return path
 
@@ -41,7 +41,7 @@ def test_from_a_file_and_from_a_store(results: Path, tmp_path: Path, run: Run) -
 
 
 def test_kernels_without_a_source_are_named(tmp_path: Path, run: Run) -> None:
-    source, path = tmp_path / "results.csv", tmp_path / "page.html"
+    source, path = tmp_path / "results.parquet", tmp_path / "page.html"
     names = ["sgemm", *(f"mine{number}" for number in range(5))]
     write_table([compared(1, 100, benchmark=name) for name in names], source)
     written = f"coarsen: note: written: {path}"
@@ -66,7 +66,7 @@ def test_the_filters_hold(results: Path, tmp_path: Path, run: Run) -> None:
 
 
 def test_several_presets_go_into_one_page(tmp_path: Path, run: Run) -> None:
-    source, path = tmp_path / "results.csv", tmp_path / "page.html"
+    source, path = tmp_path / "results.parquet", tmp_path / "page.html"
     rows = [compared(factor, 100 // factor, preset=preset) for factor in (1, 2) for preset in ("test", "cpu")]
     write_table(rows, source)
     assert run("results", "plot", "--from", source, "-o", path, "-q").code == 0

@@ -141,7 +141,7 @@ def test_an_ambiguous_key(store: Path, run: Run) -> None:
     assert run("results", "show", "").error == "a key has at least one letter; 'coarsen results ls' lists them"
 
 
-@pytest.mark.parametrize("suffix", [".json", ".parquet", ".csv"])
+@pytest.mark.parametrize("suffix", [".json", ".parquet"])
 def test_export_and_import_lose_nothing(suffix: str, store: Path, tmp_path: Path, run: Run) -> None:
     file, other = tmp_path / f"rows{suffix}", tmp_path / "other.sqlite"
     outcome = run("results", "export", file)
@@ -166,9 +166,9 @@ def test_import_of_several_files(tmp_path: Path, run: Run) -> None:
             lines.add(row)
     with open_store(str(tmp_path / "a.sqlite")) as opened:
         opened.add_all(ROWS[2:])
-    run("results", "export", tmp_path / "rows.csv", "--store", tmp_path / "a.sqlite")
+    run("results", "export", tmp_path / "rows.parquet", "--store", tmp_path / "a.sqlite")
     outcome = run(
-        "results", "import", tmp_path / "pack.jsonl", tmp_path / "rows.csv", "--store", tmp_path / "b.sqlite"
+        "results", "import", tmp_path / "pack.jsonl", tmp_path / "rows.parquet", "--store", tmp_path / "b.sqlite"
     )
     assert [line.partition(": ")[2] for line in outcome.out.splitlines()[:2]] == [
         "3 rows, 3 new, 0 there already",
@@ -178,9 +178,9 @@ def test_import_of_several_files(tmp_path: Path, run: Run) -> None:
 
 
 def test_a_damaged_file_stops_the_import_before_it_begins(store: Path, tmp_path: Path, run: Run) -> None:
-    run("results", "export", tmp_path / "rows.csv")
+    run("results", "export", tmp_path / "rows.parquet")
     (tmp_path / "damaged.json").write_text("{")
-    words = (tmp_path / "rows.csv", tmp_path / "damaged.json", "--store", tmp_path / "new.sqlite")
+    words = (tmp_path / "rows.parquet", tmp_path / "damaged.json", "--store", tmp_path / "new.sqlite")
     outcome = run("results", "import", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.error.startswith(f"{tmp_path / 'damaged.json'}: not a JSON file")
@@ -247,7 +247,7 @@ def test_a_database_that_is_no_store(tmp_path: Path, run: Run) -> None:
 
 def test_without_the_packages(store: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sqlalchemy" else sys.__spec__)
-    for words in (("ls",), ("import", "rows.csv"), ("import", store)):
+    for words in (("ls",), ("import", "rows.json"), ("import", store)):
         outcome = run("results", *words)
         assert (outcome.code, outcome.out) == (2, "")
         assert outcome.error == "the store of results needs more packages: pip install 'coarsen[bench]'"

@@ -39,7 +39,7 @@ Data = Annotated[
         "--data",
         metavar="FILE",
         help="What to evaluate on: runtimes (.csv: kernel,factor,DEVICE_ns,…), best factors (.csv: "
-        "kernel,device,best_factor), results (.parquet, .json, .csv, .jsonl), a store, or a sweep that comes "
+        "kernel,device,best_factor), results (.parquet, .json, .jsonl), a store, or a sweep that comes "
         "along, intel for example. May be repeated.",
         show_default=False,
     ),

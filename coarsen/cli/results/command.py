@@ -60,7 +60,7 @@ Sources = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="Plot, or list the best of, a file instead: .parquet, .csv, .json (T4), .jsonl (of a pack), or "
+        help="Plot, or list the best of, a file instead: .parquet, .json (T4), .jsonl (of a pack), or "
         "NAME.tuned.json. May be repeated.",
     ),
 ]
@@ -121,8 +121,8 @@ def results(
     ls: the rows and choices in the store; best: the best configuration of each kernel on each device;
     show KEY: a row or a choice in full, with the lines to paste; show FILE.tuned.json: its rules and versions;
     plot: speed-up against factor, a tuned file over its inputs, or a page; export FILE: rows as .json (T4),
-    .parquet or .csv, or choices as .json; import FILE...: files of these, or of another store; forget KEY...: a
-    kernel whose choice is forgotten is tuned again.
+    .parquet or .csv (for spreadsheets alone), or choices as .json; import FILE...: such files, or another store;
+    forget KEY...: a kernel whose choice is forgotten is tuned again.
 
     Of a kernel that was edited, only the rows of the version that was measured last count. Nothing is lost in an
     export, but in one to FILE.compact.parquet: what is found again, sums, and host times. What is there already is

@@ -26,7 +26,7 @@ Data = Annotated[
     typer.Option(
         "--data",
         metavar="FILE",
-        help="What is learned from: runtimes (.csv: kernel,factor,DEVICE_ns,…), results (.parquet, .json, .csv, "
+        help="What is learned from: runtimes (.csv: kernel,factor,DEVICE_ns,…), results (.parquet, .json, "
         ".jsonl), a store, a sweep that comes along, synthetic_intel for example, or for the cascade best factors "
         "(.csv: kernel,device,best_factor). May be repeated.  [default: what was published of the cascade's "
         "device; else the synthetic kernels' measurements]",

@@ -1,9 +1,8 @@
-"""Events of a sweep, reported to an observer, and its summary in the end."""
+"""Events of a sweep, reported to an observer, and how it ends."""
 
 from __future__ import annotations
 
 import enum
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -100,28 +99,6 @@ class Searched:
     def share(self) -> float | None:
         """The share of the configurations that was tried; None where these are not counted."""
         return self.tried / self.choices if self.choices else None
-
-
-@dataclass(frozen=True, slots=True)
-class SweepSummary:
-    """A finished sweep of one benchmark on one device.
-
-    `rows` are all of the sweep's rows, stored before or measured now; `problem` says in one line why there are no
-    speed-ups, empty where there are. `seconds` is wall-clock time; `measured` the number of rows measured now;
-    `searched` what a search found, None without one.
-    """
-
-    benchmark: str
-    device: str
-    rows: tuple[Measurement, ...]
-    measured: int
-    seconds: float
-    problem: str = ""
-    searched: Searched | None = None
-
-    def failures(self) -> Counter[Invalidity]:
-        """Count the rows that ended other than correct, by kind."""
-        return Counter(row.invalidity for row in self.rows if row.invalidity is not Invalidity.CORRECT)
 
 
 class CollectingObserver(SweepObserver):

@@ -1,4 +1,4 @@
-"""Speed-ups of measurements, and of one measurement over another that was timed against the same baseline."""
+"""Speed-ups of measurements."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable
 
-import numpy as np
-
-from coarsen.tuning.measure.speedup import Speedup, bootstrap_interval, median, resampled_ratios
+from coarsen.tuning.measure.speedup import Speedup, bootstrap_interval, median
 from coarsen.tuning.records.measurement import Measurement
 
 # The 97.5 % quantiles of Student's distribution for 1, 2, … degrees of freedom; for more, the last is too wide.
@@ -37,26 +35,6 @@ def is_uncertain(measurement: Measurement) -> bool:
     """Return True if a measurement has a speed-up whose interval is too wide for anything to follow from it."""
     gain = speedup_of(measurement)
     return gain is not None and not gain.is_certain
-
-
-def relative_speedup(row: Measurement, origin: Measurement, interval: bool = True) -> Speedup:
-    """Return how many times as fast a configuration is as another one that was timed against the same baseline.
-
-    The interval is the percentile bootstrap of both ratios, resampled independently of each other.
-
-    Args:
-        row: a measurement with times.
-        origin: another one with times.
-        interval: whether to compute the interval, which takes some milliseconds; NaN without.
-    """
-    times, others = ((each.baseline_nanoseconds, each.nanoseconds) for each in (row, origin))
-    own, other = (median(baseline) / median(runs) for baseline, runs in (times, others))
-    if not interval:
-        return Speedup(own / other, math.nan, math.nan)
-    level = row.method.level
-    resampled = resampled_ratios(*times, seed=0) / resampled_ratios(*others, seed=1)
-    low, high = np.quantile(resampled, ((1 - level) / 2, (1 + level) / 2))
-    return Speedup(own / other, float(low), float(high))
 
 
 def across_processes(gains: Iterable[Speedup]) -> Speedup:

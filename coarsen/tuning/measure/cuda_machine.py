@@ -16,7 +16,7 @@ import numpy as np
 from cuda.bindings import driver
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.cuda_driver import CudaError, DeviceMemory, Module, call, describe_device
+from coarsen.tuning.measure.cuda_driver import CudaError, DeviceMemory, call, describe_device
 from coarsen.tuning.measure.cuda_job import LoadedFunctions, RecordedJob
 from coarsen.tuning.measure.cuda_launch import cuda_launch
 from coarsen.tuning.measure.machine import (
@@ -56,16 +56,6 @@ class CudaMachine:
         except CudaError as error:
             raise LaunchError(str(error)) from error
 
-    def compile(self, code: Code) -> bytes | None:
-        """Load a module and drop it: the driver keeps what it has built on the disk. Raises BuildError."""
-        try:
-            for program in (code, *code.others):
-                Module(str(program.content))
-        except CudaError as error:
-            raise BuildError(" ".join(str(error).split())) from error
-        return None
-
-    @raising_launch_errors(CudaError, MemoryError)
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
         if workload.images:

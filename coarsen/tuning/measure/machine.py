@@ -125,17 +125,6 @@ class Machine(Protocol):
         ...
 
 
-class BuildingMachine(Machine, Protocol):
-    """A device that also builds code ahead."""
-
-    def compile(self, code: Code) -> bytes | None:
-        """Build some code, for nothing to be run: the device's binary, None where it gives none.
-
-        Raises BuildError.
-        """
-        ...
-
-
 # What a workload's launches pass for arrays that a variant reads from constant or local memory.
 #
 # A kernel is given a buffer without its guard zones, as a sub-buffer (`run.py`), so that the buffer's own size is

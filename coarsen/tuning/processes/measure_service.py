@@ -18,12 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from coarsen.errors import CoarsenError, InternalError
-from coarsen.tuning.measure.machine import (
-    BuildError,
-    BuildingMachine,
-    LaunchError,
-    UndividedError,
-)
+from coarsen.tuning.measure.machine import BuildError, LaunchError, Machine, UndividedError
 from coarsen.tuning.measure.session import KEPT_BYTES, Session, Slot
 from coarsen.tuning.processes.child_process import Handler, Message, serve
 from coarsen.tuning.records.code import code_from_json
@@ -42,7 +37,7 @@ class MeasureService:
 
     def __init__(self) -> None:
         self._opened: Session | None = None
-        self._machine: tuple[Message, BuildingMachine] | None = None
+        self._machine: tuple[Message, Machine] | None = None
 
     def open(self, request: Message) -> Message:
         """`benchmark`, `preset`, `seed`, `machine`: begin a session.
@@ -100,15 +95,7 @@ class MeasureService:
         wrong = self._session.wrong_at_last()
         return {"clock": self._session.clock, "wrong": wrong, **dataclasses.asdict(timed)}
 
-    def build(self, request: Message) -> Message:
-        """`machine`, `code`: build it, so that the driver has it in its cache; nothing is run.
-
-        `binary` is the device's, in base64, or null where it gives none.
-        """
-        binary = self._opened_machine(request["machine"]).compile(code_from_json(request["code"]))
-        return {"binary": base64.b64encode(binary).decode() if binary else None}
-
-    def _opened_machine(self, description: Message) -> BuildingMachine:
+    def _opened_machine(self, description: Message) -> Machine:
         """The machine of the session before, where it is the same."""
         if self._machine is None or self._machine[0] != description:
             self._machine = description, open_machine(description)
@@ -150,7 +137,7 @@ def benchmark_of(reference: str) -> Benchmark:
     return found
 
 
-def open_machine(description: Mapping[str, Any]) -> BuildingMachine:
+def open_machine(description: Mapping[str, Any]) -> Machine:
     """Return the machine that `machine_to_json` or a pack describes.
 
     Raises CoarsenError where there is no such one.
@@ -181,7 +168,6 @@ def main() -> int:
         "expect": service.expect,
         "try": service.try_out,
         "time": service.time,
-        "build": service.build,
     }
     serve({name: partial(answered, handler) for name, handler in handlers.items()})
     return 0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import WrittenArgument
 from coarsen.variant.data_layout import Arrangement, ArrayLayout, Order
-from coarsen.variant.placement import Place, PlacedArgument
+from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.records import RecordType
 
 Form = Literal["opencl_c", "spirv", "ptx"]
@@ -108,60 +108,23 @@ class Code:
 
     def to_json(self) -> dict[str, Any]:
         """Write it as JSON takes it; `code_from_json` reads it back."""
-        content = self.content if isinstance(self.content, str) else base64.b64encode(self.content).decode()
-        return {
-            "form": self.form,
-            "kernel": self.kernel,
-            "content": content,
-            "options": list(self.options),
-            "added_arguments": [asdict(added) for added in self.added_arguments],
-            "kernels": list(self.kernels),
-            "others": [other.to_json() for other in self.others],
-            "arrays": [asdict(array) for array in self.arrays],
-            "placed": [asdict(each) for each in self.placed],
-            "written": [asdict(each) for each in self.written],
-        }
+        value: dict[str, Any] = encoded(self, {bytes: lambda binary: {_BASE64: base64.b64encode(binary).decode()}})
+        return value
 
 
-def code_from_json(value: Mapping[str, Any]) -> Code:
+def code_from_json(value: object) -> Code:
     """Read the code that `to_json` wrote. Raises InvalidInputError where it is none."""
+    return decoded(Code, value, "the code of a kernel", {str | bytes: _content})
+
+
+_BASE64 = "base64"
+
+
+def _content(value: object) -> str | bytes:
+    """Text, or the bytes that an object of one field has."""
+    if isinstance(value, str):
+        return value
     try:
-        form, content = value["form"], value["content"]
-        if form not in FORMS:
-            raise ValueError(form)
-        binary = form == "spirv"
-        return Code(
-            form,
-            value["kernel"],
-            base64.b64decode(content) if binary else str(content),
-            tuple(value["options"]),
-            added_arguments_from_json(value["added_arguments"]),
-            tuple(value["kernels"]),
-            tuple(map(code_from_json, value["others"])),
-            tuple(map(_laid_argument, value["arrays"])),
-            tuple(map(_placed_argument, value["placed"])),
-            tuple(map(_written_argument, value["written"])),
-        )
+        return base64.b64decode(dict(value)[_BASE64], validate=True)  # type: ignore[call-overload]
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidInputError("not the code of a kernel") from error
-
-
-def _laid_argument(value: Mapping[str, Any]) -> LaidArgument:
-    lists = {name: tuple(value[name]) for name in ("order", "shape")}
-    return LaidArgument(**{**value, **lists})
-
-
-def _written_argument(value: Mapping[str, Any]) -> WrittenArgument:
-    return WrittenArgument(value["kernel"], value["index"], value["period"], tuple(value["padding"]))
-
-
-def _placed_argument(value: Mapping[str, Any]) -> PlacedArgument:
-    return PlacedArgument(value["index"], Place(value["place"]), tuple(value["apart_from"]), value["size"])
-
-
-def added_arguments_from_json(value: list[Mapping[str, Any]]) -> tuple[AddedArgument, ...]:
-    """Read the arguments that `asdict` wrote. Raises TypeError or ValueError where they are none."""
-    added = tuple(AddedArgument(**entry) for entry in value)
-    if any(entry.meaning not in ("global-size", "local-memory", "extent") for entry in added):
-        raise ValueError(value)
-    return added
+        raise InvalidInputError("the code of a kernel is neither text nor base64") from error

@@ -8,8 +8,9 @@ whose key isn't that of its content.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +23,6 @@ from coarsen.tuning.records.measurement import (
     Invalidity,
     Measurement,
     Role,
-    Subject,
     implied_transforms,
 )
 from coarsen.tuning.workload.clock import Clock
@@ -65,9 +65,9 @@ def measurement_from_json(value: object) -> Measurement:
     if "key" not in value:
         raise InvalidInputError(f"{_WHERE} has no field 'key'")
     measurement = _read(value)
-    _check_names(measurement.subject)
-    _check_launches(measurement)
-    _check(measurement, str(value["key"]))
+    problem = next(_problems(measurement, str(value["key"])), None)
+    if problem is not None:
+        raise InvalidInputError(problem)
     return measurement
 
 
@@ -96,49 +96,34 @@ def _read(value: Mapping[str, Any]) -> Measurement:
     return decoded(Measurement, content, _WHERE, decoders)
 
 
-def _check_names(subject: Subject) -> None:
-    for name in (subject.benchmark, subject.kernel, subject.preset):
-        if len(name) > LONGEST_NAME:
-            raise InvalidInputError(f"a name of {len(name)} letters; {LONGEST_NAME} are the most")
-
-
-def _check_launches(measurement: Measurement) -> None:
-    """Raise InvalidInputError for a coarsened variant of which nobody knows what local size is divided."""
-    for variant in (measurement.candidate, measurement.baseline):
+def _problems(row: Measurement, key: str) -> Iterator[str]:
+    """Yield in which respects the fields, each right by itself, make no measurement."""
+    name, count = f"the measurement {key[:12]}", len(row.nanoseconds)
+    for text in (row.subject.benchmark, row.subject.kernel, row.subject.preset):
+        if len(text) > LONGEST_NAME:
+            yield f"a name of {len(text)} letters; {LONGEST_NAME} are the most"
+    for variant in (row.candidate, row.baseline):
         if variant is not None and variant.is_coarsened and not variant.local_size:
-            raise InvalidInputError("not the local size of a work-group: []")
-
-
-def _check(measurement: Measurement, key: str) -> None:
-    """Raises InvalidInputError where the fields, each right by itself, contradict each other."""
-    if measurement.key != key:
-        raise InvalidInputError(
-            f"the measurement's key {key[:12]!a} is not that of its content, {measurement.key[:12]!r}"
-        )
-    name = f"the measurement {key[:12]}"
-    correct = measurement.invalidity is Invalidity.CORRECT
-    if correct != bool(measurement.nanoseconds):
-        raise InvalidInputError(f"{name} is {measurement.invalidity} and has {len(measurement.nanoseconds)} times")
-    if len(measurement.nanoseconds) != len(measurement.baseline_nanoseconds):
-        raise InvalidInputError(f"{name} has different numbers of baseline and candidate timings")
-    if min(measurement.nanoseconds + measurement.baseline_nanoseconds, default=0) < 0:
-        raise InvalidInputError(f"{name} has a negative time")
-    _check_beside(measurement, name)
-    if measurement.invocation and (measurement.invocation < 0 or measurement.role is not Role.CONFIRMATION):
-        raise InvalidInputError(f"{name} is a {measurement.role} of invocation {measurement.invocation}")
-    if measurement.code_hash and not _HASH.fullmatch(measurement.code_hash):
-        raise InvalidInputError(f"{name} has a code hash that isn't 64 hexadecimal digits")
-    if not _is_utc(measurement.started_at):
-        raise InvalidInputError(f"{name} was started at {measurement.started_at!r}, which is no time in UTC")
-
-
-def _check_beside(measurement: Measurement, name: str) -> None:
-    for field in BESIDE:
-        times = getattr(measurement, field)
-        if times and (measurement.clock is Clock.SUM or len(times) != len(measurement.nanoseconds)):
-            raise InvalidInputError(f"{name} has {len(times)} {field} beside {len(measurement.nanoseconds)} times")
-        if min(times, default=0) < 0:
-            raise InvalidInputError(f"{name} has a negative time")
+            yield "not the local size of a work-group: []"  # nobody knows what is divided
+    if row.key != key:
+        yield f"the measurement's key {key[:12]!a} is not that of its content, {row.key[:12]!r}"
+    if (row.invalidity is Invalidity.CORRECT) != bool(count):
+        yield f"{name} is {row.invalidity} and has {count} times"
+    if count != len(row.baseline_nanoseconds):
+        yield f"{name} has different numbers of baseline and candidate timings"
+    beside = {field: getattr(row, field) for field in BESIDE}
+    every = itertools.chain(row.nanoseconds, row.baseline_nanoseconds, *beside.values())
+    if min(every, default=0) < 0:
+        yield f"{name} has a negative time"
+    for field, times in beside.items():
+        if times and (row.clock is Clock.SUM or len(times) != count):
+            yield f"{name} has {len(times)} {field} beside {count} times"
+    if row.invocation and (row.invocation < 0 or row.role is not Role.CONFIRMATION):
+        yield f"{name} is a {row.role} of invocation {row.invocation}"
+    if row.code_hash and not _HASH.fullmatch(row.code_hash):
+        yield f"{name} has a code hash that isn't 64 hexadecimal digits"
+    if not _is_utc(row.started_at):
+        yield f"{name} was started at {row.started_at!r}, which is no time in UTC"
 
 
 def _is_utc(text: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,7 +20,6 @@ from coarsen.base.codec import decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.base.limits import LONGEST_NAME
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.remembered.choice import (
     COARSEN,
     RememberedChoice,
@@ -72,10 +71,9 @@ def choice_from_json(value: object) -> RememberedChoice:
         raise InvalidInputError(
             f"{_WHERE}'s key {str(value['key'])[:12]!a} is not that of its content, {digest[:12]!r}"
         )
-    _check_key(choice.key)
-    _check_sizes(choice)
-    _check_numbers(choice)
-    _check_history(choice)
+    problem = next(_problems(choice), None)
+    if problem is not None:
+        raise InvalidInputError(f"{_WHERE} {problem}")
     return choice
 
 
@@ -105,18 +103,37 @@ _DECODERS: Mapping[Any, Callable[[Any], Any]] = MappingProxyType(
 )
 
 
-def _check_key(key: RememberedKey) -> None:
+def _problems(choice: RememberedChoice) -> Iterator[str]:
+    """Yield in which respects the fields, each right by itself, make no choice."""
+    key, variant, dimensions = choice.key, choice.variant, len(choice.global_size)
+    names = (key.kernel, key.vendor, key.device, key.platform, choice.driver_version, choice.platform_version)
+    longest = max(len(name) for pair in (names, *choice.versions) for name in pair)
+    own_class = SizeClass.of(choice.global_size, choice.local_size)
     if not _HASH.fullmatch(key.ir_hash):
-        raise InvalidInputError(f"{_WHERE} has a hash of its kernel that isn't 64 hexadecimal digits")
-    _check_lengths(key.kernel, key.vendor, key.device, key.platform)
-    if not _is_allowed_text(key.allowed):
-        raise InvalidInputError(f"{_WHERE} has a field 'allowed' that is no JSON object in its normal form")
-
-
-def _check_lengths(*names: str) -> None:
-    longest = max(map(len, names))
+        yield "has a hash of its kernel that isn't 64 hexadecimal digits"
     if longest > LONGEST_NAME:
-        raise InvalidInputError(f"{_WHERE} has a name of {longest} letters; {LONGEST_NAME} are the most")
+        yield f"has a name of {longest} letters; {LONGEST_NAME} are the most"
+    if not _is_allowed_text(key.allowed):
+        yield "has a field 'allowed' that is no JSON object in its normal form"
+    if own_class != key.size_class:
+        yield f"was tuned at sizes of class {own_class}, not {key.size_class}"
+    if variant.local_size and len(variant.local_size) != dimensions:
+        yield f"has a local size of {len(variant.local_size)} extents for {dimensions}"
+    if any(coarsening.dimension >= dimensions for coarsening in variant.coarsenings):
+        yield "coarsens a dimension that its launch doesn't have"
+    if variant.arrays:
+        yield "lays arrays out otherwise, which nobody would pack for it"
+    if variant.definitions:
+        yield "defines macros, which tuning never does"  # they could make another kernel of it
+    for gain in filter(None, (choice.speedup, choice.speedup_over_uncoarsened)):
+        if not (gain.ratio > 0 and 0 <= gain.low <= gain.high):
+            yield f"has a speed-up that is none: {gain.ratio:g}, from {gain.low:g}"
+    if min(choice.trials, choice.seconds, choice.processes) < 0:
+        yield "has a negative number of trials, seconds or processes"
+    if len(choice.versions) > _MOST_VERSIONS or COARSEN not in dict(choice.versions):
+        yield "doesn't say which coarsen it was found with"
+    if not _is_normal_time(choice.found_at):
+        yield f"was found at {choice.found_at[:60]!a}; a time in UTC is like 2026-11-20T12:00:00+00:00"
 
 
 def _is_allowed_text(text: str) -> bool:
@@ -127,46 +144,6 @@ def _is_allowed_text(text: str) -> bool:
         return isinstance(value, dict) and canonical_json(value) == text
     except (ValueError, RecursionError):
         return False
-
-
-def _check_sizes(choice: RememberedChoice) -> None:
-    variant, dimensions = choice.variant, len(choice.global_size)
-    own_class = SizeClass.of(choice.global_size, choice.local_size)
-    if own_class != choice.key.size_class:
-        raise InvalidInputError(f"{_WHERE} was tuned at sizes of class {own_class}, not {choice.key.size_class}")
-    if variant.local_size and len(variant.local_size) != dimensions:
-        raise InvalidInputError(f"{_WHERE} has a local size of {len(variant.local_size)} extents for {dimensions}")
-    if any(coarsening.dimension >= dimensions for coarsening in variant.coarsenings):
-        raise InvalidInputError(f"{_WHERE} coarsens a dimension that its launch doesn't have")
-    if variant.arrays:
-        raise InvalidInputError(f"{_WHERE} lays arrays out otherwise, which nobody would pack for it")
-    if variant.definitions:
-        # They could make another kernel of it.
-        raise InvalidInputError(f"{_WHERE} defines macros, which tuning never does")
-
-
-def _check_numbers(choice: RememberedChoice) -> None:
-    for speedup in filter(None, (choice.speedup, choice.speedup_over_uncoarsened)):
-        _check_speedup(speedup)
-    if min(choice.trials, choice.seconds, choice.processes) < 0:
-        raise InvalidInputError(f"{_WHERE} has a negative number of trials, seconds or processes")
-
-
-def _check_speedup(speedup: Speedup) -> None:
-    if not (speedup.ratio > 0 and 0 <= speedup.low <= speedup.high):
-        raise InvalidInputError(f"{_WHERE} has a speed-up that is none: {speedup.ratio:g}, from {speedup.low:g}")
-
-
-def _check_history(choice: RememberedChoice) -> None:
-    versions = choice.versions
-    if len(versions) > _MOST_VERSIONS or COARSEN not in dict(versions):
-        raise InvalidInputError(f"{_WHERE} doesn't say which coarsen it was found with")
-    pairs = (text for pair in versions for text in pair)
-    _check_lengths(choice.driver_version, choice.platform_version, *pairs)
-    if not _is_normal_time(choice.found_at):
-        raise InvalidInputError(
-            f"{_WHERE} was found at {choice.found_at[:60]!a}; a time in UTC is like 2026-11-20T12:00:00+00:00"
-        )
 
 
 def _is_normal_time(text: str) -> bool:

@@ -26,8 +26,6 @@ COLUMNS = (
     *(field.name for field in fields(RememberedChoice) if field.name != "key"),
 )
 _HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'remembered'"
-_CHOICE = f"SELECT {', '.join(COLUMNS)} FROM remembered WHERE key = ?"
-_OF_KERNEL = f"SELECT {', '.join(COLUMNS)} FROM remembered WHERE kernel = ?"
 _ANY = "SELECT 1 FROM remembered LIMIT 1"
 _ANY_OF_KERNEL = "SELECT 1 FROM remembered WHERE kernel = ? LIMIT 1"
 
@@ -44,11 +42,7 @@ def remembered_choice(store: str | None, key: RememberedKey) -> RememberedChoice
     Raises:
         InvalidInputError: the store can't be read, or the choice in it is damaged.
     """
-    file = sqlite_file(chosen_store(store))
-    if file is None:
-        return _choice_on_server(store, key)
-    rows = _rows(file, _CHOICE, (key.digest,))
-    return _choice(rows[0], file) if rows else None
+    return next(iter(_choices(store, "key", key.digest)), None)
 
 
 def remembered_choices(store: str | None, kernel: str) -> list[RememberedChoice]:
@@ -61,10 +55,7 @@ def remembered_choices(store: str | None, kernel: str) -> list[RememberedChoice]
     Raises:
         InvalidInputError: the store can't be read, or a choice in it is damaged.
     """
-    file = sqlite_file(chosen_store(store))
-    if file is None:
-        return _choices_on_server(store, kernel)
-    return [_choice(row, file) for row in _rows(file, _OF_KERNEL, (kernel,))]
+    return _choices(store, "kernel", kernel)
 
 
 def anything_remembered(store: str | None, kernel: str | None = None) -> bool:
@@ -78,9 +69,26 @@ def anything_remembered(store: str | None, kernel: str | None = None) -> bool:
         InvalidInputError: the store can't be read.
     """
     file = sqlite_file(chosen_store(store))
-    if file is None:
-        return _is_any_on_server(store, kernel)
-    return bool(_rows(file, _ANY) if kernel is None else _rows(file, _ANY_OF_KERNEL, (kernel,)))
+    if file is not None:
+        return bool(_rows(file, _ANY) if kernel is None else _rows(file, _ANY_OF_KERNEL, (kernel,)))
+    # Imported late: it loads SQLAlchemy.
+    from coarsen.tuning.store.remembered import RememberedFilter, unopened_remembered
+
+    with unopened_remembered(store) as table:
+        return table.exists() and bool(table.keys(RememberedFilter(kernel)))
+
+
+def _choices(store: str | None, column: str, value: str) -> list[RememberedChoice]:
+    """The choices of a key, or of a kernel's name, in an SQLite file or on a server."""
+    file = sqlite_file(chosen_store(store))
+    if file is not None:
+        query = f"SELECT {', '.join(COLUMNS)} FROM remembered WHERE {column} = ?"
+        return [_choice(row, file) for row in _rows(file, query, (value,))]
+    from coarsen.tuning.store.remembered import RememberedFilter, unopened_remembered
+
+    chosen = RememberedFilter(kernel=value) if column == "kernel" else RememberedFilter(key_prefix=value)
+    with unopened_remembered(store) as table:
+        return table.choices(chosen) if table.exists() else []
 
 
 def _rows(file: Path, query: str, values: Sequence[str] = ()) -> list[sqlite3.Row]:
@@ -118,25 +126,3 @@ def _choice(row: sqlite3.Row, file: Path) -> RememberedChoice:
         return choice_in_row(values)
     except InvalidInputError as error:
         raise InvalidInputError(f"the store {file}: {error}") from None
-
-
-def _choice_on_server(store: str | None, key: RememberedKey) -> RememberedChoice | None:
-    # Imported late: it loads SQLAlchemy.
-    from coarsen.tuning.store.remembered import unopened_remembered
-
-    with unopened_remembered(store) as table:
-        return table.find(key) if table.exists() else None
-
-
-def _choices_on_server(store: str | None, kernel: str) -> list[RememberedChoice]:
-    from coarsen.tuning.store.remembered import RememberedFilter, unopened_remembered
-
-    with unopened_remembered(store) as table:
-        return table.choices(RememberedFilter(kernel)) if table.exists() else []
-
-
-def _is_any_on_server(store: str | None, kernel: str | None) -> bool:
-    from coarsen.tuning.store.remembered import RememberedFilter, unopened_remembered
-
-    with unopened_remembered(store) as table:
-        return table.exists() and bool(table.keys(RememberedFilter(kernel)))

@@ -9,24 +9,19 @@ spaces of at most `ENUMERABLE` choices are counted and shuffled; larger ones are
 
 from __future__ import annotations
 
+import abc
 import itertools
 import math
 import random
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
 from coarsen.errors import InvalidInputError
 from coarsen.variant.options import TRANSFORM_OPTIONS
-from coarsen.variant.space import VariantSpace
-from coarsen.variant.space import is_of_arrays
+from coarsen.variant.space import VariantSpace, is_of_arrays
 from coarsen.variant.variant import Variant
-import abc
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
-
 
 Choice = tuple[int, ...]
 ENUMERABLE = 1_000_000

@@ -6,9 +6,8 @@
 
     store: one row, the database's identity
     remembered: choices that tuning made, each by itself
-    input: presets of benchmarks that are inputs to tune over, described; no measurement refers to them by key
 
-The columns are the fields of the data classes `Measurement`, `RememberedChoice` and `DescribedInput`. What many
+The columns are the fields of the data classes `Measurement` and `RememberedChoice`. What many
 measurements share is one row of `subject`, `environment` or `method`, keyed by its content. Lists are JSON arrays;
 so are the pairs of sizes and versions, whose order counts. A change of the tables takes the next number in
 `connection.VERSION`.
@@ -50,7 +49,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.records.described_input import DescribedInput
 from coarsen.tuning.records.measurement import Environment, Measurement, Method, Subject
 from coarsen.tuning.records.measurement_json import BESIDE, measurement_from_json, measurement_to_json
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass
@@ -123,9 +121,6 @@ measurement = Table(
     Index("measurement_order", "started_at", "key"),
     Index("measurement_subject", "subject_key"),
     Index("measurement_environment", "environment_key"),
-)
-input_table = Table(
-    "input", metadata, _key(ORDERED), *_columns(DescribedInput), Index("input_benchmark", "benchmark")
 )
 remembered = Table(
     "remembered", metadata, _key(ORDERED), *_columns(RememberedChoice), Index("remembered_kernel", "kernel")

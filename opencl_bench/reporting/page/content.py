@@ -10,10 +10,6 @@ from coarsen.opencl_bench.reporting.input_times import InputTimes
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE
 
-# What stands for a point of a curve that has no speed-up.
-FAILED, EXCLUDED = "failed", "excluded"
-MEASURED = "measured"
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -69,36 +65,22 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A factor of a curve: its speed-up, or how it came that there is none (`state`, `reason`).
-
-    `is_unsure`: it looked faster than the best, and was not timed again.
-    """
-
-    factor: int
-    state: str
-    speedup: Speedup | None = None
-    configuration: str = ""
-    reason: str = ""
-    is_best: bool = False
-    is_unsure: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The speed-ups of a kernel at a place, in the order of their factors."""
+    """A factor of a kernel at a place: its best configuration with its speed-up, or why there is none."""
 
     place: str
-    points: tuple[Point, ...]
+    factor: int
+    speedup: Speedup | None
+    words: str
+    is_best: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    """Curves that share their axes; `note` says what the speed-ups are over."""
+class Picture:
+    """A figure as a PNG; `places` are those whose numbers it shows, `text` says it in words."""
 
-    slug: str
-    title: str
-    note: str
-    curves: tuple[Curve, ...]
+    places: tuple[str, ...]
+    text: str
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +151,8 @@ class KernelSection:
     slug: str
     name: str
     best: tuple[Best, ...]
-    charts: tuple[Chart, ...]
+    pictures: tuple[Picture, ...]
+    points: tuple[Point, ...]
     failures: tuple[Failures, ...]
     pairs: tuple[Pair, ...]
     source_note: str = ""
@@ -179,11 +162,6 @@ class KernelSection:
     def gain(self) -> float:
         """The largest of its best speed-ups; 0 where there is none."""
         return max((best.speedup.ratio for best in self.best if best.speedup), default=0.0)
-
-    @property
-    def has_unsure(self) -> bool:
-        """Return True if a point of a curve looked faster than the best."""
-        return any(point.is_unsure for chart in self.charts for curve in chart.curves for point in curve.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,19 +225,6 @@ class TunedVersionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class InputChart:
-    """Times over the input; where the other sizes differ, as ratios to the fastest version of each input."""
-
-    slug: str
-    times: InputTimes
-
-    @property
-    def is_relative(self) -> bool:
-        """Return True if seconds of neighbouring inputs don't compare, for other sizes differ."""
-        return self.times.is_relative
-
-
-@dataclass(frozen=True, slots=True)
 class TunedSection:
     """All that the page says of one tuned file.
 
@@ -275,7 +240,7 @@ class TunedSection:
         features: how each is computed from a launch.
         versions: in the order of their numbers.
         worth: of choosing.
-        charts: over one size or feature each.
+        charts: the times over one size or feature each.
         is_cold: True if the caches were flushed before every timed run.
         caches: what a check with cold caches found, by input.
     """
@@ -292,14 +257,9 @@ class TunedSection:
     features: tuple[str, ...]
     versions: tuple[TunedVersionRow, ...]
     worth: ChoiceWorth
-    charts: tuple[InputChart, ...]
+    charts: tuple[InputTimes, ...]
     is_cold: bool = False
     caches: tuple[ColdChange, ...] = ()
-
-    @property
-    def has_break_evens(self) -> bool:
-        """Return True if a chart has a break-even point."""
-        return any(chart.times.break_evens and not chart.is_relative for chart in self.charts)
 
     @property
     def chosen(self) -> int:
@@ -327,26 +287,6 @@ def moment(text: str) -> str:
     return f"{text[:10]} {text[11:16]}".rstrip()
 
 
-def point_text(point: Point) -> str:
-    """A point of a curve in one line."""
-    head = f"factor {point.factor}{' (best)' if point.is_best else ''}"
-    if point.speedup is None:
-        return f"{head}: {'left out' if point.state == EXCLUDED else 'failed'}, {point.reason}"
-    return f"{head}: {gain_text(point.speedup)}; {point.configuration}"
-
-
-def gain_text(gain: Speedup) -> str:
-    """A speed-up with its interval, which factor 1 of its own curve does not have."""
-    if gain.low == gain.high == gain.ratio == 1:
-        return "1 by definition"
-    return f"{ratio(gain.ratio)} times as fast ({interval(gain)})"
-
-
 def is_tie(gain: Speedup) -> bool:
     """Return True if the speed-up can't be told from 1."""
     return not gain.significant
-
-
-def state_word(point: Point) -> str:
-    """Return in a word why a point has no speed-up."""
-    return {MEASURED: "", EXCLUDED: "left out"}.get(point.state, "failed")

@@ -8,46 +8,61 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from coarsen.opencl_bench.reporting.page.charts import (
-    OwnCurve,
-    Sweep,
-    overall_chart,
-    own_charts,
-    own_curves,
-    sweeps_of,
+import pandas as pd
+
+from coarsen.base.processes import mapped
+from coarsen.opencl_bench.reporting.curve_points import Choice, curve_points
+from coarsen.opencl_bench.reporting.draw_curves import draw_curves
+from coarsen.opencl_bench.reporting.page.code import Chosen, shown_code
+from coarsen.opencl_bench.reporting.page.content import (
+    Best,
+    FailureGroup,
+    Failures,
+    KernelSection,
+    Picture,
+    Place,
+    Point,
+    Report,
 )
-from coarsen.opencl_bench.reporting.page.code import CodeQuestion, KernelAnswers, KernelQuestions, all_answers
-from coarsen.opencl_bench.reporting.page.content import Best, FailureGroup, Failures, KernelSection, Place, Report
+from coarsen.opencl_bench.reporting.sheet import screen_picture
 from coarsen.opencl_bench.results.best import best_row
 from coarsen.opencl_bench.results.frames import FORMS
 from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
-from coarsen.opencl_bench.results.rows import geometric_means
+from coarsen.opencl_bench.results.rows import best_table, frame_with_intervals, geometric_means, labelled
 from coarsen.opencl_bench.workloads.lookup import known_kernel
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.measure.speedup import Speedup
-from coarsen.tuning.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement
+from coarsen.tuning.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.tuning.workload.benchmark import Benchmark, Definitions
 from coarsen.variant.transforms import REPLICATION_ALONE
 
 
 @dataclass(frozen=True)
+class _AtPlace:
+    """What was measured of a kernel at a place; see `Sweep`, of which these are the kernel's rows."""
+
+    slug: str
+    name: str
+    preset: str
+    rows: tuple[Measurement, ...]
+    frame: pd.DataFrame
+    best: pd.DataFrame
+    points: pd.DataFrame
+
+
+@dataclass(frozen=True)
 class _KernelData:
-    """What was measured of a kernel, by the slug of the place; `names` are the places', `file` is its source's."""
+    """What was measured of a kernel, plain data that another process can be sent."""
 
     name: str
-    sweeps: Mapping[str, Sweep]
-    names: Mapping[str, str]
-    own: Mapping[str, tuple[OwnCurve, ...]]
-    file: str
-
-    @property
-    def rows(self) -> Mapping[str, tuple[Measurement, ...]]:
-        """The measurements."""
-        return {place: sweep.kernels[self.name] for place, sweep in self.sweeps.items()}
+    slug: str
+    folder: Path | None
+    places: tuple[_AtPlace, ...]
 
 
 def report_of(results: Results, kernels: Path | None = None, processes: int | None = None) -> Report:
@@ -60,12 +75,11 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
     """
     sweeps = sweeps_of(results.measurements)
     places = places_of(sweeps)
-    data = [_data(name, sweeps, places, kernels) for name in sorted(results.benchmarks, key=_natural)]
-    answers = all_answers([_questions(kernel, kernels) for kernel in data], processes)
-    own_slugs = slugs(kernel.name for kernel in data)
-    sections = [
-        _section(kernel, found, own_slugs[kernel.name]) for kernel, found in zip(data, answers, strict=True)
+    names = slugs(sorted(results.benchmarks, key=_natural))
+    data = [
+        _KernelData(name, slug, kernels, tuple(_at_places(name, sweeps, places))) for name, slug in names.items()
     ]
+    sections = mapped(_section, data, processes)
     started = sorted(row.started_at for row in results.measurements)
     return Report(
         origin=_without_folders(results.place),
@@ -97,11 +111,11 @@ def _remarks(results: Results) -> Iterator[str]:
         yield f"{count} row{'' if count == 1 else 's'} of earlier versions of these kernels left out"
 
 
-def _data(name: str, sweeps: Sequence[Sweep], places: Sequence[Place], folder: Path | None) -> _KernelData:
-    benchmark = known_kernel(name, folder)
-    own = {place.slug: sweep for place, sweep in zip(places, sweeps, strict=True) if name in sweep.kernels}
-    curves = {slug: own_curves(benchmark, sweep.kernels[name]) for slug, sweep in own.items()}
-    return _KernelData(name, own, {place.slug: place.name for place in places}, curves, _file_of(benchmark))
+def _at_places(name: str, sweeps: Sequence[Sweep], places: Sequence[Place]) -> Iterator[_AtPlace]:
+    for place, sweep in zip(places, sweeps, strict=True):
+        if name in sweep.kernels:
+            own = (table[table["benchmark"] == name] for table in (sweep.frame, sweep.best, sweep.points))
+            yield _AtPlace(place.slug, place.name, sweep.preset, sweep.kernels[name], *own)
 
 
 def _file_of(benchmark: Benchmark | None) -> str:
@@ -110,69 +124,75 @@ def _file_of(benchmark: Benchmark | None) -> str:
     return "FILE.cl" if benchmark is None or is_text else benchmark.kernel_file.name
 
 
-def _questions(kernel: _KernelData, folder: Path | None) -> KernelQuestions:
+def _section(kernel: _KernelData) -> KernelSection:
+    file = _file_of(known_kernel(kernel.name, kernel.folder))
     hashes: dict[Definitions, set[str]] = {}
-    for row in (row for rows in kernel.rows.values() for row in rows if row.subject.ir_hash):
+    for row in (row for place in kernel.places for row in place.rows if row.subject.ir_hash):
         hashes.setdefault(row.candidate.definitions, set()).add(row.subject.ir_hash)
-    return KernelQuestions(
-        kernel.name,
-        folder,
-        {definitions: frozenset(stored) for definitions, stored in hashes.items()},
-        tuple(_best_codes(kernel)),
-    )
-
-
-def _best_codes(kernel: _KernelData) -> Iterator[CodeQuestion]:
-    for place, sweep in kernel.sweeps.items():
-        key = next((row.key for row in _best_rows(kernel.name, sweep)), "")
-        row = next((row for row in sweep.kernels[kernel.name] if row.key == key), None)
-        if row is not None and not row.candidate.is_original:
-            yield _code(place, f"best on {kernel.names[place]}", row)
-
-
-def _code(place: str, whose: str, row: Measurement) -> CodeQuestion:
-    where = row.environment
-    return CodeQuestion(
-        place,
-        whose,
-        row.candidate.code_variant(),
-        where.form,
-        row.code_hash,
-    )
-
-
-def _best_rows(name: str, sweep: Sweep) -> Iterator[Any]:
-    yield from sweep.best[sweep.best["benchmark"] == name].itertuples()
-
-
-def _section(kernel: _KernelData, answers: KernelAnswers, slug: str) -> KernelSection:
-    overall = overall_chart(kernel.name, kernel.sweeps)
-    found = [failures_of(place, rows) for place, rows in kernel.rows.items()]
+    code = shown_code(kernel.name, kernel.folder, hashes, tuple(_chosen(kernel)))
+    found = [failures_of(place.slug, place.rows) for place in kernel.places]
     return KernelSection(
-        slug=slug,
+        slug=kernel.slug,
         name=kernel.name,
-        best=tuple(_bests(kernel)),
-        charts=(*((overall,) if overall else ()), *own_charts(kernel.own)),
+        best=tuple(_best(place, row, file) for place in kernel.places for row in place.best.itertuples()),
+        pictures=tuple(_pictures(kernel)),
+        points=tuple(_points(kernel)),
         failures=tuple(each for each in found if each is not None),
-        pairs=answers.pairs,
-        source_note=answers.note,
-        original=answers.original,
+        pairs=code.pairs,
+        source_note=code.note,
+        original=code.original,
     )
 
 
-def _bests(kernel: _KernelData) -> Iterator[Best]:
-    for place, sweep in kernel.sweeps.items():
-        for row in _best_rows(kernel.name, sweep):
-            yield _best(place, row, sweep, kernel.file)
+def _chosen(kernel: _KernelData) -> Iterator[Chosen]:
+    for place in kernel.places:
+        keys = {*place.best["key"]}
+        row = next((row for row in place.rows if row.key in keys), None)
+        if row is not None and not row.candidate.is_original:
+            yield Chosen(place.slug, f"best on {place.name}", row)
 
 
-def _best(place: str, row: Any, sweep: Sweep, file: str) -> Best:  # noqa: ANN401 (a row of a frame has no type)
-    measurement = next((each for each in sweep.kernels[row.benchmark] if each.key == row.key), None)
+def _pictures(kernel: _KernelData) -> Iterator[Picture]:
+    """Yield the curves of each preset: of all that was tried, and of the baseline's local size alone."""
+    for _, group in groupby(sorted(kernel.places, key=_preset_of), _preset_of):
+        places = tuple(group)
+        for choice in _CHOICES:
+            if _has_curve(places[0].frame, choice):
+                figure = draw_curves(places[0].frame, choice=choice)
+                yield Picture(tuple(place.slug for place in places), *screen_picture(figure))
+
+
+def _preset_of(place: _AtPlace) -> str:
+    return place.preset
+
+
+_CHOICES: tuple[Choice, ...] = ("best", "baseline")
+
+
+def _has_curve(rows: pd.DataFrame, choice: Choice) -> bool:
+    """Return True if anything coarsened has a speed-up, with the baseline's local size if that is chosen."""
+    compared = rows[(rows["role"] == Role.COMPARISON.value) & rows["speedup"].notna()]
+    if choice == "baseline":
+        compared = compared[compared["local_size"] == compared["baseline_local_size"]]
+    return bool((compared["factor"] > 1).any())
+
+
+def _points(kernel: _KernelData) -> Iterator[Point]:
+    for place in kernel.places:
+        for row in place.points.itertuples():
+            is_known = not math.isnan(row.speedup)
+            gain = Speedup(float(row.speedup), float(row.low), float(row.high)) if is_known else None
+            words = row.configuration if is_known else f"{row.failed} failed, {row.excluded} left out"
+            yield Point(place.slug, int(row.factor), gain, words, is_best=bool(row.best))
+
+
+def _best(place: _AtPlace, row: Any, file: str) -> Best:  # noqa: ANN401 (a row of a frame has no type)
+    measurement = next((each for each in place.rows if each.key == row.key), None)
     is_coarsened = int(row.factor) > 1
     gain = None if math.isnan(row.speedup) else Speedup(float(row.speedup), float(row.low), float(row.high))
     is_doubtful = gain is not None and not math.isnan(gain.low) and not gain.is_certain
     return Best(
-        place=place,
+        place=place.slug,
         baseline=row.baseline,
         configuration=row.configuration,
         speedup=gain,
@@ -184,6 +204,83 @@ def _best(place: str, row: Any, sweep: Sweep, file: str) -> Best:  # noqa: ANN40
         failed=int(row.failed),
         paste=paste_of(measurement, file).lines if measurement and is_coarsened and not is_doubtful else (),
     )
+
+
+# The measurements in the groups that the page shows: presets, which don't compare, and the places in each.
+#
+# results ─▶ one frame for each preset ─▶ one Sweep for each device, driver and form of code in it
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The measurements of one place, by kernel, and their numbers.
+
+    Attributes:
+        label: the place's name.
+        preset: of all rows.
+        kernels: the measurements by kernel.
+        frame: of all places at this preset.
+        best: the place's rows of `best_table`.
+        points: the place's rows of `curve_points`.
+    """
+
+    label: str
+    preset: str
+    kernels: Mapping[str, tuple[Measurement, ...]]
+    frame: pd.DataFrame
+    best: pd.DataFrame
+    points: pd.DataFrame
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """Return all of the measurements."""
+        return tuple(row for rows in self.kernels.values() for row in rows)
+
+
+def sweeps_of(measurements: Iterable[Measurement]) -> tuple[Sweep, ...]:
+    """The sweeps, in the order of labels and presets.
+
+    Args:
+        measurements: of any devices and presets, at least one.
+    """
+    presets: dict[str, list[Measurement]] = {}
+    for row in measurements:
+        presets.setdefault(row.subject.preset, []).append(row)
+    found = [sweep for rows in presets.values() for sweep in _at_preset(rows)]
+    return tuple(sorted(found, key=lambda sweep: (sweep.label.casefold(), sweep.preset)))
+
+
+def _at_preset(measurements: list[Measurement]) -> list[Sweep]:
+    compared = any(row.role is Role.COMPARISON for row in measurements)
+    frame = frame_with_intervals(measurements, lambda rows: _shown_keys(rows, compared))
+    best = best_table(frame)
+    points = curve_points(frame) if compared else pd.DataFrame(columns=["label", "benchmark"])
+    kernels: dict[str, dict[str, list[Measurement]]] = {}
+    for row, label in zip(measurements, labelled(frame)["label"], strict=True):
+        kernels.setdefault(label, {}).setdefault(row.subject.benchmark, []).append(row)
+    return [
+        Sweep(
+            label,
+            measurements[0].subject.preset,
+            {name: tuple(rows) for name, rows in own.items()},
+            frame,
+            best[best["label"] == label],
+            points[points["label"] == label],
+        )
+        for label, own in kernels.items()
+    ]
+
+
+def _shown_keys(rows: pd.DataFrame, compared: bool) -> set[str]:
+    """The rows that are shown with an interval: it takes milliseconds to compute one."""
+    return {
+        *best_table(rows)["key"],
+        *(key for choice in _CHOICES if compared for key in _keys(rows, choice)),
+    }
+
+
+def _keys(rows: pd.DataFrame, choice: Choice) -> Iterable[str]:
+    return curve_points(rows, choice=choice)["key"] if choice == "best" or _has_curve(rows, choice) else ()
 
 
 # More names are of no use in a remark.

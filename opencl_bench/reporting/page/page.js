@@ -1,6 +1,5 @@
 "use strict";
-// The page reads without this. What it adds: a filter that is kept in the address, sorting, and values of a curve
-// that the keyboard reaches.
+// The page reads without this. What it adds: a filter that is kept in the address, and sorting.
 
 const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
 const GROUPS = ["devices", "kernels"];
@@ -114,72 +113,5 @@ function startSorting() {
   }
 }
 
-// --- The values of a curve ---
-
-function shownSpots(plot) {
-  return all("g.series:not([hidden])", plot).map((curve) => all(".spot", curve));
-}
-
-function point(plot, spot) {
-  for (const each of all(".spot.at", plot)) each.classList.remove("at");
-  if (spot) spot.classList.add("at");
-  const text = spot ? spot.querySelector("title").textContent : "Point at a value, or use the arrow keys";
-  plot.parentElement.querySelector(".readout").textContent = text;
-}
-
-const STEPS = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
-
-function move(plot, key) {
-  const curves = shownSpots(plot).filter((spots) => spots.length), at = plot.querySelector(".spot.at");
-  if (!curves.length) return;
-  let row = Math.max(0, curves.findIndex((spots) => spots.includes(at)));
-  let column = curves[row].indexOf(at);
-  if (key === "Home") column = 0;
-  else if (key === "End") column = curves[row].length - 1;
-  else if (column < 0) column = 0;
-  else {
-    row = (row + STEPS[key][0] + curves.length) % curves.length;
-    column = Math.min(Math.max(column + STEPS[key][1], 0), curves[row].length - 1);
-  }
-  point(plot, curves[row][column]);
-}
-
-function startCurves() {
-  for (const plot of all(".plot")) {
-    plot.tabIndex = 0;
-    plot.setAttribute("role", "group");
-    plot.setAttribute("aria-label", plot.dataset.name + ". The arrow keys read its values.");
-    const readout = plot.parentElement.querySelector(".readout");
-    readout.hidden = false;
-    // Not before the reader is there: a screen reader would announce every chart of the page.
-    plot.addEventListener("focusin", () => readout.setAttribute("aria-live", "polite"), { once: true });
-    plot.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") { point(plot, null); return; }
-      if (!(event.key in STEPS) && event.key !== "Home" && event.key !== "End") return;
-      event.preventDefault();
-      move(plot, event.key);
-    });
-    const touched = (event) => { const spot = event.target.closest(".spot"); if (spot) point(plot, spot); };
-    plot.addEventListener("pointerover", touched);
-    plot.addEventListener("click", touched);
-  }
-}
-
-// --- The numbers as a file ---
-
-function startSaving() {
-  const button = document.getElementById("save");
-  button.hidden = false;
-  button.addEventListener("click", () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([document.getElementById("numbers").textContent], { type: "application/json" }));
-    link.download = "coarsen-report.json";
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
-}
-
 startSorting();
-startCurves();
-startSaving();
 startFilter();

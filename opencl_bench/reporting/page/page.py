@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -17,22 +16,22 @@ from markupsafe import Markup
 from coarsen.base.bug_report import __version__
 from coarsen.base.files import replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.reporting.input_times import duration
-from coarsen.opencl_bench.reporting.page.charts import drawn
+from coarsen.opencl_bench.reporting.draw_input_times import draw_times
+from coarsen.opencl_bench.reporting.input_times import InputTimes, duration
 from coarsen.opencl_bench.reporting.page.content import (
     Best,
     FailureGroup,
+    Picture,
     Report,
     interval,
     is_tie,
     moment,
     percent,
-    point_text,
     ratio,
-    state_word,
 )
 from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
-from coarsen.opencl_bench.reporting.page.tuned import drawn_inputs, number_text, tuned_sections
+from coarsen.opencl_bench.reporting.page.tuned import number_text, tuned_sections
+from coarsen.opencl_bench.reporting.sheet import screen_picture
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
 from coarsen.tuning.records.measurement import CheckedAgainst
@@ -86,19 +85,21 @@ def page_of(report: Report) -> str:
             styles={place.slug: index % LOOKS for index, place in enumerate(places)},
             presets=len({place.preset for place in places}),
             endings={ending.value: words for ending, words in ENDINGS.items()},
-            drawings={kernel.slug: drawn(kernel.charts) for kernel in report.kernels},
-            input_drawings={each.slug: tuple(map(drawn_inputs, each.charts)) for each in report.tuned},
+            input_pictures={each.slug: tuple(map(_input_picture, each.charts)) for each in report.tuned},
             looks=LOOKS,
             bars=_bar_axis(report),
             pasted=PASTED,
             charted=CHARTED,
-            numbers=_embedded(_numbers(report)),
             version=__version__,
             policy=_policy(style, script),
             style=Markup(style),  # a file of this package, as the script is
             script=Markup(script),
         )
     )
+
+
+def _input_picture(times: InputTimes) -> Picture:
+    return Picture((), *screen_picture(draw_times(times)))
 
 
 def _templates() -> Environment:
@@ -116,9 +117,8 @@ def _templates() -> Environment:
         "interval": interval,
         "number_text": number_text,
         "percent": percent,
-        "point": point_text,
+        "base64": _base64,
         "ratio": ratio,
-        "state": state_word,
         "tie": is_tie,
         "verified": _verified,
     }
@@ -131,9 +131,13 @@ def _part(name: str) -> str:
 
 def _policy(style: str, script: str) -> str:
     """Return the rule for what the browser may load and run: this page's style and script, by their hashes."""
-    own = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    rules = (f"style-src 'sha256-{own[0]}'", f"script-src 'sha256-{own[1]}'")
+    own = [_base64(hashlib.sha256(text.encode()).digest()) for text in (style, script)]
+    rules = (f"style-src 'sha256-{own[0]}'", f"script-src 'sha256-{own[1]}'", "img-src data:")
     return "; ".join(("default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"))
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def _heading(report: Report) -> str:
@@ -175,29 +179,6 @@ def _bar_axis(report: Report) -> BarAxis:
     # No mark lies beyond the last tick.
     end = next((value for value in _ROUND if value >= high), high)
     return BarAxis(min((*(gain.low for gain in gains), 0.8)), end)
-
-
-def _numbers(report: Report) -> object:
-    """Return the numbers that programs may want of the page: devices and best configurations."""
-    return {
-        "devices": [asdict(place) for place in report.places],
-        "kernels": [
-            {
-                "name": kernel.name,
-                "best": [asdict(best) for best in kernel.best],
-            }
-            for kernel in report.kernels
-        ],
-        "tuned": [asdict(section) for section in report.tuned],
-    }
-
-
-def _embedded(value: object) -> Markup:
-    """JSON that may stand inside of a script element: nothing in it ends the element or begins a comment."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)  # made safe here
 
 
 def _verified(best: Best) -> str:

@@ -12,6 +12,7 @@ from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.results.exchange.tables import read_table, write_table
+from coarsen.opencl_bench.results.frames import frame
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
@@ -184,17 +185,33 @@ def _measurement(result: object, where: str) -> Measurement:
     return measurement
 
 
+# What makes a spreadsheet compute a cell; an apostrophe keeps it from that.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def write_csv(measurements: Iterable[Measurement], path: Path) -> None:
+    """Write the columns of `Results.frame` as CSV; an apostrophe precedes what a spreadsheet would compute.
+
+    Raises:
+        InvalidInputError: the file can't be written.
+    """
+    rows = frame(measurements)
+    texts = rows.select_dtypes(exclude=["number", "bool"]).columns
+    rows[texts] = rows[texts].map(lambda text: f"'{text}" if text.startswith(FORMULA_STARTS) else text)
+    replace_file(rows.to_csv(index=False).encode(), path)
+
+
 Action = TypeVar("Action")
 READERS: Mapping[str, Callable[[Path], list[Measurement]]] = MappingProxyType(
-    {".json": read_t4, ".parquet": read_table, ".csv": read_table, ".jsonl": read_lines}
+    {".json": read_t4, ".parquet": read_table, ".jsonl": read_lines}
 )
 WRITERS: Mapping[str, Callable[[Iterable[Measurement], Path], None]] = MappingProxyType(
-    {".json": write_t4, ".parquet": write_table, ".csv": write_table}
+    {".json": write_t4, ".parquet": write_table, ".csv": write_csv}
 )
 
 
 def read_results(path: Path) -> list[Measurement]:
-    """Return the measurements in a T4 file (.json), a table (.parquet, .csv) or a pack's results (.jsonl).
+    """Return the measurements in a T4 file (.json), a table (.parquet) or a pack's results (.jsonl).
 
     Raises:
         InvalidInputError: another suffix; the file can't be read or is damaged. The message names the file.
@@ -203,7 +220,7 @@ def read_results(path: Path) -> list[Measurement]:
 
 
 def write_results(measurements: Iterable[Measurement], path: Path) -> None:
-    """Write measurements as T4 (.json) or as a table (.parquet, .csv), in one step.
+    """Write measurements as T4 (.json), as a table (.parquet) or for a spreadsheet (.csv), in one step.
 
     Raises:
         InvalidInputError: another suffix; the file can't be written.

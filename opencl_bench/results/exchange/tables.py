@@ -1,25 +1,19 @@
-"""Measurements as Parquet or CSV tables, and back: a row per measurement, a column per field.
+"""Measurements as Parquet tables, and back: a row per measurement, a column per field.
 
 The columns are named as the fields of `Measurement` and of its subject, environment and candidate; `method_…` are
-the method's, `baseline_…` the baseline's, null where there is none. Parquet has lists and maps where the fields
-do; CSV has them as JSON text, and empty cells for nulls. Nothing is lost in either.
+the method's, `baseline_…` the baseline's, null where there is none. Lists and maps stand where fields have them.
+Nothing is lost.
 
-A CSV file has a last column more, `rows_in_file`: the number of rows, the same in each of them, which shows
-whether a file was cut off between two rows. In such a file a text that a spreadsheet would compute (`=1+1`)
-follows an apostrophe, as does one that begins with an apostrophe. Files without the column are read as they are.
-
-A compact Parquet file keeps tens of thousands of rows in a few megabytes, to be committed. It leaves out what is
-found again, keys and the sums of times, and what no evaluation reads: the sums of launches and the host's times
-that stand beside spans. All else is read back as it was.
+A compact file keeps tens of thousands of rows in a few megabytes, to be committed. It leaves out what is found
+again, keys and the sums of times, and what no evaluation reads: the sums of launches and the host's times that
+stand beside spans. All else is read back as it was.
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -82,10 +76,6 @@ PARTS: Mapping[str, tuple[type[DataclassInstance], str]] = MappingProxyType(
 )
 CANDIDATES = MappingProxyType({"candidate": "", "baseline": "baseline_"})
 NULLABLE = ("baseline",)
-ROW_COUNT = "rows_in_file"
-APOSTROPHE = "'"
-# What makes a spreadsheet compute a cell, and the apostrophe, which keeps it from that.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", APOSTROPHE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,43 +112,48 @@ SCHEMA = pa.schema([pa.field(column.name, column.type) for column in COLUMNS])
 
 
 def write_table(measurements: Iterable[Measurement], path: Path) -> None:
-    """Write a table with a row per measurement, in their order: Parquet or CSV by the file's suffix.
+    """Write a Parquet table with a row per measurement, in their order.
 
     Raises:
-        InvalidInputError: another suffix; the file can't be written.
+        InvalidInputError: the file can't be written.
     """
-    encode = _coder(path, {".parquet": _to_parquet, ".csv": _to_csv})
-    replace_file(encode([_row(measurement) for measurement in measurements]), path)
+    replace_file(_parquet(_arrow_table(measurements), compression="zstd"), path)
 
 
 def write_compact_table(measurements: Iterable[Measurement], path: Path) -> None:
     """Write a compact Parquet file, with a row per measurement in their order.
 
     Raises:
-        InvalidInputError: another suffix than `.parquet`; the file can't be written.
+        InvalidInputError: the file can't be written.
     """
-    encode = _coder(path, {".parquet": _to_compact})
-    replace_file(encode(list(measurements)), path)
+    rows = list(measurements)
+    are_sums = all(
+        row.timed_seconds == timed_seconds_of(row.nanoseconds, row.baseline_nanoseconds) for row in rows
+    )
+    left_out = [name for name in LEFT_OUT if are_sums or name != "timed_seconds"]
+    table = _arrow_table(rows).drop_columns(left_out)
+    leaves = pyarrow.parquet.ParquetFile(io.BytesIO(_parquet(table.schema.empty_table()))).schema
+    names = [leaves.column(number).path for number in range(len(leaves))]
+    compact = {
+        "compression": "zstd",
+        "compression_level": _STRONGEST,
+        "use_dictionary": [name for name in names if name not in _SPLIT],
+        "column_encoding": dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT"),
+    }
+    replace_file(_parquet(table, **compact), path)
 
 
 def read_table(path: Path) -> list[Measurement]:
     """Return the measurements in a table that `write_table` wrote, equal to those written.
 
     Raises:
-        InvalidInputError: another suffix; the file can't be read, is damaged, lacks a column or has a wrong value.
+        InvalidInputError: the file can't be read, is damaged, lacks a column or has a wrong value.
     """
-    decode = _coder(path, {".parquet": _from_parquet, ".csv": _from_csv})
     data = read_file(path)
     try:
-        return [_measurement(row, number) for number, row in enumerate(decode(data), 1)]
+        return [_measurement(row, number) for number, row in enumerate(_rows(data), 1)]
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
-
-
-def _coder(path: Path, coders: Mapping[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    if path.suffix.lower() not in coders:
-        raise InvalidInputError(f"{path}: a table's name ends in {' or '.join(coders)}")
-    return coders[path.suffix.lower()]
 
 
 def _row(measurement: Measurement) -> Row:
@@ -198,50 +193,24 @@ def _with_computed(value: dict[str, Any], lacking: Sequence[str]) -> dict[str, A
     return value
 
 
-def _to_parquet(rows: list[Row]) -> bytes:
+def _parquet(table: pa.Table, **options: Any) -> bytes:  # noqa: ANN401 (PyArrow's)
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(_arrow_table(rows), buffer, compression="zstd")
+    pyarrow.parquet.write_table(table, buffer, **options)
     return buffer.getvalue()
 
 
-def _to_compact(measurements: list[Measurement]) -> bytes:
-    are_sums = all(
-        each.timed_seconds == timed_seconds_of(each.nanoseconds, each.baseline_nanoseconds)
-        for each in measurements
-    )
-    left_out = [name for name in LEFT_OUT if are_sums or name != "timed_seconds"]
-    table = _arrow_table([_row(each) for each in measurements]).drop_columns(left_out)
-    split = dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT")
-    dictionaries = [path for path in _leaves(table.schema) if path not in split]
-    buffer = io.BytesIO()
-    pyarrow.parquet.write_table(
-        table,
-        buffer,
-        compression="zstd",
-        compression_level=_STRONGEST,
-        use_dictionary=dictionaries,
-        column_encoding=split,
-    )
-    return buffer.getvalue()
+def _arrow_table(measurements: Iterable[Measurement]) -> pa.Table:
+    rows = [
+        {column.name: _arrow_value(row[column.name], column) for column in COLUMNS}
+        for row in map(_row, measurements)
+    ]
+    return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def _leaves(schema: pa.Schema) -> Iterator[str]:
-    """The paths of what a Parquet file stores of some columns."""
-    empty = io.BytesIO()
-    pyarrow.parquet.write_table(schema.empty_table(), empty)
-    columns = pyarrow.parquet.ParquetFile(empty).schema
-    return (columns.column(number).path for number in range(len(columns)))
-
-
-def _arrow_table(rows: list[Row]) -> pa.Table:
-    values = [{column.name: _arrow_value(row[column.name], column) for column in COLUMNS} for row in rows]
-    return pa.Table.from_pylist(values, SCHEMA)
-
-
-def _from_parquet(data: bytes) -> Iterator[Row]:
+def _rows(data: bytes) -> Iterator[Row]:
     try:
         table = pyarrow.parquet.read_table(io.BytesIO(data))
-        _check_columns(table.column_names, (*ADDED_LATER, *COMPUTED))
+        _check_columns(table.column_names)
         there = [column for column in COLUMNS if not _is_computed(column, table.column_names)]
         schema = pa.schema([SCHEMA.field(column.name) for column in there])
         rows: list[Row] = _with_added_columns(table).select(schema.names).cast(schema).to_pylist()
@@ -277,97 +246,10 @@ def _json_value(value: Any, column: Column) -> Any:  # noqa: ANN401
     return dict(value) if column.source in MAPS else [list(pair) for pair in value]
 
 
-def _to_csv(rows: list[Row]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)  # ends lines as RFC 4180 says, and so quotes both characters of a line's end
-    count = [str(len(rows))] if rows else []  # a header with the column and no row was cut off
-    writer.writerow([*SCHEMA.names, *([ROW_COUNT] if rows else [])])
-    writer.writerows([*(_cell(row[column.name], column) for column in COLUMNS), *count] for row in rows)
-    return text.getvalue().encode()
-
-
-def _cell(value: object, column: Column) -> str:
-    if value is None:
-        return ""
-    if column.type != TEXT:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    text = str(value)
-    return APOSTROPHE + text if text.startswith(FORMULA_STARTS) else text
-
-
-def _from_csv(data: bytes) -> list[Row]:
-    try:
-        text = data.decode("utf-8-sig")
-        with _cells_of_any_length():
-            reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-            _check_columns(reader.fieldnames or ())
-            counted = ROW_COUNT in (reader.fieldnames or ())
-            lines = list(reader)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"not a CSV table of measurements: {error}") from None
-    rows = [
-        {column.name: _value(_text(cells, column, number), column, number, counted) for column in COLUMNS}
-        for number, cells in enumerate(lines, 1)
-    ]
-    _check_whole(text, lines, counted)
-    return rows
-
-
-def _text(cells: Mapping[str | None, Any], column: Column, number: int) -> str:
-    """A cell's text, empty where the table is too old for the column. Cells beyond the header's are under None."""
-    if None in cells:
-        raise InvalidInputError(f"row {number} has more cells than the first line has columns")
-    text = cells.get(column.name, _default(column))
-    if text is None:
-        raise InvalidInputError(f"row {number} ends before the column '{column.name}'")
-    return str(text)
-
-
-def _check_whole(text: str, lines: list[dict[str | Any, str | Any]], counted: bool) -> None:
-    """Raises InvalidInputError where a part of the file is missing."""
-    if not text.endswith(("\n", "\r")):
-        raise InvalidInputError(f"the last line, row {len(lines)}, has no end: the file was cut off")
-    counts = {line[ROW_COUNT] for line in lines} if counted else {str(len(lines))}
-    if counts != {str(len(lines))}:
-        said = " or ".join(sorted(str(count)[:20] for count in counts)) or "more"
-        raise InvalidInputError(
-            f"there are {len(lines)} rows, and by the column '{ROW_COUNT}' there were {said}: the file was cut "
-            "off, or rows were taken out or added (without that column, it is read as it is)"
-        )
-
-
-def _default(column: Column) -> str | None:
-    """The cell of a column that the table is too old to have; none of one that every table has."""
-    return "" if column.source in ADDED_LATER else None
-
-
-@contextmanager
-def _cells_of_any_length() -> Iterator[None]:
-    """Thousands of repetitions make a cell that is longer than the limit which the module csv starts with."""
-    limit = csv.field_size_limit(2**31 - 1)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _value(cell: str, column: Column, number: int, counted: bool) -> Any:  # noqa: ANN401
-    if not cell and column.source in ADDED_LATER:
-        return None
-    if column.type == TEXT:
-        return cell.removeprefix(APOSTROPHE) if counted else cell
-    if not cell and column.part in NULLABLE:
-        return None
-    try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
-        raise InvalidInputError(f"row {number}: the column '{column.name}' has the value {cell[:60]!a}") from None
-
-
-def _check_columns(names: Iterable[str], optional: Sequence[str] = ADDED_LATER) -> None:
-    found = set(names)
+def _check_columns(names: Iterable[str]) -> None:
+    found = {*names, *COMPUTED}
     for column in COLUMNS:
-        if column.name not in found and column.source not in optional:
+        if column.name not in found and column.source not in ADDED_LATER:
             raise InvalidInputError(f"not a table of measurements: there is no column '{column.name}'")
 
 

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import importlib.metadata
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import DeviceError, InvalidInputError, printable_in_line
 from coarsen.opencl_bench.results.best import best_words, summaries
 from coarsen.opencl_bench.results.exchange.lines import LineFile
-from coarsen.opencl_bench.sweep.pack.plan import PackedSweep
-from coarsen.opencl_bench.sweep.pack.reading import Pack, PackedCodes, PackedSubjects
+from coarsen.opencl_bench.sweep.pack.plan import Pack, PackedCodes, PackedSweep
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import SweepObserver, exit_code_without_baseline, problem_of
 from coarsen.tuning.engine.plan import DeviceLimits, LaunchConstraint, Point, limits_of
 from coarsen.tuning.engine.row_measurer import SweepContext
-from coarsen.tuning.engine.rows import measure_against_default, measure_points
+from coarsen.tuning.engine.rows import measure_points
 from coarsen.tuning.measure.environment import Versions, environment_of, installed_versions
 from coarsen.tuning.measure.session import KEPT_BYTES
-from coarsen.tuning.processes.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
+from coarsen.tuning.processes.child_process import ChildProcess
 from coarsen.tuning.processes.device_lock import device_lock, named_lock
-from coarsen.tuning.processes.measuring_process import OPENING_SECONDS, SERVICE, MeasuringProcess
-from coarsen.tuning.records.code import Code, Form
+from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess
+from coarsen.tuning.records.code import Form
 from coarsen.tuning.records.measurement import Environment, Measurement, Method
 
 if TYPE_CHECKING:
@@ -47,7 +44,7 @@ class RunRequest:
     long the run may take, without a limit if None; a benchmark whose share is used up is left where it is.
     `kept_bytes`: of inputs and outputs that may be kept for later. `confirms`: the best configurations of each
     are timed once more, in several new processes. `part`: which of how many parts is run, the first being 1; the
-    sweeps are dealt out in turn. `builders`: so many processes build code ahead, none if 0.
+    sweeps are dealt out in turn.
     """
 
     benchmarks: tuple[str, ...] = ()
@@ -56,7 +53,6 @@ class RunRequest:
     kept_bytes: int = KEPT_BYTES
     confirms: bool = True
     part: tuple[int, int] = (1, 1)
-    builders: int = 0
 
 
 class _TimeIsUpError(Exception):
@@ -91,14 +87,14 @@ def run_pack(pack: Pack, target: Target, rows: LineFile, request: RunRequest) ->
     sweeps = _chosen(pack, target, request)
     start = time.monotonic()
     failures = []
-    with ChildProcess(SERVICE) as child, _builders(pack, sweeps, target, request) as builders:
+    with ChildProcess(SERVICE) as child:
         for number, sweep in enumerate(sweeps):
             share = None
             if request.minutes is not None:
                 left = request.minutes * SECONDS_PER_MINUTE - (time.monotonic() - start)
                 share = left / (len(sweeps) - number)
             deadline = None if share is None else time.monotonic() + share
-            failure = _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline), (child, builders))
+            failure = _run_sweep(pack, sweep, target, rows, request, _Reporter(deadline), child)
             failures += [failure] if failure else []
     return failures
 
@@ -130,24 +126,6 @@ def _chosen(pack: Pack, target: Target, request: RunRequest) -> list[PackedSweep
     return wanted[part - 1 :: parts]
 
 
-@contextmanager
-def _builders(
-    pack: Pack, sweeps: Sequence[PackedSweep], target: Target, request: RunRequest
-) -> Iterator[Builders | None]:
-    """Processes that build what the sweeps need; none where none are wanted."""
-    if not request.builders or not sweeps:
-        yield None
-        return
-    seconds = request.method(sweeps[0].method).compile_seconds
-    hashes = [each.code for sweep in sweeps for each in sweep.candidates if each.code is not None]
-    with Builders(request.builders, target.machine(), seconds) as builders:
-        builders.begin(hashes, pack.code)
-        if "cpu" in target.environment(pack.plan.versions).device_types:
-            _say(f"building {len(set(hashes))} kernels before anything is measured")
-            builders.wait()
-        yield builders
-
-
 def _run_sweep(
     pack: Pack,
     sweep: PackedSweep,
@@ -155,9 +133,8 @@ def _run_sweep(
     rows: LineFile,
     request: RunRequest,
     reporter: _Reporter,
-    processes: tuple[ChildProcess, Builders | None],
+    child: ChildProcess,
 ) -> FailedSweep | None:
-    child, builders = processes
     method = request.method(sweep.method)
     machine = {**target.machine(), "kept_bytes": request.kept_bytes}
     benchmark = pack.benchmark(sweep)
@@ -165,9 +142,9 @@ def _run_sweep(
     if benchmark.endswith(".toml"):
         pack.check_kernel_file(found)
     content_hash = found.content_hash(sweep.preset)
-    if sweep.content_hash not in ("", content_hash):
+    if sweep.content_hash != content_hash:
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
-    codes = PackedCodes(pack, sweep) if builders is None else PackedCodes(pack, sweep, builders.binary)
+    codes = PackedCodes(pack, sweep)
     # What was packed, and not the space anew: a sample would be another within other limits.
     violation = LaunchConstraint(found, sweep.preset, target.limits())
     packed = [Point(each.candidate, violation(each.candidate)) for each in sweep.candidates]
@@ -179,14 +156,13 @@ def _run_sweep(
         method,
         content_hash,
         shared_local_size=found.shared_local_size,
-        default=sweep.default,
         child=child,
     ) as process:
         context = SweepContext(
             device=str(target),
             environment=target.environment(pack.plan.versions),
             method=method,
-            subjects=PackedSubjects(sweep),
+            subjects=sweep,
             codes=codes,
             process=process,
             rows=rows,
@@ -194,12 +170,10 @@ def _run_sweep(
             observer=reporter,
             confirms=request.confirms,
             clock=found.clock,
-            default=sweep.default,
         )
         exit_code = 0
         try:
-            measure = measure_points if sweep.default is None else measure_against_default
-            problem = measure(context, [codes.with_limits_of_pack(point) for point in packed])
+            problem = measure_points(context, [codes.with_limits_of_pack(point) for point in packed])
             exit_code = exit_code_without_baseline(reporter.rows) if problem else 0
         except _TimeIsUpError:
             problem = "its share of the time is used up; the next run goes on from here"
@@ -207,7 +181,7 @@ def _run_sweep(
             raise
         except Exception as error:  # a bug, too, must not end the other sweeps
             problem, exit_code = problem_of(error)
-    reporter.finish(sweep.name if sweep.default is None else f"{sweep.name}, {sweep.preset}", problem)
+    reporter.finish(sweep.name, problem)
     return FailedSweep(sweep.name, problem, exit_code) if exit_code else None
 
 
@@ -245,110 +219,7 @@ def _say(line: str) -> None:
     print(printable_in_line(line), flush=True)
 
 
-# Builds a pack's code ahead, in several processes: the process that measures then finds it built.
-#
-#   codes in the order of the sweeps ─▶ N processes that only build ─▶ binaries, and the driver's cache on the disk
-#
-# A driver that builds in the process that measures does so while the device waits. On a CPU the builders would
-# disturb what is measured: there everything is built first.
-
-
-class Builders:
-    """Processes that build.
-
-    Whatever goes wrong in one of them goes wrong once more where the code is measured, and is a row then.
-
-    Args:
-        count: how many at once.
-        machine: the device, as `open_machine` takes it.
-        seconds: so long may a build take.
-    """
-
-    def __init__(self, count: int, machine: Mapping[str, Any], seconds: float) -> None:
-        self._machine = machine
-        self._seconds = seconds
-        self._pool = ThreadPoolExecutor(count, thread_name_prefix="build")
-        self._local = threading.local()
-        self._children: list[ChildProcess] = []
-        self._futures: dict[str, Future[str | None]] = {}
-
-    def __enter__(self) -> Builders:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for child in list(self._children):
-            child.end()
-        self._pool.shutdown(wait=True)
-        for child in self._children:
-            child.close()
-
-    def begin(self, hashes: Sequence[str], code_of: Callable[[str], Code]) -> None:
-        """Begin to build codes, in this order, those apart that were begun before.
-
-        Args:
-            hashes: of the codes.
-            code_of: reads one.
-        """
-        for each in hashes:
-            if each not in self._futures:
-                self._futures[each] = self._pool.submit(self._build, each, code_of)
-
-    def binary(self, code_hash: str) -> str | None:
-        """Wait for a code that was begun: the device's binary in base64; None where there is none."""
-        future = self._futures.get(code_hash)
-        return future.result() if future is not None else None
-
-    def wait(self) -> None:
-        """Wait for all that was begun."""
-        for future in self._futures.values():
-            future.result()
-
-    def _build(self, code_hash: str, code_of: Callable[[str], Code]) -> str | None:
-        child = self._child()
-        # A process that isn't there yet opens the device first.
-        seconds = self._seconds if child.is_running else OPENING_SECONDS + self._seconds
-        request = {"do": "build", "machine": self._machine, "code": code_of(code_hash).to_json()}
-        try:
-            binary: str | None = child.ask(request, seconds).get("binary")
-        except (ChildDiedError, ChildTimedOutError):
-            return None
-        return binary
-
-    def _child(self) -> ChildProcess:
-        if not hasattr(self._local, "child"):
-            self._local.child = ChildProcess(SERVICE)
-            self._children.append(self._local.child)
-        child: ChildProcess = self._local.child
-        return child
-
-
 # The device that a pack is run on: what it is called, what it can do, how a child process opens it.
-
-
-class Target(Protocol):
-    """A device, and the form of code that it is given."""
-
-    @property
-    def form(self) -> Form:
-        """The form of code."""
-        ...
-
-    def machine(self) -> Mapping[str, Any]:
-        """As `measure_service.open_machine` takes it."""
-        ...
-
-    def limits(self) -> DeviceLimits:
-        """Return the limits of the device."""
-        ...
-
-    def environment(self, versions: Versions) -> Environment:
-        """Return the environment of the measurements; `versions` are those of what made the code."""
-        ...
-
-    def lock(self) -> AbstractContextManager[object]:
-        """Held while something is measured."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,19 +248,19 @@ class OpenClTarget:
         return str(self.device)
 
     def machine(self) -> Mapping[str, Any]:
-        """See `Target`."""
+        """Return it as `measure_service.open_machine` takes it."""
         return {"kind": "opencl", "device": asdict(self.device)}
 
     def limits(self) -> DeviceLimits:
-        """See `Target`."""
+        """Return the limits of the device."""
         return limits_of(self.device)
 
     def environment(self, versions: Versions) -> Environment:
-        """See `Target`."""
+        """Return the environment of the measurements; `versions` are those of what made the code."""
         return environment_of(self.device, self.form, (*versions, *installed_versions(["pyopencl"])))
 
     def lock(self) -> AbstractContextManager[object]:
-        """See `Target`."""
+        """Return what is held while something is measured."""
         return device_lock(self.device)
 
 
@@ -415,20 +286,20 @@ class CudaTarget:
 
     @property
     def form(self) -> Form:
-        """See `Target`."""
+        """The form of code that it is given."""
         return "ptx"
 
     def machine(self) -> Mapping[str, Any]:
-        """See `Target`."""
+        """Return it as `measure_service.open_machine` takes it."""
         return {"kind": "cuda", "index": self.device.index}
 
     def limits(self) -> DeviceLimits:
-        """See `Target`."""
+        """Return the limits of the device."""
         device = self.device
         return DeviceLimits(device.max_work_group_size, device.max_work_item_sizes, device.local_memory)
 
     def environment(self, versions: Versions) -> Environment:
-        """See `Target`. The platform's version names the compute capability, as PTX does."""
+        """Return the environment; the platform's version names the compute capability, as PTX does."""
         device = self.device
         return Environment(
             vendor="NVIDIA Corporation",
@@ -443,8 +314,11 @@ class CudaTarget:
         )
 
     def lock(self) -> AbstractContextManager[object]:
-        """See `Target`."""
+        """Return what is held while something is measured."""
         return named_lock("cuda", self.device.name, str(self.device.index))
+
+
+Target = OpenClTarget | CudaTarget
 
 
 def _first_device() -> DeviceDescription:

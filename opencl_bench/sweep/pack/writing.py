@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,14 +23,13 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.opencl_bench.sweep.pack.plan import (
     BENCHMARK_FOLDER,
+    FORMAT,
     PLAN_FILE,
-    CodeEntry,
-    Packed,
     PackedCandidate,
     PackedSweep,
     PackPlan,
     code_file,
-    keys_of,
+    code_to_file,
     plan_from_json,
     plan_to_json,
 )
@@ -53,15 +52,11 @@ PACKAGES = ("coarsen", "llvmlite")
 
 @dataclass(frozen=True, slots=True)
 class PackPart:
-    """A benchmark (a name of the suite or the path of a TOML file), the preset and the space to pack.
-
-    Where a version is the `default`, it is packed as well, and all others are measured against it.
-    """
+    """A benchmark (a name of the suite or the path of a TOML file), the preset and the space to pack."""
 
     benchmark: str | Path
     preset: str
     space: Space
-    default: Variant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +112,9 @@ def write_pack(request: PackRequest, folder: Path, progress: Progress = lambda _
                 sweeps.append(replace(sweep, benchmark=writer.add_benchmark(part.benchmark, benchmark, number)))
     if not sweeps:
         raise InvalidInputError(f"there is nothing to pack: {'; '.join(left_out)}")
-    writer.finish(PackPlan(installed_versions(PACKAGES), tuple(sweeps)))
-    return PackSummary(tuple(sweeps), len(writer.codes), writer.byte_count, tuple(left_out))
+    writer.finish(PackPlan(FORMAT, installed_versions(PACKAGES), tuple(sweeps)))
+    codes = {key for sweep in sweeps for key in sweep.codes}
+    return PackSummary(tuple(sweeps), len(codes), writer.byte_count, tuple(left_out))
 
 
 def _kept_or_packed(
@@ -130,25 +126,17 @@ def _kept_or_packed(
     compilers: _Compilers,
 ) -> PackedSweep:
     """A sweep that an interrupted call has packed, or packed now."""
-    asked = [part.space, request.method, request.limits, request.device_kind, part.default]
-    content = [
-        str(part.benchmark),
-        part.preset,
-        form,
-        request.seed,
-        _source_hash(benchmark),
-        benchmark.inputs_hash,
+    asked = [part.space, request.method, request.limits, request.device_kind]
+    made_of = [
+        *(str(part.benchmark), part.preset, form, request.seed, _source_hash(benchmark), benchmark.inputs_hash),
+        *(*map(encoded, asked), versions()),
     ]
-    key = key_of([*content, *map(encoded, asked), versions()])
-    kept = writer.unfinished.find(key)
-    if kept is None or not writer.can_take(kept.codes):
+    key = hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+    sweep = writer.unfinished(key)
+    if sweep is None:
         sweep = _packed_sweep(request, part, benchmark, form, writer, compilers.of(part.benchmark, form))
-        own = {each.code: writer.codes[each.code] for each in sweep.candidates if each.code is not None}
-        codes = {**own, **{other: writer.codes[other] for entry in own.values() for other in entry.others}}
-        kept = Packed(PackPlan((), (sweep,)), codes)
-        writer.unfinished.add(key, kept)
-    writer.codes.update(kept.codes)
-    return kept.plan.sweeps[0]
+        writer.keep(key, sweep)
+    return sweep
 
 
 def _source_hash(benchmark: Benchmark) -> str:
@@ -160,7 +148,7 @@ def _source_hash(benchmark: Benchmark) -> str:
 def _packed_sweep(
     request: PackRequest, part: PackPart, benchmark: Benchmark, form: Form, writer: PackWriter, compiler: Compiler
 ) -> PackedSweep:
-    space = _points(request, part, benchmark)
+    space = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
     if form == "opencl_c" and has_includes(benchmark.source):
         raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
     name = str(part.benchmark)
@@ -179,18 +167,7 @@ def _packed_sweep(
         subjects,
         candidates,
         benchmark.content_hash(part.preset),
-        part.default,
     )
-
-
-def _points(request: PackRequest, part: PackPart, benchmark: Benchmark) -> list[Point]:
-    """The points of a part's space; where a version is the default, it is the first."""
-    found = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
-    if part.default is None:
-        return found
-    alone = Space(variants=(part.default,))
-    default = points(benchmark, part.preset, alone, request.limits)
-    return [*default, *(point for point in found if point.candidate != part.default)]
 
 
 def _code_key(point: Point) -> Variant:
@@ -250,6 +227,8 @@ writes results.jsonl; take that back, to `coarsen results import`. `--help` list
 class PackWriter:
     """A pack that is being written.
 
+    Sweeps are kept in a folder of their own until it is complete, so that a call that was interrupted goes on.
+
     Args:
         folder: made; must not exist, be empty, or hold what an interrupted call has left.
 
@@ -259,41 +238,42 @@ class PackWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.codes: dict[str, CodeEntry] = {}
+        self._unfinished = folder / "unfinished"
         self.byte_count = 0
-        self.unfinished = Unfinished(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            if any(folder.iterdir()) and not self.unfinished.is_there:
+            if any(folder.iterdir()) and not self._unfinished.is_dir():
                 raise InvalidInputError(f"{folder} isn't empty")
         except OSError as error:
             raise InvalidInputError(f"{folder}: can't be made: {error.strerror}") from None
 
     def add_code(self, code: Code) -> str:
-        """Write some code, once; returns its key in the plan."""
-        entry = CodeEntry.of(code, tuple(map(self.add_code, code.others)))
-        # Two kernels of one source, with the same options, have the same hash.
-        key = next(key for key in keys_of(code) if self.codes.get(key, entry) == entry)
-        if key not in self.codes:
-            self.codes[key] = entry
-            content = code.content.encode() if isinstance(code.content, str) else code.content
-            self._write(code_file(key, code.form), content)
+        """Write some code, once; returns its key."""
+        key, data = code_to_file(code)
+        if not (self._folder / code_file(key)).is_file():
+            self._write(code_file(key), data)
         return key
 
-    def can_take(self, codes: Mapping[str, CodeEntry]) -> bool:
-        """Return True if entries that were written before say nothing else than those that are there."""
-        return all(self.codes.get(key, entry) == entry for key, entry in codes.items())
+    def unfinished(self, key: str) -> PackedSweep | None:
+        """Return the sweep that was kept under a key; None where there is none, or some of its code is missing."""
+        with contextlib.suppress(OSError, ValueError, InvalidInputError):
+            (sweep,) = plan_from_json(json.loads(read_file(self._unfinished / f"{key}.json"))).sweeps
+            if all((self._folder / code_file(code)).is_file() for code in sweep.codes):
+                return sweep
+        return None
+
+    def keep(self, key: str, sweep: PackedSweep) -> None:
+        """Keep a sweep for a call that goes on."""
+        self._unfinished.mkdir(exist_ok=True)
+        replace_file(_plan_text(PackPlan(FORMAT, (), (sweep,))), self._unfinished / f"{key}.json")
 
     def add_benchmark(self, name: str | Path, benchmark: Benchmark, number: int) -> str:
         """Copy a user's benchmark; returns how the plan calls it."""
         if not str(name).endswith(".toml"):
             return str(name)
         description = Path(name).resolve()
-        kernel = benchmark.kernel_file.resolve()
-        if not kernel.is_relative_to(description.parent):
-            raise InvalidInputError(f"{kernel} must be in the folder of {description}, or below, to be packed")
         folder = Path(BENCHMARK_FOLDER, str(number))
-        for file in (description, kernel, *benchmark.input_files):
+        for file in (description, benchmark.kernel_file.resolve(), *benchmark.input_files):
             if not file.resolve().is_relative_to(description.parent):
                 raise InvalidInputError(f"{file} must be in the folder of {description}, or below, to be packed")
             target = folder / file.resolve().relative_to(description.parent)
@@ -303,9 +283,8 @@ class PackWriter:
     def finish(self, plan: PackPlan) -> None:
         """Write the README and the plan, which describe the other files."""
         self._write("README", README.encode())
-        text = json.dumps(plan_to_json(Packed(plan, self.codes)), indent=1, ensure_ascii=False)
-        self._write(PLAN_FILE, text.encode() + b"\n")
-        self.unfinished.remove()
+        self._write(PLAN_FILE, _plan_text(plan))
+        shutil.rmtree(self._unfinished, ignore_errors=True)
 
     def _write(self, path: str, data: bytes) -> None:
         target = self._folder / path
@@ -314,48 +293,5 @@ class PackWriter:
         self.byte_count += len(data)
 
 
-# What an interrupted writing of a pack has left: sweeps that are packed, so that the next call goes on.
-#
-# DIR/unfinished/<key>.json   a plan of one sweep, whose code is in DIR/code already
-
-FOLDER = "unfinished"
-
-
-def key_of(content: object) -> str:
-    """Return the key of a sweep: a hash of all that it is packed from, as JSON takes it."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-class Unfinished:
-    """The packed sweeps of a pack that isn't complete.
-
-    Args:
-        folder: of the pack.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._pack = folder
-        self._folder = folder / FOLDER
-
-    @property
-    def is_there(self) -> bool:
-        """Return True if a call was interrupted."""
-        return self._folder.is_dir()
-
-    def find(self, key: str) -> Packed | None:
-        """Return the sweep of this key; None where there is none, or some of its code isn't there."""
-        with contextlib.suppress(OSError, ValueError, InvalidInputError):
-            packed = plan_from_json(json.loads(read_file(self._folder / f"{key}.json")))
-            files = [code_file(code_hash, entry.form) for code_hash, entry in packed.codes.items()]
-            if all((self._pack / file).is_file() for file in files):
-                return packed
-        return None
-
-    def add(self, key: str, packed: Packed) -> None:
-        """Keep a sweep."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        replace_file(json.dumps(plan_to_json(packed), ensure_ascii=False).encode(), self._folder / f"{key}.json")
-
-    def remove(self) -> None:
-        """Forget all: the pack is complete."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+def _plan_text(plan: PackPlan) -> bytes:
+    return json.dumps(plan_to_json(plan), indent=1, ensure_ascii=False).encode() + b"\n"

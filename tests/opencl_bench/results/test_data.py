@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from coarsen.opencl_bench.results.best import BestRow, geometric_mean, summaries
-from coarsen.opencl_bench.results.exchange.tables import read_table, write_table
+from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.frames import frame
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.engine.choice import CLEAR_GAIN
@@ -191,12 +191,6 @@ def test_the_readme_names_the_gain_that_is_less_sure() -> None:
     again = best_of(*SWEEPS[0])["mvUncoal"].speedup.ratio
     first = rows.loc[(rows["benchmark"] == "mvUncoal") & (rows["role"] == Role.COMPARISON), "speedup"].max()
     assert f"({first:.2f} at first, then {again:.2f})" in " ".join(README.split())
-
-
-@every_sweep
-def test_the_files_survive_csv(name: str, form: str, tmp_path: Path) -> None:
-    write_table(rows_of(name, form), tmp_path / "rows.csv")
-    assert read_table(tmp_path / "rows.csv") == rows_of(name, form)
 
 
 def test_the_files_are_small() -> None:

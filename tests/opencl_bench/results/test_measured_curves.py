@@ -157,7 +157,7 @@ def test_kernels_that_nobody_knows() -> None:
         curves([row(1.0, benchmark="mine")])
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv", "rows.json", "store.sqlite"])
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.json", "store.sqlite"])
 def test_from_any_file(tmp_path: Path, name: str) -> None:
     rows, path = [row(1.0), row(1.5, 2)], tmp_path / name
     if path.suffix == ".sqlite":
@@ -169,9 +169,9 @@ def test_from_any_file(tmp_path: Path, name: str) -> None:
 
 
 def test_a_file_without_any_curve_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
+    path = tmp_path / "rows.parquet"
     write_results([row(1.5, 2)], path)
     with pytest.raises(
-        InvalidInputError, match=r"rows.csv: no kernel was measured uncoarsened and coarsened; sgemm"
+        InvalidInputError, match=r"rows.parquet: no kernel was measured uncoarsened and coarsened; sgemm"
     ):
         read_curves(str(path))

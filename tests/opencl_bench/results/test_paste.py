@@ -67,7 +67,7 @@ def test_places_and_pads_are_said() -> None:
     paste = paste_of(some_measurement(candidate=Variant((16,), (Coarsening(2),), arrays=arrays)))
     assert paste.python == (
         "coarsen.Program(context, source, factor=2, dim=0, arrays=[coarsen.array_plan('tile', pad='1'), "
-        "coarsen.array_plan('w', place='local', shape=[3, 3]), coarsen.array_plan('x', place='constant')])"
+        "coarsen.array_plan('w', shape=[3, 3], place='local'), coarsen.array_plan('x', place='constant')])"
     )
     assert paste.command.endswith("--pad tile=1 --shape w=3,3 --place w=local --place x=constant")
     assert paste.launch.startswith("launch it with the original")

@@ -17,9 +17,9 @@ import pytest
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.best import best_row
-from coarsen.opencl_bench.sweep.several import planned_rows, sweep
+from coarsen.opencl_bench.sweep.several import SweepResult, planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.tuning.engine.observer import Remeasure, SweepObserver, SweepSummary
+from coarsen.tuning.engine.observer import Remeasure, SweepObserver
 from coarsen.tuning.engine.plan import Space, limits_of
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes import compiler
@@ -62,7 +62,7 @@ class Whole:
     """A sweep of all of the small plan; `started` says after how many rows a new process was."""
 
     store: Store
-    summary: SweepSummary
+    summary: SweepResult
     watcher: Watcher
     started: tuple[int, ...]
 
@@ -86,6 +86,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
         yield Whole(store, summary, watcher, tuple(started))
 
 
+def failures(result: SweepResult) -> Counter[Invalidity]:
+    return Counter(row.invalidity for row in result.rows if row.invalidity is not Invalidity.CORRECT)
+
+
 def speedup_of(row: Measurement) -> float:
     return median(row.baseline_nanoseconds) / median(row.nanoseconds)
 
@@ -93,7 +97,8 @@ def speedup_of(row: Measurement) -> float:
 def test_every_configuration_is_a_row(whole: Whole) -> None:
     store, summary, watcher = whole.store, whole.summary, whole.watcher
     assert not summary.problem
-    assert summary.measured == len(summary.rows) == watcher.configurations == ROWS
+    assert len(summary.measured) == len(summary.feasible_rows)
+    assert len(summary.rows) == watcher.configurations == ROWS
     assert {row.key for row in store.measurements()} == {row.key for row in summary.rows}
     assert watcher.told == [(row.key, True) for row in summary.rows]
     compared = [row for row in summary.rows if row.role is Role.COMPARISON]
@@ -174,7 +179,7 @@ def test_a_second_sweep_measures_nothing(whole: Whole, monkeypatch: pytest.Monke
     started: list[bool] = []
     monkeypatch.setattr(MeasuringProcess, "start_afresh", lambda _process: started.append(True))
     second = sweep(small_plan(DEVICE, confirms=True), whole.store)
-    assert (second.measured, started) == (0, [])
+    assert (second.measured, started) == (frozenset(), [])
     assert second.rows == whole.summary.rows
     assert whole.store.count() == ROWS
 
@@ -184,7 +189,7 @@ def test_everything_can_be_measured_again(store: Store, pool: CompilePool) -> No
     plan = small_plan(DEVICE, space=space, confirms=True)
     first = sweep(plan, store, pool=pool)
     second = sweep(plan, store, again=Remeasure.EVERYTHING, pool=pool)
-    assert second.measured == len(first.rows)
+    assert len(second.measured) == len(first.rows)
     # There is one coarsened configuration, which is confirmed whatever it is worth.
     assert store.count() == len(first.rows) == 2 + 1 + 3 * 2
     assert {row.nanoseconds for row in first.rows} != {row.nanoseconds for row in second.rows}
@@ -229,12 +234,12 @@ def test_failures_can_be_measured_again(store: Store, pool: CompilePool, monkeyp
         patched.chdir(ROOT)
         patched.setattr(compiler, "SERVICE", "tests.opencl_bench.sweep.crashing_compile_service")
         first = sweep(plan, store)
-    assert first.failures() == {Invalidity.COMPILE: 1}
-    assert sweep(plan, store, pool=pool).measured == 0
+    assert failures(first) == {Invalidity.COMPILE: 1}
+    assert not sweep(plan, store, pool=pool).measured
     mended = sweep(plan, store, again=Remeasure.FAILED, pool=pool)
-    assert not mended.failures()
+    assert not failures(mended)
     # What had failed is measured in place of its failure, and then confirmed.
-    assert mended.measured == 1 + 3
+    assert len(mended.measured) == 1 + 3
     assert store.count() == len(first.rows) + 3
 
 
@@ -282,8 +287,9 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, rows_before: int) -
         stored = store.count()
         assert rows_before <= stored < UNCONFIRMED, "it was to be killed half-way"
         before = {row.key: row for row in store.measurements()}
-        summary = sweep(small_plan(DEVICE), store)
-        assert summary.measured == UNCONFIRMED - stored
+        watcher = Watcher()
+        sweep(small_plan(DEVICE), store, watcher)
+        assert sum(told for _, told in watcher.told) == UNCONFIRMED - stored
         after = {row.key: row for row in store.measurements()}
     assert len(after) == UNCONFIRMED
     assert {key: after[key] for key in before} == before

@@ -12,9 +12,9 @@ import pytest
 from coarsen.devices.selection import find_device
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows, search_space
-from coarsen.opencl_bench.sweep.several import sweep
+from coarsen.opencl_bench.sweep.several import SweepResult, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.tuning.engine.observer import SearchProgress, SweepObserver, SweepSummary
+from coarsen.tuning.engine.observer import SearchProgress, SweepObserver
 from coarsen.tuning.engine.plan import Space, SweepPlan, limits_of
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compiler import CompilePool
@@ -65,7 +65,7 @@ def search_sweep(
     store: Store,
     observer: SweepObserver | None = None,
     pool: CompilePool | None = None,
-) -> SweepSummary:
+) -> SweepResult:
     return sweep(wanted, store, observer, pool=pool, request=request)
 
 
@@ -83,7 +83,7 @@ def test_a_search_goes_on_from_the_store_and_measures_nothing_twice(store: Store
     assert [len(before), len(after)] == [3, 5]
     assert [(trial.choice, trial.time) for trial in after[:3]] == [(trial.choice, trial.time) for trial in before]
     assert [trial.seconds > 0 for trial in (*before, *after)] == [True] * 3 + [False] * 3 + [True] * 2
-    assert (first.measured, again.measured, store.count()) == (1 + 3, 2, 1 + 5)
+    assert (len(first.measured), len(again.measured), store.count()) == (1 + 3, 2, 1 + 5)
     assert watcher.trials == [f"trial {number} of 5" for number in range(1, 6)]
     assert watcher.compiled == [2], "a round is compiled before it is measured, without what the store has"
 

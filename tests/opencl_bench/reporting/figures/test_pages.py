@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +25,6 @@ from coarsen.opencl_bench.reporting.sheet import (
     rendered,
     save,
     series_style,
-    show,
     speedup_axis,
     text_width,
 )
@@ -149,38 +147,6 @@ def test_other_endings_are_refused(name: str) -> None:
 def test_a_folder_that_is_not_there(figure: Figure, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="can't be written: No such file or directory"):
         save(figure, tmp_path / "nowhere" / "figure.svg")
-
-
-def test_without_a_display(figure: Figure, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matplotlib.pyplot, "show", lambda **_: pytest.fail("there is no window"))
-    with matplotlib.rc_context({"backend": "agg"}), pytest.raises(InvalidInputError) as caught:
-        show([figure])
-    assert str(caught.value).startswith("no window can be opened here: there is no display")
-    assert matplotlib.pyplot.get_fignums() == []
-
-
-def test_figures_get_windows_of_their_own(tmp_path: Path) -> None:
-    (tmp_path / "windows.py").write_text(
-        "from matplotlib.backend_bases import FigureManagerBase\n"
-        "from matplotlib.backends.backend_agg import FigureCanvasAgg\n"
-        "class FigureManager(FigureManagerBase):\n"
-        "    @classmethod\n"
-        "    def pyplot_show(cls, *, block=None):\n"
-        "        from matplotlib import pyplot\n"
-        "        print(block, [pyplot.figure(number).get_label() for number in pyplot.get_fignums()])\n"
-        "class FigureCanvas(FigureCanvasAgg):\n"
-        "    manager_class = FigureManager\n"
-    )
-    code = (
-        "from matplotlib.figure import Figure\n"
-        "from coarsen.opencl_bench.reporting.sheet import show\n"
-        "show([Figure(label='one'), Figure(label='two')])\n"
-    )
-    environment = os.environ | {"MPLBACKEND": "module://windows", "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment
-    )
-    assert done.stdout == "True ['one', 'two']\n"
 
 
 def test_intervals_only_where_asked_for() -> None:

@@ -12,7 +12,7 @@ import coarsen
 from coarsen.base import processes
 from coarsen.opencl_bench import Results, find_benchmark
 from coarsen.opencl_bench.reporting.page.code import CHANGED, MOST_LINES, OTHER, SAME
-from coarsen.opencl_bench.reporting.page.content import EXCLUDED, FAILED, MEASURED, Report
+from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Role
 from coarsen.variant.coarsening import Coarsening
@@ -60,17 +60,27 @@ def test_the_best_are_those_of_the_results(report: Report, results: Results) -> 
         assert best.is_confirmed
 
 
-def test_curves_mark_the_best(report: Report, results: Results) -> None:
+def test_curves_are_drawn_of_each_preset_and_their_points_listed(report: Report, results: Results) -> None:
     spmv = section_of(report, "spmv")
-    assert [chart.slug for chart in spmv.charts] == ["overall", "dimension-0"]
-    own = next(curve for curve in spmv.charts[1].curves if curve.place == POCL_SLUG)
-    (measured,) = results.only(preset="cpu", benchmarks=["spmv"]).curves().curves
-    assert [point.factor for point in own.points if point.is_best] == [measured.best_factor]
-    assert {point.state for curve in spmv.charts[0].curves for point in curve.points} <= {
-        MEASURED,
-        EXCLUDED,
-        FAILED,
-    }
+    pictures = [(picture.places, picture.text.startswith("At the baseline")) for picture in spmv.pictures]
+    places = ((POCL_SLUG,), (OPENCL_SLUG, PTX_SLUG))
+    assert pictures == [(own, is_baseline) for own in places for is_baseline in (False, True)]
+    assert all(picture.content.startswith(b"\x89PNG") for picture in spmv.pictures)
+    row = results.only(preset="cpu", benchmarks=["spmv"]).best().iloc[0]
+    (best,) = (point for point in spmv.points if point.place == POCL_SLUG and point.is_best)
+    assert best.speedup is not None
+    assert (best.factor, best.speedup.ratio, best.words) == (row.factor, row.speedup, row.configuration)
+
+
+def test_a_factor_without_a_time_says_why() -> None:
+    rows = (compared(1, 100, **POCL), compared(2, 50, **POCL), compared(4, 0, **POCL))
+    (kernel,) = report_of(Results(rows, "here")).kernels
+    assert [(point.factor, point.speedup is None) for point in kernel.points] == [
+        (1, False),
+        (2, False),
+        (4, True),
+    ]
+    assert kernel.points[2].words == "1 failed, 0 left out"
 
 
 def test_failures_are_grouped_by_reason(report: Report, results: Results) -> None:
@@ -192,5 +202,5 @@ def test_kernels_are_in_the_order_of_their_numbers() -> None:
 def test_nothing_compared_yet() -> None:
     rows = [compared(1, 100, role=Role.SELECTION, oracle=CheckedAgainst.NOTHING)]
     report = report_of(Results(tuple(rows), "here"))
-    assert report.kernels[0].charts == ()
+    assert report.kernels[0].pictures == report.kernels[0].points == ()
     assert report.places[0].speedup is None

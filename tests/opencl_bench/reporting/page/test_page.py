@@ -5,20 +5,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
-import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
 from coarsen.opencl_bench.reporting.page.content import Report
 from coarsen.opencl_bench.reporting.page.extract import report_of, slugs
 from coarsen.opencl_bench.reporting.page.page import _bar_axis, page_of
-from coarsen.tuning.records.measurement import CheckedAgainst, Role
+from coarsen.tuning.records.measurement import CheckedAgainst
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import REPLICATION_ALONE
 from coarsen.variant.variant import Variant
@@ -72,20 +72,20 @@ def test_every_element_is_closed_and_every_name_stands_once(seen: Seen) -> None:
 
 
 def test_nothing_is_loaded_from_elsewhere(html: str, seen: Seen) -> None:
-    assert not {"src", "srcset", "action", "data", "style"} & {
-        name for _, found in seen.elements for name in found
-    }
+    assert not {"srcset", "action", "data", "style"} & {name for _, found in seen.elements for name in found}
+    sources = [(tag, found["src"]) for tag, found in seen.elements if "src" in found]
+    assert sources and all(tag == "img" and text.startswith("data:image/png;base64,") for tag, text in sources)
     assert not any(name.startswith("on") for _, found in seen.elements for name in found)
     assert "http://" not in html and "https://" not in html and "@import" not in html and "url(" not in html
-    assert {tag for tag, _ in seen.elements}.isdisjoint({"link", "img", "iframe", "object", "embed", "base"})
+    assert {tag for tag, _ in seen.elements}.isdisjoint({"link", "iframe", "object", "embed", "base"})
 
 
 def test_the_policy_lets_nothing_in_but_the_pages_own_style_and_script(seen: Seen) -> None:
     policy = next(found["content"] for tag, found in seen.elements if found.get("http-equiv"))
     assert policy.startswith("default-src 'none'; ")
-    style, _, script = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in seen.raw)
+    style, script = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in seen.raw)
     assert f"style-src 'sha256-{style}'" in policy
-    assert f"script-src 'sha256-{script}'" in policy
+    assert f"script-src 'sha256-{script}'" in policy and "img-src data:" in policy
 
 
 def test_landmarks_language_title_and_headings(html: str, seen: Seen) -> None:
@@ -95,12 +95,6 @@ def test_landmarks_language_title_and_headings(html: str, seen: Seen) -> None:
     assert "<title>coarsen: 2 kernels on 2 devices in 3 ways</title>" in html
     levels = [int(tag[1]) for tag in tags if re.fullmatch("h[1-6]", tag)]
     assert all(later <= earlier + 1 for earlier, later in itertools.pairwise(levels))
-
-
-def test_the_numbers_can_be_read_by_programs(seen: Seen, report: Report) -> None:
-    numbers = json.loads(next(text for tag, text in seen.raw if tag == "script"))
-    assert [kernel["name"] for kernel in numbers["kernels"]] == ["spmv", "sobel"]
-    assert numbers["devices"][0]["speedup"] == report.places[0].speedup
 
 
 def test_results_come_before_their_explanation_and_the_largest_gain_first(html: str, report: Report) -> None:
@@ -124,7 +118,7 @@ def test_what_to_paste_is_on_the_page(html: str, report: Report) -> None:
     assert len(best.paste) == 3
     assert best.paste[0].startswith("coarsen.Program(context, source, factor=")
     assert best.paste[1].startswith(f"coarsen apply {kernel.name}.cl --kernel ")
-    assert all(html.count(line) >= 1 for line in best.paste)
+    assert all(escape(line) in html for line in best.paste)
     assert not any(other.paste for section in report.kernels for other in section.best if not other.is_coarsened)
 
 
@@ -146,15 +140,6 @@ def test_a_gain_that_a_busy_machine_measured_is_shown_and_not_pasted() -> None:
     quiet = (compared(1, 100, benchmark="nbody"), compared(4, 50, benchmark="nbody"))
     text = page_of(report_of(Results((*busy, *quiet), "here")))
     assert text.count("coarsen.Program(context") >= 1 and "No speed-up is certain" not in text
-
-
-def test_what_looked_faster_than_the_best_is_hollow() -> None:
-    again = compared(4, 60, role=Role.CONFIRMATION)
-    rows = (compared(1, 100), compared(2, 50), compared(4, 45), again)
-    text = page_of(report_of(Results(rows, "here")))
-    assert text.count('class="marker unsure"') == 2
-    assert "hollow: looked faster than the best, timed once" in text
-    assert "hollow: looked faster" not in page_of(report_of(Results(rows[:3], "here")))
 
 
 def test_no_mark_lies_beyond_the_last_tick_and_none_beside_the_axis() -> None:
@@ -187,10 +172,10 @@ def nasty() -> str:
 def test_names_and_reasons_are_text(nasty: str, seen: Seen) -> None:
     found = Seen(nasty)
     assert found.open == []
-    assert "img" not in {tag for tag, _ in found.elements}
-    assert [tag for tag, _ in found.elements].count("script") == 2
-    numbers = json.loads(next(text for tag, text in found.raw if tag == "script"))
-    assert numbers["kernels"][0]["name"] == NASTY
+    assert {attributes["src"].partition(",")[0] for tag, attributes in found.elements if tag == "img"} == {
+        "data:image/png;base64"
+    }
+    assert [tag for tag, _ in found.elements].count("script") == 1
     assert nasty.count("onerror=") > 3  # it is shown, as text
 
 

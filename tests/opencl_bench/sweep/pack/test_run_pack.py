@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from coarsen.opencl_bench.results.exchange.lines import read_lines
 from coarsen.opencl_bench.run_pack import main
 from coarsen.opencl_bench.sweep.pack import running
+from coarsen.opencl_bench.sweep.pack.plan import Pack, code_to_file
 from coarsen.tuning.engine import rows
 from coarsen.tuning.engine.plan import Point, Space
 from coarsen.tuning.engine.row_measurer import SweepContext
@@ -125,11 +127,11 @@ def test_failures_are_rows(small_pack: Path, tmp_path: Path) -> None:
     coarsened = [c for c in sweep["candidates"] if c["candidate"]["coarsenings"] and c["code"]]
     coarsened[0] |= {"code": None, "invalidity": "compile", "failure": "refused here"}
     replaced = coarsened[1]["code"]
-    coarsened[1]["code"] = _other_code(pack, plan, replaced, "kernel void reduce( {")
+    coarsened[1]["code"] = _other_code(pack, replaced, "kernel void reduce( {")
     entries = [c for c in sweep["candidates"] if c["candidate"] == {**c["candidate"], "local_size": [128]}]
     wrong = next(c for c in entries if not c["candidate"]["coarsenings"])
     nothing = "kernel void reduce(global uint4 *a, global uint4 *b, local uint4 *c) { }"
-    wrong["code"] = _other_code(pack, plan, wrong["code"], nothing)
+    wrong["code"] = _other_code(pack, wrong["code"], nothing)
     (pack / "plan.json").write_text(json.dumps(plan))
 
     output = tmp_path / "results.jsonl"
@@ -143,16 +145,11 @@ def test_failures_are_rows(small_pack: Path, tmp_path: Path) -> None:
     assert any(row.invalidity is Invalidity.CORRECT for row in rows)
 
 
-def _other_code(pack: Path, plan: dict[str, dict[str, object]], replaced: str, content: str) -> str:
+def _other_code(pack: Path, replaced: str, content: str) -> str:
     """Put a code into a pack, with the options of another."""
-    from coarsen.tuning.records.code import Code
-
-    entry = plan["codes"][replaced]
-    assert isinstance(entry, dict)
-    code = Code("opencl_c", entry["kernel"], content, tuple(entry["options"]))
-    (pack / "code" / f"{code.hash}.cl").write_text(content)
-    plan["codes"][code.hash] = entry
-    return code.hash
+    key, data = code_to_file(replace(Pack(pack).code(replaced), content=content))
+    (pack / "code" / f"{key}.json").write_bytes(data)
+    return key
 
 
 def test_a_benchmark_of_ones_own(tmp_path: Path) -> None:

@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coarsen.base.codec import decoded, encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import WrittenArgument
-from coarsen.opencl_bench.sweep.pack.plan import CodeEntry, Packed, PackPlan
 from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.measure.comparison import padding_of, without_padding
@@ -126,9 +124,6 @@ def test_padding_goes_with_the_code() -> None:
     written = (WrittenArgument("k", 1, 16, (12, 13, 14, 15)), WrittenArgument("k", 2))
     code = Code("opencl_c", "k", "", written=written)
     assert code_from_json(code.to_json()) == code
-    packed = Packed(PackPlan((), ()), {"a" * 64: CodeEntry.of(code)})
-    assert decoded(Packed, encoded(packed), "the pack") == packed
-    assert packed.codes["a" * 64].written == written
 
 
 COUNT = 256
