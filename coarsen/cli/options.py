@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import inspect
 import logging
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from coarsen.base.bug_report import TRACEBACKS
 from coarsen.cli.messages import Settings, set_level
 from coarsen.cli.output import Format
+from coarsen.cli.stores import STORE_HELP
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening
 
@@ -37,8 +38,7 @@ def _set_quiet(value: bool) -> bool:
 
 def _set_debug(context: typer.Context, value: bool) -> bool:
     if value:
-        context.ensure_object(Settings).debug = True
-        TRACEBACKS.setLevel(logging.DEBUG)
+        context.ensure_object(Settings).show_tracebacks()
     return value
 
 
@@ -86,12 +86,7 @@ Dimension = Annotated[
 OutputFormat = Annotated[Format, typer.Option("-f", "--format", help="A table to read, or JSON.")]
 StoreUrl = Annotated[
     str | None,
-    typer.Option(
-        "--store",
-        metavar="URL|FILE",
-        help="The store of rows: an SQLite file or a postgresql:// URL.  "
-        "[default: $COARSEN_STORE, or a file in the user's data folder]",
-    ),
+    typer.Option("--store", metavar="URL|FILE", help=STORE_HELP),
 ]
 
 Definitions = Annotated[
@@ -112,6 +107,33 @@ BuildOptions = Annotated[
     list[str] | None,
     typer.Option("--build-option", metavar="OPTION", help="Any other OpenCL build option. May be repeated."),
 ]
+
+
+Command = Callable[..., None]
+
+
+def with_parameters(made: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
+    """Give a command further options, which come as one mapping: its parameter `chosen`.
+
+    Args:
+        made: by name, what typer makes an option of.
+    """
+
+    def with_options(function: Command) -> Command:
+        signature = inspect.signature(function, eval_str=True)
+        own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()]
+        place = next(i for i, each in enumerate(own) if each.name == "chosen")
+        every = [*own[:place], *made.values(), *own[place + 1 :]]
+
+        def command(**given: Any) -> None:  # noqa: ANN401 (what typer has read)
+            function(chosen={name: given.pop(name) for name in made}, **given)
+
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__annotations__ = {each.name: each.annotation for each in every}
+        command.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
+        return command
+
+    return with_options
 
 
 def build_options(

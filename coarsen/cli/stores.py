@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from coarsen.tuning.store.database import Store
 
 STORE_PACKAGES = ("sqlalchemy",)
+STORE_HELP = (
+    "The store of rows: an SQLite file or a postgresql:// URL.  "
+    "[default: $COARSEN_STORE, or a file in the user's data folder]"
+)
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12
 _NAMED_KEYS = 4  # in an error

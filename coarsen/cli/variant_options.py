@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coarsen.base.names import did_you_mean
-from coarsen.cli.options import local_size_of, whole_number
+from coarsen.cli.options import Command, local_size_of, whole_number, with_parameters
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import DIMENSIONS
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS, VariantOption
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from coarsen.variant.transforms import DeviceKind
 
 GRID = "grid"
-Command = Callable[..., None]
 
 SpaceWords = Annotated[
     list[str] | None,
@@ -47,28 +46,8 @@ MacroValues = Annotated[
 
 
 def variant_options(*names: str) -> Callable[[Command], Command]:
-    """Give a command an option for each of a variant's, which come as one mapping: its parameter `chosen`.
-
-    Args:
-        names: of the fields that it takes.
-    """
-
-    def with_options(function: Command) -> Command:
-        signature = inspect.signature(function, eval_str=True)
-        made = [_parameter(_OPTIONS[name]) for name in names]
-        own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()]
-        place = next(i for i, each in enumerate(own) if each.name == "chosen")
-        every = [*own[:place], *made, *own[place + 1 :]]
-
-        def command(**given: Any) -> None:  # noqa: ANN401 (what typer has read)
-            function(chosen={name: given.pop(name) for name in names}, **given)
-
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__annotations__ = {each.name: each.annotation for each in every}
-        command.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
-        return command
-
-    return with_options
+    """Give a command an option for each of these fields of a variant; they come as its parameter `chosen`."""
+    return with_parameters({name: _parameter(_OPTIONS[name]) for name in names})
 
 
 _OPTIONS: Mapping[str, VariantOption] = MappingProxyType(
