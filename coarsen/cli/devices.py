@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from coarsen.cli.declared import option, takes
 from coarsen.cli.diagnosis import Finding, Need, diagnose
 from coarsen.cli.messages import note
-from coarsen.cli.options import OutputFormat
+from coarsen.cli.options import format_option
 from coarsen.cli.output import Format, print_json, print_line, print_table
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.analytic.machine import Curve, DeviceProfile, MemoryLevel, Point, Quantity
@@ -21,35 +22,6 @@ from coarsen.models.analytic.machine import Curve, DeviceProfile, MemoryLevel, P
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.devices.health import Health
-
-
-Check = Annotated[
-    bool | None,
-    typer.Option(
-        "--check/--no-check",
-        help="Check everything that coarsen uses, and say how to mend what is missing; or run nothing.",
-        show_default=False,
-    ),
-]
-Calibrate = Annotated[
-    str | None,
-    typer.Option(
-        "--calibrate", metavar="NAME|INDEX", help="Measure what the device's memory, operations and launches cost."
-    ),
-]
-Profile = Annotated[
-    str | None,
-    typer.Option("--profile", metavar="NAME|FILE", help="Show what was measured so, and measure nothing."),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="With --calibrate: where that goes.  [default: a file in the user's data folder]",
-    ),
-]
 
 
 class Verdict(enum.IntEnum):
@@ -75,13 +47,26 @@ class ListedDevice:
         return "yes" if self.health.works else f"no: {self.health.reason}"
 
 
-def devices(
-    check: Check = None,
-    calibrate: Calibrate = None,
-    profile: Profile = None,
-    output: Output = None,
-    output_format: OutputFormat = Format.TABLE,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DevicesOptions:
+    """The options of `coarsen devices`."""
+
+    check: bool | None = option(
+        "Check everything that coarsen uses, and say how to mend what is missing; or run nothing.",
+        None,
+        "--check/--no-check",
+        show_default=False,
+    )
+    calibrate: str | None = option("Measure what the device's memory, operations and launches cost.", "NAME|INDEX")
+    profile: str | None = option("Show what was measured so, and measure nothing.", "NAME|FILE")
+    output: Path | None = option(
+        "With --calibrate: where that goes.  [default: a file in the user's data folder]", "FILE", "-o --output"
+    )
+    output_format: Format = format_option()
+
+
+@takes(DevicesOptions)
+def devices(asked: DevicesOptions) -> None:
     """List the OpenCL devices; check what coarsen needs; calibrate a device.
 
     Each device runs a kernel, unless --no-check is given. Devices known by model only need not be there: their
@@ -99,22 +84,26 @@ def devices(
 
     Example: coarsen devices --calibrate pocl
     """
-    wanted = {"--check": check is not None, "--calibrate": calibrate is not None, "--profile": profile is not None}
+    wanted = {
+        "--check": asked.check is not None,
+        "--calibrate": asked.calibrate is not None,
+        "--profile": asked.profile is not None,
+    }
     given = [name for name, is_given in wanted.items() if is_given]
     if len(given) > 1:
         raise InvalidInputError(f"give one of {' and '.join(given)}")
-    if output is not None and calibrate is None:
+    if asked.output is not None and asked.calibrate is None:
         raise InvalidInputError("--output goes with --calibrate")
-    if calibrate is not None:
-        _print_profile(_calibrated(calibrate, output), output_format)
-    elif profile is not None:
+    if asked.calibrate is not None:
+        _print_profile(_calibrated(asked.calibrate, asked.output), asked.output_format)
+    elif asked.profile is not None:
         from coarsen.models.analytic.profiles import find_profile
 
-        _print_profile(find_profile(profile), output_format)
-    elif check:
-        _check(output_format)
+        _print_profile(find_profile(asked.profile), asked.output_format)
+    elif asked.check:
+        _check(asked.output_format)
     else:
-        _list(runs=check is None, output_format=output_format)
+        _list(runs=asked.check is None, output_format=asked.output_format)
 
 
 def _list(*, runs: bool, output_format: Format) -> None:

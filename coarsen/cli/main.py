@@ -90,7 +90,8 @@ _GONE_OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "bench": MappingProxyType(
             {
                 **{f"--{name}s": f"--space {name}=VALUE,..." for name in _OF_SPACE[:-2]},
-                **{f"--{name}": f"--space {name}=VALUE,..." for name in (*_OF_SPACE[-2:], *_OF_BOTH)},
+                **{f"--{name}": f"--space {name}=NUMBER" for name in _OF_SPACE[-2:]},
+                **{f"--{name}": f"--space {name}=VALUE,..." for name in _OF_BOTH},
                 "--suite": "a KERNEL called seventeen, records or judge",
                 "--design": "--space grid",
                 "--cold-cache": "--caches cold",

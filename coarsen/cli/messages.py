@@ -12,7 +12,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -20,7 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 from coarsen.base.bug_report import TRACEBACKS, bug_message
 from coarsen.base.files import whole_output
 from coarsen.base.names import did_you_mean
-from coarsen.errors import NOTE, CoarsenError, InternalError, InvalidInputError, printable
+from coarsen.errors import NOTE, CoarsenError, InternalError, InvalidInputError, RefusalError, printable
 
 _log = logging.getLogger("coarsen")
 
@@ -125,6 +125,14 @@ def say(kind: str, message: str = "") -> None:
     """Print a line on standard error that no option silences: `coarsen: error: message`."""
     with suppress(BrokenPipeError):  # `2>&1 | head` no longer listens, and the exit code still counts
         sys.stderr.write(": ".join(part for part in ("coarsen", kind, printable(message)) if part) + "\n")
+
+
+def raise_last(refusals: Sequence[RefusalError]) -> None:
+    """Say of each kernel why it was refused; the last one's error ends the command. Raises RefusalError."""
+    for refusal in refusals[:-1]:
+        say("error", str(refusal))
+    if refusals:
+        raise refusals[-1]
 
 
 def say_interrupted(measured: int, location: str) -> None:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import inspect
 import logging
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from coarsen.cli.declared import argument, option
 from coarsen.cli.messages import Settings, set_level
 from coarsen.cli.output import Format
-from coarsen.cli.stores import STORE_HELP
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import Coarsening
 
@@ -69,71 +69,41 @@ Version = Annotated[
     bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
 ]
 
-KernelFile = Annotated[
-    Path,
-    typer.Argument(metavar="KERNEL.cl", help="OpenCL C source, or LLVM IR (.ll, .bc).", show_default=False),
-]
-KernelName = Annotated[
-    str | None,
-    typer.Option("-k", "--kernel", metavar="NAME", help="The kernel; needed where the file has several."),
-]
-Dimension = Annotated[
-    int,
-    typer.Option(
-        "--dim", metavar="DIMENSION", help="The dimension of the NDRange: 0, 1 or 2.", parser=whole_number
-    ),
-]
-OutputFormat = Annotated[Format, typer.Option("-f", "--format", help="A table to read, or JSON.")]
-StoreUrl = Annotated[
-    str | None,
-    typer.Option("--store", metavar="URL|FILE", help=STORE_HELP),
-]
 
-Definitions = Annotated[
-    list[str] | None,
-    typer.Option("-D", "--define", metavar="NAME[=VALUE]", help="Define a macro. May be repeated."),
-]
-IncludeFolders = Annotated[
-    list[str] | None,
-    typer.Option("-I", "--include", metavar="FOLDER", help="Look for included files there. May be repeated."),
-]
-Standard = Annotated[
-    str | None,
-    typer.Option(
-        "--cl-std", metavar="STANDARD", help="The OpenCL C standard, CL2.0 for example.  [default: CL1.2]"
-    ),
-]
-BuildOptions = Annotated[
-    list[str] | None,
-    typer.Option("--build-option", metavar="OPTION", help="Any other OpenCL build option. May be repeated."),
-]
+def kernel_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names a kernel."""
+    return option("The kernel; needed where the file has several.", "NAME", "-k --kernel")
 
 
-Command = Callable[..., None]
+def file_argument() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the argument that names a kernel's file."""
+    return argument("OpenCL C source, or LLVM IR (.ll, .bc).", "KERNEL.cl")
 
 
-def with_parameters(made: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
-    """Give a command further options, which come as one mapping: its parameter `chosen`.
+def dimension_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names a dimension."""
+    help_text = "The dimension of the NDRange: 0, 1 or 2."
+    return option(help_text, "DIMENSION", "--dim", default=0, parser=whole_number)
 
-    Args:
-        made: by name, what typer makes an option of.
-    """
 
-    def with_options(function: Command) -> Command:
-        signature = inspect.signature(function, eval_str=True)
-        own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()]
-        place = next(i for i, each in enumerate(own) if each.name == "chosen")
-        every = [*own[:place], *made.values(), *own[place + 1 :]]
+def format_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that chooses a table or JSON."""
+    return option("A table to read, or JSON.", None, "-f --format", default=Format.TABLE)
 
-        def command(**given: Any) -> None:  # noqa: ANN401 (what typer has read)
-            function(chosen={name: given.pop(name) for name in made}, **given)
 
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__annotations__ = {each.name: each.annotation for each in every}
-        command.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
-        return command
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """The options that say how a kernel's source is built."""
 
-    return with_options
+    define: list[str] | None = option("Define a macro. May be repeated.", "NAME[=VALUE]", "-D --define")
+    include: list[str] | None = option("Look for included files there. May be repeated.", "FOLDER", "-I --include")
+    cl_std: str | None = option("The OpenCL C standard, CL2.0 for example.  [default: CL1.2]", "STANDARD")
+    build_option: list[str] | None = option("Any other OpenCL build option. May be repeated.", "OPTION")
+
+    @property
+    def build_options(self) -> str:
+        """Return the build options as one string. Raises as `build_options` does."""
+        return build_options(self.define, self.include, self.cl_std, self.build_option)
 
 
 def build_options(
@@ -177,21 +147,14 @@ def local_size_of(word: str) -> tuple[int, ...] | None:
     return tuple(int(extent) for extent in re.split("[x×]", word.strip()))
 
 
-def launch_place(size: tuple[int, ...] | None) -> tuple[int, int, int] | None:
-    """Return a local size along three dimensions, those that are missing being 1; None for none."""
-    if size is None:
-        return None
-    width, height, depth = (*size, 1, 1)[:3]
-    return width, height, depth
-
-
-def parsed_local_size(text: str | None) -> tuple[int, ...] | None:
-    """Return the sizes given to `--local-size`; None where it wasn't given. Raises InvalidInputError."""
+def parsed_size(option: str, text: str | None) -> tuple[int, ...] | None:
+    """Return the sizes given to an option; None where it wasn't given. Raises InvalidInputError."""
     if text is None:
         return None
     size = local_size_of(text)
     if size is None:
-        raise InvalidInputError(f"--local-size takes one to three sizes, such as 64 or 16x16, not '{text}'")
+        usual = "4096 or 512x512" if option == "--global-size" else "64 or 16x16"
+        raise InvalidInputError(f"{option} takes one to three sizes, such as {usual}, not '{text}'")
     return size
 
 

@@ -11,8 +11,9 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from coarsen.base.codec import encoded
 from coarsen.base.files import replace_file
 from coarsen.errors import GAP, InvalidInputError, printable, printable_in_line
 
@@ -39,6 +40,11 @@ def counted(number: int, noun: str) -> str:
 def shortened(text: str, limit: int) -> str:
     """Return a text in at most `limit` characters, cut where it is longer."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+def picked(record: object, names: str) -> dict[str, Any]:
+    """Return fields or properties of a record for JSON, by their names, which blanks divide."""
+    return {name: encoded(getattr(record, name)) for name in names.split()}
 
 
 def print_json(value: object) -> None:
@@ -69,6 +75,17 @@ def print_line(text: str = "") -> None:
     with terminal.capture() as capture:
         terminal.print(printable(text), soft_wrap=not sys.stdout.isatty(), markup=False)
     _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")[:-1]))
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines, as `print_line` does."""
+    for line in lines:
+        print_line(line)
+
+
+def print_fields(fields: Iterable[tuple[str, str]]) -> None:
+    """Print fields by name, one a line; those without a value are left out."""
+    print_table(["field", "value"], ([name, value] for name, value in fields if value))
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:

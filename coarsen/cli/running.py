@@ -12,14 +12,15 @@ import importlib.util
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from coarsen.cli.declared import argument, flags_of, option
 from coarsen.cli.messages import Settings, set_level
-from coarsen.cli.stores import STORE_HELP, check_packages
+from coarsen.cli.stores import check_packages, store_option
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -28,57 +29,47 @@ if TYPE_CHECKING:
     from coarsen.tuning.settings import Tune
 
 
-def _option(help_text: str, metavar: str = "", flag: str = "") -> Any:  # noqa: ANN401 (as `field`)
-    """A field that is an option, called as the field unless it has another flag; None where it is left out."""
-    return field(default=None, metadata={"help": help_text, "metavar": metavar, "flag": flag})
-
-
-def _flag(help_text: str, flag: str = "") -> Any:  # noqa: ANN401 (as `field`)
-    return field(default=False, metadata={"help": help_text, "metavar": "", "flag": flag})
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The program, and the options of `coarsen run`; what each means is said where it is declared."""
+    """The options of `coarsen run`."""
 
-    program: str
-    arguments: tuple[str, ...] = ()
-    module: bool = _flag("PROGRAM is the name of a module, as after python -m.", "-m")
-    tune: bool = _flag("Tune launches of which nothing is remembered, and remember what was found.")
-    seconds: float | None = _option(
+    program: str = argument("The program's file, or folder.", "PROGRAM")
+    arguments: list[str] | None = argument(
+        "All that comes after the program's name is its own, options too.", "ARGUMENT", default=None
+    )
+    module: bool = option("PROGRAM is the name of a module, as after python -m.", None, "-m", default=False)
+    tune: bool = option(
+        "Tune launches of which nothing is remembered, and remember what was found.", default=False
+    )
+    seconds: float | None = option(
         "The most that tuning one kernel at one class of sizes may take.  [default: 20]", "NUMBER"
     )
-    predict: bool = _flag(
-        "Run launches of which nothing is remembered by a predicted factor: a guess, which nobody measured."
+    predict: bool = option(
+        "Run launches of which nothing is remembered by a predicted factor: a guess, which nobody measured.",
+        default=False,
     )
-    record: str | None = _option(
+    record: str | None = option(
         "Write the first launch of each kernel and class of sizes as a workload for coarsen bench, and a "
         "list of what all launches pass, for coarsen tune KERNEL.toml --inputs-from FOLDER.",
         "FOLDER",
     )
-    record_contents: str | None = _option(
+    record_contents: str | None = option(
         "Whose buffers are recorded: of the first launch of each class of sizes, of each that passes "
         "something else, or of none: then only arguments, sizes and counts are.  [default: class]",
         "class|each|none",
     )
-    most_bytes: str | None = _option(
+    most_bytes: str | None = option(
         "The most that the buffers of recorded launches may hold in all: 500M, 2G.  [default: 1G]", "NUMBER"
     )
-    report: str | None = _option("Write the table there as JSON, not on standard error.", "FILE")
-    store: str | None = _option(STORE_HELP, "URL|FILE")
+    report: str | None = option("Write the table there as JSON, not on standard error.", "FILE")
+    store: str | None = store_option()
 
 
-def flags_of_run() -> Iterator[tuple[str, str]]:
-    """Yield each option's flag with the name of its field."""
-    for each in fields(RunOptions):
-        if "help" in each.metadata:
-            yield each.metadata["flag"] or f"--{each.name.replace('_', '-')}", each.name
-
-
+_FLAGS = {flag: each for each in fields(RunOptions) for flag in flags_of(each)}
 _COMMON: Mapping[str, Callable[[Settings], None]] = MappingProxyType(
     {
-        **dict.fromkeys(("-v", "--verbose"), lambda _: set_level(logging.INFO)),
-        **dict.fromkeys(("-q", "--quiet"), lambda _: set_level(logging.ERROR)),
+        **dict.fromkeys(("-v --verbose"), lambda _: set_level(logging.INFO)),
+        **dict.fromkeys(("-q --quiet"), lambda _: set_level(logging.ERROR)),
         "--debug": Settings.show_tracebacks,
     }
 )
@@ -93,10 +84,10 @@ def plain_run(words: Sequence[str], settings: Settings) -> Callable[[], int] | N
     """
     left = iter(words)
     chosen: dict[str, Any] = {}
-    common = []
+    common: list[Callable[[Settings], None]] = []
     for word in left:
         if not word.startswith("-"):
-            options = RunOptions(word, tuple(left), **chosen)
+            options = RunOptions(program=word, arguments=[*left], **chosen)
             return partial(_run_with, common, settings, options)
         if word in _COMMON:
             common.append(_COMMON[word])
@@ -118,16 +109,15 @@ def _run_with(common: Sequence[Callable[[Settings], None]], settings: Settings, 
 def _read(word: str, following: Iterator[str]) -> tuple[str, bool | float | str]:
     """The field and value of an option. Raises KeyError, ValueError or StopIteration for what may be a mistake."""
     flag, equals, value = word.partition("=")
-    name = dict(flags_of_run())[flag]
-    kind = next(str(each.type) for each in fields(RunOptions) if each.name == name)
-    if kind == "bool":
+    declared = _FLAGS[flag]
+    if declared.type == "bool":
         if equals:
             raise ValueError(word)
-        return name, True
+        return declared.name, True
     value = value if equals else next(following)
     if not value or value.startswith("-"):
         raise ValueError(word)
-    return name, float(value) if kind.startswith("float") else value
+    return declared.name, float(value) if declared.type == "float | None" else value
 
 
 def run_with(options: RunOptions) -> int:
@@ -148,7 +138,7 @@ def run_with(options: RunOptions) -> int:
     from coarsen.drop_in.running import run_program
     from coarsen.drop_in.script import Script
 
-    script = Script(options.program, options.arguments, options.module)
+    script = Script(options.program, tuple(options.arguments or ()), options.module)
     process = os.getpid()
     result = run_program(script, otherwise, settings, recording)
     if os.getpid() == process:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from coarsen.cli.declared import option
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -14,13 +15,19 @@ if TYPE_CHECKING:
     from coarsen.tuning.store.database import Store
 
 STORE_PACKAGES = ("sqlalchemy",)
-STORE_HELP = (
-    "The store of rows: an SQLite file or a postgresql:// URL.  "
-    "[default: $COARSEN_STORE, or a file in the user's data folder]"
-)
 # Keys are shown in part: twelve hexadecimal digits tell more rows apart than any store has.
 KEY_DIGITS = 12
 _NAMED_KEYS = 4  # in an error
+
+
+def store_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names a store."""
+    return option(
+        "The store of rows: an SQLite file or a postgresql:// URL.  "
+        "[default: $COARSEN_STORE, or a file in the user's data folder]",
+        "URL|FILE",
+        "--store",
+    )
 
 
 def check_packages(packages: Iterable[str] = STORE_PACKAGES) -> None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coarsen.base.names import did_you_mean
-from coarsen.cli.options import Command, local_size_of, whole_number, with_parameters
+from coarsen.cli.declared import several
+from coarsen.cli.options import local_size_of, whole_number
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import DIMENSIONS
 from coarsen.variant.options import ARRAY_OPTIONS, COARSENING_OPTIONS, TRANSFORM_OPTIONS, VariantOption
@@ -29,25 +30,16 @@ if TYPE_CHECKING:
 
 GRID = "grid"
 
-SpaceWords = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--space",
-        metavar="NAME=VALUE,...",
-        help="Values to try of an option of coarsen apply, factor=1,2,4 or wide-accesses=no,yes; of local-size; "
-        "at-once=NUMBER of dimensions and levels; sample=NUMBER to draw; or grid: every launch that coarsen "
-        "predict considers. May be repeated.",
-    ),
-]
-MacroValues = Annotated[
-    list[str] | None,
-    typer.Option("-D", "--define", metavar="NAME=VALUE,...", help="Values to try of a macro. May be repeated."),
-]
+SPACE_HELP = (
+    "Values to try of an option of coarsen apply, factor=1,2,4 or wide-accesses=no,yes; of local-size; "
+    "at-once=NUMBER of dimensions and levels; sample=NUMBER to draw; or grid: every launch that coarsen "
+    "predict considers. May be repeated."
+)
 
 
-def variant_options(*names: str) -> Callable[[Command], Command]:
-    """Give a command an option for each of these fields of a variant; they come as its parameter `chosen`."""
-    return with_parameters({name: _parameter(_OPTIONS[name]) for name in names})
+def variant_options(*names: str) -> Any:  # noqa: ANN401 (as `field`)
+    """Return a field of a command's options that holds those of a variant, called as its fields."""
+    return several({name: _parameter(_OPTIONS[name]) for name in names})
 
 
 _OPTIONS: Mapping[str, VariantOption] = MappingProxyType(

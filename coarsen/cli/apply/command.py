@@ -6,36 +6,33 @@ import enum
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from coarsen.cli.apply.report_text import ExplainedKernel, explained, print_explanations, write_reports
 from coarsen.cli.apply.request import Request, launch_comment
+from coarsen.cli.declared import option, takes
 from coarsen.cli.kernel_input import naming_file, with_file
-from coarsen.cli.messages import note, say
+from coarsen.cli.messages import note, raise_last
 from coarsen.cli.options import (
-    BuildOptions,
-    Definitions,
-    IncludeFolders,
-    KernelFile,
-    KernelName,
-    Standard,
+    SourceOptions,
     build_options,
-    launch_place,
-    parsed_local_size,
+    file_argument,
+    kernel_option,
+    parsed_size,
 )
 from coarsen.cli.output import Format, counted, print_line, write_result
 from coarsen.cli.variant_options import ARRAYS, EVERY, variant_options
 from coarsen.coarsened_kernel import CoarsenedKernel
+from coarsen.cost.work_counts import padded
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
 from coarsen.variant.coarsening import Level, configuration_of
 from coarsen.variant.data_plan import array_plans
-from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS
+from coarsen.variant.options import TRANSFORM_OPTIONS
 from coarsen.variant.transforms import DeviceKind, Transforms
 
 
@@ -59,94 +56,12 @@ class Stage(enum.StrEnum):
     WIDEN = "widen"
 
 
-Device = Annotated[
-    str | None,
-    typer.Option(
-        "-d",
-        "--device",
-        metavar="NAME",
-        help="Take the factor predicted for this device; choose the transforms for its kind.",
-    ),
-]
-
-Kind = Annotated[
-    DeviceKind | None,
-    typer.Option("--device-kind", help="What the kernel is to run on.  [default: that of --device, else any]"),
-]
-
 # What to write.
-
-Emit = Annotated[
-    Form | None, typer.Option("--emit", help="Write OpenCL C, LLVM IR, SPIR-V or PTX.  [default: cl]")
-]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there, not to standard output.")
-]
-Explain = Annotated[
-    bool,
-    typer.Option(
-        "--explain",
-        help="Mark divergent lines and regions, with --factor what comes of them, instead.",
-    ),
-]
-Report = Annotated[
-    bool,
-    typer.Option("--report", help="Say instead what was done to each divergent region, and what accesses cost."),
-]
-LocalSize = Annotated[
-    str | None,
-    typer.Option(
-        "--local-size",
-        metavar="SIZE",
-        help="The original launch's local size, 64 or 16x16; with --report and --features.",
-    ),
-]
-ReportFormat = Annotated[
-    Format | None,
-    typer.Option("-f", "--format", help="Of --report and --features: a table, or JSON.  [default: table]"),
-]
-Features = Annotated[
-    str | None,
-    typer.Option(
-        "--features",
-        metavar="KIND,...",
-        help="Show instead the static features of the kernel at each factor: paper (the 17 of PACT'14), and with "
-        "them work (loops, instructions and accesses as functions of the sizes), registers:CHIP.",
-    ),
-]
-GlobalSize = Annotated[
-    str | None,
-    typer.Option("--global-size", metavar="SIZE", help="The launch's global size, 512x512; for --features work."),
-]
-ArgumentSizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--size", metavar="NAME=NUMBER", help="A whole argument of the launch; for --features work. Repeatable."
-    ),
-]
-TunedVersions = Annotated[
-    Path | None,
-    typer.Option(
-        "--tuned",
-        metavar="FILE.tuned.json",
-        help="Write instead the versions that the tuned file of this kernel has, and a C header that chooses "
-        "between them, into the folder of -o.",
-    ),
-]
-PrintAfter = Annotated[
-    list[Stage] | None,
-    typer.Option(
-        "--print-after",
-        metavar="STAGE",
-        help="Show the IR after lower, layout, guard, replicate, normalise or widen. May be repeated.",
-    ),
-]
 
 
 # The number of merged work-items has no effect on which lines are divergent.
 _ANY_FACTOR = 2
 
-_FEATURES = ("paper", "work")
 # The version that every implementation builds a program for if none is named.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 
@@ -165,29 +80,52 @@ _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxy
 )
 
 
-@variant_options(*EVERY)
-def apply(
-    file: KernelFile,
-    chosen: Mapping[str, Any],
-    kernel: KernelName = None,
-    device: Device = None,
-    device_kind: Kind = None,
-    emit: Emit = None,
-    output: Output = None,
-    explain: Explain = False,
-    report: Report = False,
-    features: Features = None,
-    tuned: TunedVersions = None,
-    report_format: ReportFormat = None,
-    local_size: LocalSize = None,
-    global_size: GlobalSize = None,
-    size: ArgumentSizes = None,
-    define: Definitions = None,
-    include: IncludeFolders = None,
-    cl_std: Standard = None,
-    build_option: BuildOptions = None,
-    print_after: PrintAfter = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(SourceOptions):
+    """The options of `coarsen apply`."""
+
+    file: Path = file_argument()
+    chosen: Mapping[str, Any] = variant_options(*EVERY)
+    kernel: str | None = kernel_option()
+    device: str | None = option(
+        "Take the factor predicted for this device; choose the transforms for its kind.", "NAME", "-d --device"
+    )
+    device_kind: DeviceKind | None = option("What the kernel is to run on.  [default: that of --device, else any]")
+    emit: Form | None = option("Write OpenCL C, LLVM IR, SPIR-V or PTX.  [default: cl]")
+    output: Path | None = option("Write there, not to standard output.", "FILE", "-o --output")
+    explain: bool = option(
+        "Mark divergent lines and regions, with --factor what comes of them, instead.", default=False
+    )
+    report: bool = option(
+        "Say instead what was done to each divergent region, and what accesses cost.", default=False
+    )
+    features: str | None = option(
+        "Show instead the static features of the kernel at each factor: paper (the 17 of PACT'14), and with "
+        "them work (loops, instructions and accesses as functions of the sizes), registers:CHIP.",
+        "KIND,...",
+    )
+    tuned: Path | None = option(
+        "Write instead the versions that the tuned file of this kernel has, and a C header that chooses "
+        "between them, into the folder of -o.",
+        "FILE.tuned.json",
+    )
+    report_format: Format | None = option(
+        "Of --report and --features: a table, or JSON.  [default: table]", None, "-f --format"
+    )
+    local_size: str | None = option(
+        "The original launch's local size, 64 or 16x16; with --report and --features.", "SIZE"
+    )
+    global_size: str | None = option("The launch's global size, 512x512; for --features work.", "SIZE")
+    size: list[str] | None = option(
+        "A whole argument of the launch; for --features work. Repeatable.", "NAME=NUMBER"
+    )
+    print_after: list[Stage] | None = option(
+        "Show the IR after lower, layout, guard, replicate, normalise or widen. May be repeated.", "STAGE"
+    )
+
+
+@takes(ApplyOptions)
+def apply(asked: ApplyOptions) -> None:
     """Coarsen a kernel, or explain the effect of coarsening it.
 
     The launch of a coarsened kernel divides its global and local size by the factor, along the dimension; where
@@ -202,59 +140,67 @@ def apply(
     Example: coarsen apply mv.cl --tuned mv.tuned.json -o generated
     """
     _check_wanted(
-        {"--explain": explain, "--report": report, "--features": features, "--tuned": tuned, "--emit": emit}
+        {
+            "--explain": asked.explain,
+            "--report": asked.report,
+            "--features": asked.features,
+            "--tuned": asked.tuned,
+            "--emit": asked.emit,
+        }
     )
-    if report_format is not None and not report and features is None:
-        raise InvalidInputError("--format goes with --report and --features")
-    if local_size is not None and not report and features is None:
-        raise InvalidInputError("--local-size goes with --report and --features")
-    if features is None and (global_size is not None or size):
-        raise InvalidInputError(f"{'--size' if size else '--global-size'} goes with --features work")
-    if tuned is not None:
-        _write_versions(file, tuned, output)
+    is_told = asked.report or asked.features is not None
+    _check_goes(
+        {"--format": asked.report_format, "--local-size": asked.local_size}, is_told, "--report and --features"
+    )
+    _check_goes(
+        {"--size": asked.size, "--global-size": asked.global_size}, asked.features is not None, "--features work"
+    )
+    if asked.tuned is not None:
+        _write_versions(asked.file, asked.tuned, asked.output)
         return
-    if features is not None:
-        build = {"define": define, "include": include, "cl_std": cl_std, "build_option": build_option}
-        launch = {"local_size": local_size, "global_size": global_size, "size": size}
-        _show_features(features, chosen, report_format, file=file, kernel=kernel, **build, **launch)
+    options = build_options(asked.define, asked.include, asked.cl_std, asked.build_option)
+    if asked.features is not None:
+        # Imported late: it loads the models.
+        from coarsen.cli.apply.features import show_features
+
+        sizes: dict[str, Any] = {
+            "global_size": asked.global_size,
+            "local_size": asked.local_size,
+            "arguments": asked.size or (),
+        }
+        form = asked.report_format or Format.TABLE
+        show_features(asked.file, asked.kernel, options, asked.features, asked.chosen, **sizes, output_format=form)
         return
-    options = build_options(define, include, cl_std, build_option)
-    arrays = array_plans(*(chosen[name] or () for name in ARRAYS))
-    if explain and arrays:
-        raise InvalidInputError(
-            "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
-        )
+    local = parsed_size("--local-size", asked.local_size)
     request = Request(
-        file,
-        kernel,
-        options,
-        chosen["factor"] or [],
-        device,
-        chosen["dimension"] or [0],
-        chosen["stride"] or [1],
-        chosen["level"] or [Level.ITEM],
-        chosen["any_size"],
-        Transforms(**{name: chosen[name] for name in TRANSFORM_OPTIONS if name != "any_size"}),
-        device_kind,
-        launch_place(parsed_local_size(local_size)),
-        arrays,
+        file=asked.file,
+        kernel=asked.kernel,
+        options=options,
+        factors=asked.chosen["factor"] or [],
+        device=asked.device,
+        dimensions=asked.chosen["dimension"] or [0],
+        strides=asked.chosen["stride"] or [1],
+        levels=asked.chosen["level"] or [Level.ITEM],
+        any_size=asked.chosen["any_size"],
+        given=Transforms(**{name: asked.chosen[name] for name in TRANSFORM_OPTIONS if name != "any_size"}),
+        device_kind=asked.device_kind,
+        local_size=None if local is None else padded(local),
+        arrays=array_plans(*(asked.chosen[name] or () for name in ARRAYS)),
     )
-    observer = Observer(frozenset(print_after or ()), show=_show)
-    if not explain or request.factors:
+    observer = Observer(frozenset(asked.print_after or ()), show=_show)
+    if asked.explain:
+        refusals = _explain(request, observer, asked.output)
+    elif asked.report:
         request.check()
-    requests = request.for_each_kernel()
-    if explain:
-        refusals = _explain(requests, observer, output)
-    elif report:
-        refusals = write_reports(requests, observer, report_format or Format.TABLE, output)
+        refusals = write_reports(
+            request.for_each_kernel(), observer, asked.report_format or Format.TABLE, asked.output
+        )
     else:
-        refusals = _write_kernels(requests, observer, emit or Form.CL, output)
+        request.check()
+        refusals = _write_kernels(request.for_each_kernel(), observer, asked.emit or Form.CL, asked.output)
     if logging.getLogger("coarsen").isEnabledFor(logging.INFO):
         _show_times(observer)
-    for refusal in refusals[:-1]:
-        say("error", str(refusal))
-    if refusals:
-        raise refusals[-1]
+    raise_last(refusals)
 
 
 def _check_wanted(given: Mapping[str, object]) -> None:
@@ -264,36 +210,11 @@ def _check_wanted(given: Mapping[str, object]) -> None:
         raise InvalidInputError(f"give one of {' and '.join(wanted)}: each writes something else")
 
 
-def _show_features(
-    kinds: str,
-    chosen: Mapping[str, Any],
-    output_format: Format | None,
-    **given: Any,  # noqa: ANN401 (the kernel and its launch, as they were given)
-) -> None:
-    """Show the features of a kernel. Raises InvalidInputError for a kind that is none."""
-    # Imported late: they load the models.
-    from coarsen.cli.apply.features import features
-
-    words = [word.strip() for word in kinds.split(",")]
-    chips = [word.partition(":")[2] for word in words if word.startswith("registers:")]
-    unknown = [word for word in words if word not in _FEATURES and not word.startswith("registers:")]
-    if unknown or len(chips) > 1 or "" in chips:
-        raise InvalidInputError(f"--features takes {', '.join(_FEATURES)} and registers:CHIP, not '{kinds}'")
-    several = [name for name in COARSENING_OPTIONS if len(chosen[name] or ()) > 1]
-    if several:
-        raise InvalidInputError(f"--features takes --{COARSENING_OPTIONS[several[0]].name} once")
-    one = {name: (chosen[name] or [COARSENING_OPTIONS[name].default])[0] for name in COARSENING_OPTIONS}
-    planned = ("stride", "level", "any_size", "fast_path", "lock_step", "wide_accesses")
-    asked: dict[str, Any] = {name: one.get(name, chosen.get(name)) for name in planned}
-    features(
-        **given,
-        dim=one["dimension"],
-        registers=chips[0] if chips else None,
-        work="work" in words,
-        factor=one["factor"],
-        **asked,
-        output_format=output_format or Format.TABLE,
-    )
+def _check_goes(given: Mapping[str, object], allowed: bool, others: str) -> None:
+    """Raise InvalidInputError where an option is given that goes with others alone."""
+    for name, value in given.items():
+        if value and not allowed:
+            raise InvalidInputError(f"{name} goes with {others}")
 
 
 def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:
@@ -315,10 +236,16 @@ def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:
     print_line(f"wrote {folder / made[0][0]} and {counted(len(made) - 1, 'version')} beside it")
 
 
-def _explain(requests: Sequence[Request], observer: Observer, output: Path | None) -> list[RefusalError]:
+def _explain(asked: Request, observer: Observer, output: Path | None) -> list[RefusalError]:
     """Explain kernels as they are written; where a factor is given, with what comes of each line."""
+    if asked.arrays:
+        raise InvalidInputError(
+            "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
+        )
+    if asked.factors:
+        asked.check()
     found, refusals = [], []
-    for request in requests:
+    for request in asked.for_each_kernel():
         try:
             found.append(_explained(request, observer))
         except RefusalError as refusal:

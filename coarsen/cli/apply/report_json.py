@@ -66,18 +66,16 @@ from typing import Any
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.expression_text import expression_text
 from coarsen.cli.kernel_input import is_ir_file
+from coarsen.cli.output import picked
 from coarsen.cost.access_costs import AccessCost, LoopReuse
 from coarsen.cost.banks import MemoryDevice
 from coarsen.cost.memory_report import MemoryReport
-from coarsen.cost.mending import Offer
-from coarsen.cost.pads import LocalArray, PadCost
-from coarsen.cost.plan_cost import Part
+from coarsen.cost.pads import LocalArray
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument
 from coarsen.remarks.report import CoarseningReport, KernelReport, RegionReport, RoleCount
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
-from coarsen.transform.wide_accesses import WideAccesses
 
 
 def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
@@ -85,15 +83,10 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
     return {
         "kernel": report.kernel,
         "refusal": None,
-        "instructions": {
-            "before": report.before,
-            "after": report.after,
-            "per_replica": report.per_replica,
-            "cleaned": report.cleaned,
-        },
-        "coarsenings": [_coarsening(coarsening, file) for coarsening in report.coarsenings],
+        "instructions": picked(report, "before after per_replica cleaned"),
+        "coarsenings": [_coarsening(each, file) for each in report.coarsenings],
         "roles": [_role(each) for each in report.roles],
-        "wide_accesses": _wide(report.wide) if report.wide else None,
+        "wide_accesses": picked(report.wide, "loads wide_loads stores wide_stores") if report.wide else None,
         "distinct": _distinct(report.distinct, file) if report.distinct else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],
         "arrays": [_array(array) for array in report.arrays],
@@ -104,67 +97,41 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
 
 def refusal_json(refusal: RefusalError, kernel: str | None, file: Path) -> dict[str, Any]:
     """Return the report of a kernel that was refused; `kernel` is its name if it was given."""
-    place = place_json(refusal.position, file)
-    return {"kernel": kernel, "refusal": {"code": refusal.code, "reason": refusal.reason, **place}}
+    return {"kernel": kernel, "refusal": {**picked(refusal, "code reason"), **place_json(refusal.position, file)}}
 
 
 def _coarsening(report: CoarseningReport, file: Path) -> dict[str, Any]:
-    chosen = report.coarsening
+    outside = report.cost.outside
+    work = {"outside": outside.work, "interleaved": report.interleaved_work, "copies": report.copied_work}
     return {
-        "factor": chosen.factor,
-        "dimension": chosen.dimension,
-        "stride": chosen.stride,
-        "level": chosen.level.value,
+        **picked(report.coarsening, "factor dimension stride level"),
         "shared": report.cost.shared,
-        "work": {
-            "outside": report.cost.outside.work,
-            "interleaved": report.interleaved_work,
-            "copies": report.copied_work,
-        },
-        "outside": _part(report.cost.outside),
+        "work": work,
+        "outside": picked(outside, _PART),
         "regions": [_region(region, file) for region in report.regions],
     }
 
 
+_PART = "instructions uniform shared work"
+
+
 def _region(region: RegionReport, file: Path) -> dict[str, Any]:
-    reason = region.reason
+    lines = region.lines
     return {
         **place_json(region.position, file),
-        "first_line": region.lines.first if region.lines else None,
-        "last_line": region.lines.last if region.lines else None,
-        "block": region.block,
-        "treatment": region.treatment.value,
-        "reason": {"code": reason.code, "sentence": reason.sentence} if reason else None,
-        **_part(region.own),
+        "first_line": lines.first if lines else None,
+        "last_line": lines.last if lines else None,
+        **picked(region, "block treatment"),
+        "reason": picked(region.reason, "code sentence") if region.reason else None,
+        **picked(region.own, _PART),
         "regions": [_region(nested, file) for nested in region.nested],
     }
 
 
-def _part(part: Part) -> dict[str, int]:
-    return {
-        "instructions": part.instructions,
-        "uniform": part.uniform,
-        "shared": part.shared,
-        "work": part.work,
-    }
-
-
 def _role(role: RoleCount) -> dict[str, Any]:
-    return {
-        "role": role.role.name.lower(),
-        "words": role.role.value,
-        "shared": role.shared,
-        "by_replica": [{"replica": k, "instructions": count} for k, count in role.by_replica.items()],
-    }
-
-
-def _wide(wide: WideAccesses) -> dict[str, int]:
-    return {
-        "loads": wide.loads,
-        "wide_loads": wide.wide_loads,
-        "stores": wide.stores,
-        "wide_stores": wide.wide_stores,
-    }
+    by_replica = [{"replica": k, "instructions": count} for k, count in role.by_replica.items()]
+    words = {"role": role.role.name.lower(), "words": role.role.value}
+    return {**words, "shared": role.shared, "by_replica": by_replica}
 
 
 def _array(array: LaidArray) -> dict[str, Any]:
@@ -189,7 +156,7 @@ def _distinct(distinct: DistinctMemory, file: Path) -> dict[str, Any]:
                 "name": each.name,
                 **place_json(each.position, file),
                 "loop_line": each.loop.line if each.loop else None,
-                "reason": {"code": each.left.code, "sentence": each.left.sentence} if each.left else None,
+                "reason": picked(each.left, "code sentence") if each.left else None,
             }
             for each in distinct.accumulators
         ],
@@ -246,19 +213,26 @@ def memory_json(report: MemoryReport, file: Path) -> dict[str, Any]:
         "device": _device(report.device),
         "local_size": list(report.local_size) if report.local_size else None,
         "accesses": [_access(each, file) for each in report.accesses],
-        "mending": [_offer(each) for each in report.offers],
-        "pads": [_pad(each) for each in report.pads],
+        "mending": [picked(each, "option argument condition before after") for each in report.offers],
+        "pads": [
+            {
+                "name": each.name,
+                "asked": str(each.asked),
+                "pad": str(each.pad),
+                **picked(each, "before after reason"),
+            }
+            for each in report.pads
+        ],
         "arrays": [_padded_array(each) for each in report.arrays],
     }
 
 
 def _device(device: MemoryDevice) -> dict[str, Any]:
+    banks = device.banks
     return {
-        "lanes": device.lanes,
-        "piece": device.piece,
-        "piece_bytes": device.piece_bytes,
-        "banks": device.banks.count if device.banks else None,
-        "word_bytes": device.banks.word_bytes if device.banks else None,
+        **picked(device, "lanes piece piece_bytes"),
+        "banks": banks.count if banks else None,
+        "word_bytes": banks.word_bytes if banks else None,
         "assumed": device.assumed,
     }
 
@@ -273,7 +247,7 @@ def _access(cost: AccessCost, file: Path) -> dict[str, Any]:
         "bytes": access.access_bytes,
         "strides": [_stride(each) for each in cost.strides],
         "replica_strides": [_stride(each) for each in cost.replica_strides],
-        "pieces": {"least": cost.pieces.least, "most": cost.pieces.most} if cost.pieces else None,
+        "pieces": picked(cost.pieces, "least most") if cost.pieces else None,
         "bank_degree": {"degree": cost.degree, "least": cost.least_degree} if has_degree else None,
         "away_from_edges": cost.addresses is not None and not cost.addresses.is_exact,
         "shared_along": list(cost.shared_along),
@@ -289,41 +263,17 @@ def _stride(stride: Polynomial | None) -> int | str | None:
 
 def _loop(loop: LoopReuse) -> dict[str, Any]:
     between = None if loop.bytes_between is None else expression_text(loop.bytes_between)
-    return {"header": loop.header, "line": loop.line, "bytes_between": between}
-
-
-def _offer(offer: Offer) -> dict[str, Any]:
-    return {
-        "option": offer.option,
-        "argument": offer.argument,
-        "condition": offer.condition,
-        "before": offer.before,
-        "after": offer.after,
-    }
+    return {**picked(loop, "header line"), "bytes_between": between}
 
 
 def _padded_array(array: LocalArray) -> dict[str, Any]:
-    swizzle = array.swizzle
-    permuted = {"mask": swizzle.mask, "unit_bytes": swizzle.unit_bytes, "after": swizzle.cost} if swizzle else None
+    swizzle, padding = array.swizzle, array.padding
     return {
-        "name": array.name,
-        "row_elements": array.row_elements,
-        "element_bytes": array.element_bytes,
-        "pad_words": array.padding.words,
-        "before": array.padding.unpadded_cost,
-        "after": array.padding.cost,
-        "swizzle": permuted,
-    }
-
-
-def _pad(pad: PadCost) -> dict[str, Any]:
-    return {
-        "name": pad.name,
-        "asked": str(pad.asked),
-        "pad": str(pad.pad),
-        "before": pad.before,
-        "after": pad.after,
-        "reason": pad.reason,
+        **picked(array, "name row_elements element_bytes"),
+        "pad_words": padding.words,
+        "before": padding.unpadded_cost,
+        "after": padding.cost,
+        "swizzle": {**picked(swizzle, "mask unit_bytes"), "after": swizzle.cost} if swizzle else None,
     }
 
 

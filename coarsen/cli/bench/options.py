@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from coarsen.cli.declared import option
 from coarsen.errors import InvalidInputError
 from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan
-    from coarsen.tuning.records.measurement import Method
     from coarsen.tuning.search.evaluator import Budget
     from coarsen.tuning.search.searcher import Searcher
     from coarsen.tuning.workload.benchmark import Benchmark
@@ -31,125 +29,28 @@ class CodeForm(enum.StrEnum):
 
 
 class Caches(enum.StrEnum):
-    """The state of the caches before a timed run: as the runs before left them, flushed, or both in turn."""
+    """The state of the caches before a timed run: as the runs before left them, or flushed."""
+
+    WARM = "warm"
+    COLD = "cold"
+
+
+class TunedCaches(enum.StrEnum):
+    """The same over inputs, where both may be had in turn."""
 
     WARM = "warm"
     COLD = "cold"
     BOTH = "both"
 
 
-class AgainChoice(enum.StrEnum):
-    """Which stored rows are measured once more."""
-
-    NOTHING = "nothing"
-    FAILED = "failed"
-    UNCERTAIN = "uncertain"
-    EVERYTHING = "everything"
+def preset_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names the sizes."""
+    return option("The sizes: test, cpu, gpu, paper.", "NAME", "--preset", default="cpu")
 
 
-Kernels = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="KERNEL",
-        help="Names of the suite, or files: KERNEL.toml, or KERNEL.cl beside it; seventeen (the paper's), records "
-        "or judge for all of a suite.  [default: seventeen]",
-        show_default=False,
-    ),
-]
-Devices = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-d",
-        "--device",
-        metavar="NAME",
-        help="An index (0:1) or any part of the name; for --pack, cpu or gpu. May be repeated.  "
-        "[default: the first that works]",
-    ),
-]
-PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.")]
-BenchPreset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.  [default: cpu, for --pack gpu]"
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the inputs, and of a search.")]
-FormOption = Annotated[
-    list[CodeForm] | None,
-    typer.Option("--form", help="What a device is given; several and ptx for --pack.  [default: opencl_c]"),
-]
-CachesOption = Annotated[
-    Caches,
-    typer.Option(
-        "--caches",
-        help="cold flushes the caches before every timed run. Over inputs, both times what was found with cold "
-        "caches too, and says where another version is the fastest then.",
-    ),
-]
-SearchName = Annotated[
-    str | None,
-    typer.Option(
-        "--search",
-        metavar="NAME",
-        help="Search the space instead of measuring it all: additive, additive-paper, guided, "
-        "staircase, random, exhaustive.",
-    ),
-]
-SearchBudget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget",
-        metavar="NUMBER|SHARE%|SECONDSs",
-        help="With --search: how many configurations it may try, failures too, which share of the space, or for "
-        "how long.  [default: until it ends by itself]",
-    ),
-]
-PackFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--pack",
-        metavar="FOLDER",
-        help="Measure nothing: write a folder that a machine without coarsen's compilers measures, by "
-        "python -m coarsen.opencl_bench.run_pack FOLDER.",
-    ),
-]
-TlsFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--tls",
-        metavar="FOLDER",
-        help="For tls://: the folder with ca.pem (who vouches for scheduler and workers), cert.pem and key.pem "
-        "(of this machine).  [default: what Dask's own configuration names]",
-    ),
-]
-Quick = Annotated[bool, typer.Option("--quick", help="Few runs, wide intervals: a first look.")]
-NoConfirmation = Annotated[
-    bool,
-    typer.Option("--no-confirmation", help="Don't time the best configurations once more in new processes."),
-]
-AgainOption = Annotated[AgainChoice, typer.Option("--again", help="Which stored rows to measure once more.")]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Measure on the workers of this Dask scheduler, tcp://127.0.0.1:PORT or tls://HOST:PORT. They share "
-        "one store, with tls:// a PostgreSQL database, and offer devices by the names given to --device.",
-    ),
-]
-Export = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write the rows there too: .json (T4), .parquet or .csv."),
-]
-
-
-def method_of(quick: bool, caches: Caches) -> Method:
-    """Return the method that the options ask for. Raises InvalidInputError for caches in both states."""
-    from coarsen.tuning.records.measurement import QUICK, Method
-
-    if caches is Caches.BOTH:
-        raise InvalidInputError("--caches both is for coarsen tune over inputs: take warm or cold")
-    return replace(QUICK if quick else Method(), cold_cache=caches is Caches.COLD)
+def seed_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that seeds what is drawn."""
+    return option("Seed of the inputs, and of a search.", "NUMBER", "--seed", default=0, min=0)
 
 
 def device_kind(words: Sequence[str] | None) -> DeviceKind:

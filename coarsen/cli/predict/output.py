@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, print_json, print_line, print_table
+from coarsen.cli.output import Format, print_json, print_line, print_lines, print_table
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
 from coarsen.targets import Target
@@ -44,6 +44,11 @@ def known_kernel_remark(name: str) -> str:
 def ratio_text(value: float) -> str:
     """Write a speed-up to three digits: measurements are no more precise."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def interval_text(low: float, high: float) -> str:
+    """Write an interval of speed-ups, to three digits."""
+    return f"{ratio_text(low)} to {ratio_text(high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +92,10 @@ def print_launch(prediction: LaunchPrediction, target: Target) -> None:
     print_line(f"kernel {prediction.kernel} on {target}: {launch_text(chosen.variant, prediction.own)}")
     print_line(f"Over the launch as it is: {_ratio(chosen.over_own)}")
     print_line(f"Over the best uncoarsened local size: {_ratio(chosen.over_best)}")
-    for sentence in _verdict(prediction):
-        print_line(sentence)
+    print_lines(*_verdict(prediction))
     print_line()
     _print_launches(prediction)
-    for sentence in _remarks(prediction):
-        print_line(sentence)
+    print_lines(*_remarks(prediction))
 
 
 def predicted_text(prediction: LaunchPrediction) -> str:
@@ -113,7 +116,7 @@ def _print_launches(prediction: LaunchPrediction) -> None:
             launch_text(each.variant, prediction.own),
             ratio_text(each.over_own.value),
             ratio_text(each.over_best.value),
-            _interval(each.over_best),
+            interval_text(each.over_best.low, each.over_best.high),
             bars.drawn(each.over_best.low, each.over_best.value, each.over_best.high),
             f"{each.chance:.0%}",
             CHOSEN if each is prediction.chosen else "",
@@ -122,11 +125,6 @@ def _print_launches(prediction: LaunchPrediction) -> None:
     ]
     print_table(headings, rows, numbers=["over own", "over best uncoarsened", "is faster"])
     print_line()
-
-
-def print_launch_as_json(prediction: LaunchPrediction, target: Target) -> None:
-    """Print all of it as JSON."""
-    print_json(launch_as_data(prediction, target))
 
 
 def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, object]:
@@ -234,11 +232,7 @@ def _remarks(prediction: LaunchPrediction) -> Iterator[str]:
 
 
 def _ratio(ratio: Ratio) -> str:
-    return f"{ratio_text(ratio.value)} expected, in 8 of 10 such cases {_interval(ratio)}"
-
-
-def _interval(ratio: Ratio) -> str:
-    return f"{ratio_text(ratio.low)} to {ratio_text(ratio.high)}"
+    return f"{ratio_text(ratio.value)} expected, in 8 of 10 such cases {interval_text(ratio.low, ratio.high)}"
 
 
 def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
@@ -269,8 +263,7 @@ def print_cascade(
     headings = ["at factor", "coarsen further?", "probability", "examples"]
     print_table(headings, map(_step_row, prediction.steps), numbers=("at factor", "probability", "examples"))
     print_line()
-    for sentence in _step_reasons(prediction):
-        print_line(sentence)
+    print_lines(*_step_reasons(prediction))
 
 
 def held_out_text(evaluation: object) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import counted, print_json, print_line, print_table
+from coarsen.cli.output import counted, print_fields, print_json, print_line, print_lines, print_table
 from coarsen.cli.stores import KEY_DIGITS
 from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.results.best import BestRow, Case, Summary, best_words, verified_against
@@ -40,8 +40,7 @@ def print_summaries(summaries: Sequence[Summary], location: str) -> None:
         found = list(group)
         print_line(_place(device, _name(found[0].case) in several))
         print_table(headings, map(_summary_row, found), numbers=["rows"])
-        for sentence in _notes(found):
-            print_line(sentence)
+        print_lines(*_notes(found))
         print_line()
     rows = sum(summary.rows for summary in summaries)
     print_line(f"{counted(rows, 'row')} in {location}")
@@ -54,11 +53,10 @@ def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, 
 
 def print_measurement(measurement: Measurement) -> None:
     """Print all that is known of a row, a field a line, and how to use its configuration."""
-    print_table(["field", "value"], ([name, value] for name, value in _fields(measurement) if value))
+    print_fields(_fields(measurement))
     if measurement.invalidity is Invalidity.CORRECT:
         print_line()
-        for line in paste_of(measurement, source_file(measurement.subject.benchmark)).lines:
-            print_line(line)
+        print_lines(*paste_of(measurement, source_file(measurement.subject.benchmark)).lines)
 
 
 def _device(case: Case) -> tuple[str, str, bool]:
@@ -268,10 +266,9 @@ def choices_as_data(choices: Iterable[RememberedChoice], location: str) -> dict[
 
 def print_choice(choice: RememberedChoice) -> None:
     """Print all that is known of a choice, a field a line, and how to use it in a program."""
-    print_table(["field", "value"], ([name, value] for name, value in _choice_fields(choice) if value))
+    print_fields(_choice_fields(choice))
     print_line()
-    for line in paste_of_variant(choice.variant, choice.key.kernel).lines:
-        print_line(line)
+    print_lines(*paste_of_variant(choice.variant, choice.key.kernel).lines)
 
 
 def _choice_row(choice: RememberedChoice) -> list[str]:

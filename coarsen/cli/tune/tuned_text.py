@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from coarsen.cli.output import counted, print_line, print_table
+from coarsen.cli.output import counted, print_line, print_lines, print_table
 from coarsen.dispatch.tree import Leaf, rules, versions_of
 from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.opencl_bench.inputs.evidence import LEFT_OPEN
@@ -54,24 +54,20 @@ def _print_rules(file: TunedFile) -> None:
     if isinstance(file.tree, Leaf):
         print_line(f"not input-sensitive: one version suffices, version {file.tree.version}")
     else:
-        for line in rules(file.tree):
-            print_line(line)
+        print_lines(*rules(file.tree))
     if file.tree_without_supplied is not None:
         print_line()
         print_line("for a caller who supplies no features:")
-        for line in rules(file.tree_without_supplied):
-            print_line(line)
+        print_lines(*rules(file.tree_without_supplied))
 
 
 def _print_worth(file: TunedFile, found: FoundOverInputs) -> None:
     headings = ["version", "what", "chosen at", "fastest of these at", "over the default", "without it"]
     print_table(headings, (_cells(file, each) for each in found.worth), numbers=headings[2:])
     print_line()
-    for line in worth_lines(found.choice):
-        print_line(line)
+    print_lines(*worth_lines(found.choice))
     print_line()
-    for line in cold_lines(found.caches):
-        print_line(line)
+    print_lines(*cold_lines(found.caches))
     if found.caches:
         print_line()
     print_line("what a version may be chosen by, of a launch:")
@@ -118,8 +114,7 @@ def print_summary(
         print_line(f"{file.kernel} is not input-sensitive: one version suffices for {counted(inputs, 'input')}")
     else:
         print_line(f"{file.kernel}: {chosen} versions for {counted(inputs, 'input')}")
-    for line in (*worth_lines(choice), *cold_lines(caches)):
-        print_line(line)
+    print_lines(*worth_lines(choice), *cold_lines(caches))
     print_line(f"wrote {output}; coarsen results show {output} has its rules")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,22 +11,11 @@ from coarsen.base.bug_report import bug_message
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.search.searcher import Found
+from coarsen.tuning.settings import Remeasure as Remeasure
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.tuning.search.searcher import Found
-
-
-class Remeasure(enum.StrEnum):
-    """The stored rows that are measured again.
-
-    None, those that failed (not by constraints), those whose interval is too wide to say anything, all.
-    """
-
-    NOTHING = "nothing"
-    FAILED = "failed"
-    UNCERTAIN = "uncertain"
-    EVERYTHING = "everything"
 
 
 @dataclass(frozen=True, slots=True)
