@@ -1,4 +1,4 @@
-"""The options of a command, declared once: as the fields of a dataclass, of which the command gets one.
+"""The options of a command, declared once: as the fields of a dataclass, which the command gets.
 
     seconds: float | None = option("The most that tuning may take.", "NUMBER")     --seconds NUMBER
     kernel: str | None = option("The kernel.", "NAME", "-k --kernel")               -k, --kernel NAME
@@ -86,9 +86,9 @@ def _parameter(declared: Field[Any], types: Mapping[str, Any]) -> inspect.Parame
     # Imported late: it takes as long as a small program takes to start.
     import typer
 
-    told = {name: value for name, value in declared.metadata.items() if name not in ("flags", "is_argument")}
+    given = {name: value for name, value in declared.metadata.items() if name not in ("flags", "is_argument")}
     is_argument = declared.metadata.get("is_argument", False)
-    info = typer.Argument(**told) if is_argument else typer.Option(*flags_of(declared), **told)
+    info = typer.Argument(**given) if is_argument else typer.Option(*flags_of(declared), **given)
     default = inspect.Parameter.empty if declared.default is MISSING else declared.default
     hint = types[declared.name]
     annotation = Annotated[hint, info]  # type: ignore[valid-type]

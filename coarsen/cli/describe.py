@@ -45,7 +45,7 @@ def describe(asked: DescribeOptions) -> None:
     """Describe a kernel's arguments in a file, for coarsen tune and coarsen bench.
 
     The file gives the contents and size of each argument; what the parameters leave open is guessed and marked
-    CHECK. A macro that is given a value with -D becomes one of which a sweep can try several. Of a file with
+    CHECK. A macro that -D gives a value becomes a tunable, for which a sweep can try several. Of a file with
     several kernels each gets a description, FILE.KERNEL.toml, unless -k names one.
 
     Example: coarsen describe scale.cl -o scale.toml

@@ -136,7 +136,7 @@ def raise_last(refusals: Sequence[RefusalError]) -> None:
 
 
 def say_interrupted(measured: int, location: str) -> None:
-    """Say that so many rows were measured before the user interrupted, and where they are."""
+    """Say how many rows were measured before the user interrupted, and where they are."""
     rows = "1 row was" if measured == 1 else f"{measured} rows were"
     say("interrupted", f"{rows} measured and stored in {location}; the same command goes on from there")
 

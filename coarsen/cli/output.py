@@ -9,9 +9,9 @@ import enum
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from coarsen.base.codec import encoded
 from coarsen.base.files import replace_file
@@ -20,6 +20,7 @@ from coarsen.errors import GAP, InvalidInputError, printable, printable_in_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+T = TypeVar("T")
 # Wide enough that nothing is wrapped if the output is not a terminal.
 _UNLIMITED_WIDTH = 10_000
 _LONGEST_WHOLE_WORD = 15
@@ -32,9 +33,9 @@ class Format(enum.StrEnum):
     JSON = "json"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number of things whose plural has an s: `1 row`, `2 rows`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number of things, whose plural has an s if it isn't given: `1 row`, `2 rows`, `2 processes`."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def shortened(text: str, limit: int) -> str:
@@ -86,6 +87,13 @@ def print_lines(*lines: str) -> None:
 def print_fields(fields: Iterable[tuple[str, str]]) -> None:
     """Print fields by name, one a line; those without a value are left out."""
     print_table(["field", "value"], ([name, value] for name, value in fields if value))
+
+
+def print_records(
+    records: Iterable[T], columns: Mapping[str, Callable[[T], str]], numbers: Sequence[str] = ()
+) -> None:
+    """Print a row for each record: under each heading what its function returns. `numbers` as of `print_table`."""
+    print_table([*columns], [[text(record) for text in columns.values()] for record in records], numbers)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:

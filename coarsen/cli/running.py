@@ -39,13 +39,13 @@ class RunOptions:
     )
     module: bool = option("PROGRAM is the name of a module, as after python -m.", None, "-m", default=False)
     tune: bool = option(
-        "Tune launches of which nothing is remembered, and remember what was found.", default=False
+        "Tune launches that have no remembered variant, and remember what is found.", default=False
     )
     seconds: float | None = option(
         "The most that tuning one kernel at one class of sizes may take.  [default: 20]", "NUMBER"
     )
     predict: bool = option(
-        "Run launches of which nothing is remembered by a predicted factor: a guess, which nobody measured.",
+        "Use a predicted factor, which nobody measured, for launches that have no remembered variant.",
         default=False,
     )
     record: str | None = option(
@@ -65,11 +65,13 @@ class RunOptions:
     store: str | None = store_option()
 
 
-_FLAGS = {flag: each for each in fields(RunOptions) for flag in flags_of(each)}
+_FLAGS = {
+    flag: each for each in fields(RunOptions) if "is_argument" not in each.metadata for flag in flags_of(each)
+}
 _COMMON: Mapping[str, Callable[[Settings], None]] = MappingProxyType(
     {
-        **dict.fromkeys(("-v --verbose"), lambda _: set_level(logging.INFO)),
-        **dict.fromkeys(("-q --quiet"), lambda _: set_level(logging.ERROR)),
+        **dict.fromkeys(("-v", "--verbose"), lambda _: set_level(logging.INFO)),
+        **dict.fromkeys(("-q", "--quiet"), lambda _: set_level(logging.ERROR)),
         "--debug": Settings.show_tracebacks,
     }
 )
@@ -87,7 +89,7 @@ def plain_run(words: Sequence[str], settings: Settings) -> Callable[[], int] | N
     common: list[Callable[[Settings], None]] = []
     for word in left:
         if not word.startswith("-"):
-            options = RunOptions(program=word, arguments=[*left], **chosen)
+            options = RunOptions(program=word, arguments=[*left] or None, **chosen)
             return partial(_run_with, common, settings, options)
         if word in _COMMON:
             common.append(_COMMON[word])
@@ -163,7 +165,7 @@ _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def mode_of(tune: bool, seconds: float | None, store: str | None, predict: bool = False) -> Otherwise:
-    """Return what is done with launches of which nothing is remembered.
+    """Return what is done with launches that have no remembered variant.
 
     Raises:
         InvalidInputError: options that exclude each other; a package that tuning needs is missing.

@@ -30,10 +30,12 @@ def store_option() -> Any:  # noqa: ANN401 (as `field`)
     )
 
 
-def check_packages(packages: Iterable[str] = STORE_PACKAGES) -> None:
-    """Raise InvalidInputError, saying how to install them, unless these packages are installed."""
+def check_packages(
+    packages: Iterable[str] = STORE_PACKAGES, what: str = "the store of results", extra: str = "bench"
+) -> None:
+    """Raise InvalidInputError unless packages are installed that something needs; `extra` of coarsen has them."""
     if any(importlib.util.find_spec(package) is None for package in packages):
-        raise InvalidInputError("the store of results needs more packages: pip install 'coarsen[bench]'")
+        raise InvalidInputError(f"{what} needs more packages: pip install 'coarsen[{extra}]'")
 
 
 def existing_store(text: str | None, packages: Iterable[str] = STORE_PACKAGES) -> Store:

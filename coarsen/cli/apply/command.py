@@ -18,22 +18,18 @@ from coarsen.cli.kernel_input import naming_file, with_file
 from coarsen.cli.messages import note, raise_last
 from coarsen.cli.options import (
     SourceOptions,
-    build_options,
     file_argument,
     kernel_option,
     parsed_size,
 )
 from coarsen.cli.output import Format, counted, print_line, write_result
-from coarsen.cli.variant_options import ARRAYS, EVERY, variant_options
+from coarsen.cli.variant_options import EVERY, variant_options
 from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.cost.work_counts import padded
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
-from coarsen.variant.coarsening import Level, configuration_of
-from coarsen.variant.data_plan import array_plans
-from coarsen.variant.options import TRANSFORM_OPTIONS
-from coarsen.variant.transforms import DeviceKind, Transforms
+from coarsen.variant.coarsening import configuration_of
+from coarsen.variant.transforms import DeviceKind
 
 
 class Form(enum.StrEnum):
@@ -139,54 +135,17 @@ def apply(asked: ApplyOptions) -> None:
 
     Example: coarsen apply mv.cl --tuned mv.tuned.json -o generated
     """
-    _check_wanted(
-        {
-            "--explain": asked.explain,
-            "--report": asked.report,
-            "--features": asked.features,
-            "--tuned": asked.tuned,
-            "--emit": asked.emit,
-        }
-    )
-    is_told = asked.report or asked.features is not None
-    _check_goes(
-        {"--format": asked.report_format, "--local-size": asked.local_size}, is_told, "--report and --features"
-    )
-    _check_goes(
-        {"--size": asked.size, "--global-size": asked.global_size}, asked.features is not None, "--features work"
-    )
+    _check(asked)
     if asked.tuned is not None:
         _write_versions(asked.file, asked.tuned, asked.output)
         return
-    options = build_options(asked.define, asked.include, asked.cl_std, asked.build_option)
     if asked.features is not None:
         # Imported late: it loads the models.
         from coarsen.cli.apply.features import show_features
 
-        sizes: dict[str, Any] = {
-            "global_size": asked.global_size,
-            "local_size": asked.local_size,
-            "arguments": asked.size or (),
-        }
-        form = asked.report_format or Format.TABLE
-        show_features(asked.file, asked.kernel, options, asked.features, asked.chosen, **sizes, output_format=form)
+        show_features(asked, asked.features)
         return
-    local = parsed_size("--local-size", asked.local_size)
-    request = Request(
-        file=asked.file,
-        kernel=asked.kernel,
-        options=options,
-        factors=asked.chosen["factor"] or [],
-        device=asked.device,
-        dimensions=asked.chosen["dimension"] or [0],
-        strides=asked.chosen["stride"] or [1],
-        levels=asked.chosen["level"] or [Level.ITEM],
-        any_size=asked.chosen["any_size"],
-        given=Transforms(**{name: asked.chosen[name] for name in TRANSFORM_OPTIONS if name != "any_size"}),
-        device_kind=asked.device_kind,
-        local_size=None if local is None else padded(local),
-        arrays=array_plans(*(asked.chosen[name] or () for name in ARRAYS)),
-    )
+    request = Request(asked, asked.kernel)
     observer = Observer(frozenset(asked.print_after or ()), show=_show)
     if asked.explain:
         refusals = _explain(request, observer, asked.output)
@@ -203,18 +162,18 @@ def apply(asked: ApplyOptions) -> None:
     raise_last(refusals)
 
 
-def _check_wanted(given: Mapping[str, object]) -> None:
-    """Raise InvalidInputError where several of the options are given that say what is written."""
-    wanted = [name for name, value in given.items() if value]
+def _check(asked: ApplyOptions) -> None:
+    """Raise InvalidInputError for options that do not go together, and for sizes that are none."""
+    wanted = [f"--{name}" for name in ("explain", "report", "features", "tuned", "emit") if getattr(asked, name)]
     if len(wanted) > 1:
         raise InvalidInputError(f"give one of {' and '.join(wanted)}: each writes something else")
-
-
-def _check_goes(given: Mapping[str, object], allowed: bool, others: str) -> None:
-    """Raise InvalidInputError where an option is given that goes with others alone."""
-    for name, value in given.items():
-        if value and not allowed:
-            raise InvalidInputError(f"{name} goes with {others}")
+    if not asked.report and asked.features is None and (asked.report_format or asked.local_size):
+        flag = "--format" if asked.report_format else "--local-size"
+        raise InvalidInputError(f"{flag} goes with --report and --features")
+    if asked.features is None and (asked.size or asked.global_size):
+        raise InvalidInputError(f"{'--size' if asked.size else '--global-size'} goes with --features work")
+    parsed_size("--local-size", asked.local_size)
+    parsed_size("--global-size", asked.global_size)
 
 
 def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:
@@ -263,7 +222,7 @@ def _explained(request: Request, observer: Observer) -> ExplainedKernel:
         request.unit,
         request.kernel,
         merged,
-        distinct=request.given.distinct,
+        distinct=request.transforms.distinct,
         coarsened=coarsened,
         for_gpu=request.transforms.device_kind is DeviceKind.GPU,
     )

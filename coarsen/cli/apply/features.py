@@ -8,11 +8,10 @@ registers:CHIP   registers at each factor, estimated and by the chip's compiler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coarsen.analysis.expression_text import expression_as_data, expression_text
 from coarsen.analysis.expressions import ZERO, Expression, Quantity, evaluate, number
@@ -42,6 +41,9 @@ from coarsen.variant.options import COARSENING_OPTIONS
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 
+if TYPE_CHECKING:
+    from coarsen.cli.apply.command import ApplyOptions
+
 _NOTHING = "-"
 _UNKNOWN = "depends on data"
 _KINDS = ("paper", "work")
@@ -56,30 +58,8 @@ Sizes = Mapping[str, Quantity]
 Part = tuple[Callable[..., Data], Callable[..., None], tuple[Any, ...]]
 
 
-def show_features(
-    file: Path,
-    kernel: str | None,
-    options: str,
-    kinds: str,
-    chosen: Mapping[str, Any],
-    *,
-    global_size: str | None,
-    local_size: str | None,
-    arguments: Sequence[str],
-    output_format: Format,
-) -> None:
+def show_features(asked: ApplyOptions, kinds: str) -> None:
     """Show the 17 features of a kernel at each factor, without coarsening it, and the other kinds asked for.
-
-    Args:
-        file: the kernel's.
-        kernel: its name.
-        options: how it is built.
-        kinds: what was given to `--features`.
-        chosen: the options of a variant, by their fields.
-        global_size: of the launch, as it was given; None for functions without values.
-        local_size: of the launch, as it was given; None for what the kernel requires, else the usual one.
-        arguments: what was given to `--size`.
-        output_format: of what is printed.
 
     Raises:
         InvalidInputError: options that do not go together, a size or an argument that is none.
@@ -87,32 +67,30 @@ def show_features(
         DeviceError: a chip's compiler is missing.
     """
     chip, has_work = _read_kinds(kinds)
-    if not has_work and local_size is not None:
+    if not has_work and asked.local_size is not None:
         raise InvalidInputError("--local-size goes with --report and --features work")
-    if not has_work and (global_size is not None or arguments):
-        raise InvalidInputError(f"{'--size' if arguments else '--global-size'} goes with --features work")
-    if arguments and global_size is None:
+    if not has_work and (asked.global_size is not None or asked.size):
+        raise InvalidInputError(f"{'--size' if asked.size else '--global-size'} goes with --features work")
+    if asked.size and asked.global_size is None:
         raise InvalidInputError("--size needs --global-size too: work is that of a launch")
-    local = parsed_size("--local-size", local_size)
-    along, variant = _variant(chosen)
+    along, variant = _variant(asked.chosen)
     if variant is not None and not has_work:
         raise InvalidInputError("--factor goes with --features work")
-    if variant is not None and global_size is None:
+    if variant is not None and asked.global_size is None:
         raise InvalidInputError("--factor needs --global-size too: work is that of a launch")
-    lowered = lower_file(file, kernel, options)
-    with naming_file(file):
+    lowered = lower_file(asked.file, asked.kernel, asked.build_options)
+    with naming_file(asked.file):
         shown: list[Part] = [(_features_as_data, _print_features, (feature_table(lowered, along),))]
         if chip:
-            shown.append(
-                (_registers_as_data, partial(_print_registers, chip), (_registers(lowered, along, chip),))
-            )
+            found = _registers(lowered, along, chip)
+            shown.append((_registers_as_data, partial(_print_registers, chip), (found,)))
         if has_work:
-            shown += _work(lowered, parsed_size("--global-size", global_size), local, arguments, variant)
-    if output_format is Format.JSON:
-        print_json({name: value for as_data, _, found in shown for name, value in as_data(*found).items()})
+            shown += _work(lowered, asked, variant)
+    if asked.report_format is Format.JSON:
+        print_json({name: value for as_data, _, parts in shown for name, value in as_data(*parts).items()})
         return
-    for _, show, found in shown:
-        show(*found)
+    for _, show, parts in shown:
+        show(*parts)
 
 
 def _read_kinds(kinds: str) -> tuple[str, bool]:
@@ -195,19 +173,18 @@ def _print_registers(chip: str, registers: Mapping[int, Data]) -> None:
 # The work of a kernel as functions of the sizes of its launch.
 
 
-def _work(
-    kernel: Kernel,
-    items: tuple[int, ...] | None,
-    local_size: tuple[int, ...] | None,
-    arguments: Sequence[str],
-    variant: Variant | None,
-) -> Iterator[Part]:
+def _work(kernel: Kernel, asked: ApplyOptions, variant: Variant | None) -> Iterator[Part]:
     """Yield the work, and that of the variant."""
     functions = work_functions(kernel)
+    items = parsed_size("--global-size", asked.global_size)
     if items is None:
         yield _work_as_data, _print_work, (kernel, functions, None)
         return
-    launch, known = LaunchSizes(padded(items), launch_size(kernel, local_size)), whole_arguments(kernel, arguments)
+    local_size = parsed_size("--local-size", asked.local_size)
+    launch, known = (
+        LaunchSizes(padded(items), launch_size(kernel, local_size)),
+        whole_arguments(kernel, asked.size or ()),
+    )
     sizes = {**launch_sizes_by_name(launch), **known}
     used = {name: size for name, size in sizes.items() if name in functions.names}
     yield _work_as_data, _print_work, (kernel, functions, used)

@@ -18,7 +18,7 @@ from coarsen.cli.apply.request import Request
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
 from coarsen.cost.memory_report import memory_lines
-from coarsen.cost.plan_cost import Part
+from coarsen.cost.plan_cost import Part, RegionCost
 from coarsen.errors import RefusalError, aligned, printable
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
@@ -26,7 +26,7 @@ from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
 from coarsen.remarks.explanation import Explanation, Marks, explain_kernel
-from coarsen.remarks.report import CoarseningReport, KernelReport, RegionReport, RoleCount, report_of
+from coarsen.remarks.report import CoarseningReport, KernelReport, RoleCount, report_of
 from coarsen.remarks.source_places import Lines
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
@@ -72,10 +72,10 @@ def _lines(report: KernelReport) -> Iterator[str]:
     if report.assumptions:
         yield ""
         yield from report.assumptions
-    told = list(memory_lines(report.memory)) if report.memory is not None else []
-    if told:
+    memory = list(memory_lines(report.memory)) if report.memory is not None else []
+    if memory:
         yield ""
-        yield from told
+        yield from memory
 
 
 def _growth(report: KernelReport) -> str:
@@ -110,11 +110,13 @@ def distinct_lines(distinct: DistinctMemory) -> Iterator[str]:
 
 def _coarsening(report: CoarseningReport) -> Iterator[str]:
     yield from _summary(report)
-    rows = [row for region in report.regions for row in _rows(region, report.cost.work, 0)]
+    rows = [row for region in report.cost.regions for row in _rows(region, report, 0)]
     rows.append(_row("outside of regions", "", "interleaved", report.cost.outside, report.cost.work))
     rows.append(("whole kernel", "", "", *_whole(report), "100 %"))
     yield from aligned(_HEADINGS, rows, _NUMBERS)
-    reasons = [(_where(region), region.reason) for region in report.all() if region.reason]
+    reasons = [
+        (_where(region, report), region.planned.reason) for region in report.regions() if region.planned.reason
+    ]
     if reasons:
         yield ""
         yield "Why not more:"
@@ -122,11 +124,12 @@ def _coarsening(report: CoarseningReport) -> Iterator[str]:
 
 
 def _summary(report: CoarseningReport) -> Iterator[str]:
-    if not report.regions:
+    outermost = len(report.cost.regions)
+    if not outermost:
         yield f"{report.coarsening}: no divergent region"
         return
-    nested = len(list(report.all())) - len(report.regions)
-    regions = counted(len(report.regions), "divergent region") + (f" and {nested} nested" if nested else "")
+    nested = len(list(report.regions())) - outermost
+    regions = counted(outermost, "divergent region") + (f" and {nested} nested" if nested else "")
     yield f"{report.coarsening}: {regions}"
     interleaved, copied = (
         _percent(work, report.cost.work) for work in (report.interleaved_work, report.copied_work)
@@ -134,11 +137,11 @@ def _summary(report: CoarseningReport) -> Iterator[str]:
     yield f"{interleaved} of the work is interleaved in regions, {copied} copied"
 
 
-def _rows(region: RegionReport, work: int, depth: int) -> Iterator[tuple[str, ...]]:
-    where = _INDENT * depth + _where(region)
-    yield _row(where, _range(region.lines), str(region.treatment), region.own, work)
+def _rows(region: RegionCost, report: CoarseningReport, depth: int) -> Iterator[tuple[str, ...]]:
+    where, done = _INDENT * depth + _where(region, report), str(region.planned.treatment)
+    yield _row(where, _range(report.lines(region)), done, region.own, report.cost.work)
     for nested in region.nested:
-        yield from _rows(nested, work, depth + 1)
+        yield from _rows(nested, report, depth + 1)
 
 
 def _row(where: str, lines: str, done: str, part: Part, work: int) -> tuple[str, ...]:
@@ -152,8 +155,9 @@ def _role(role: RoleCount) -> tuple[str, ...]:
     return (role.role.value, str(role.instructions), str(role.shared), each)
 
 
-def _where(region: RegionReport) -> str:
-    return str(region.position) if region.position else f"block {region.block}"
+def _where(region: RegionCost, report: CoarseningReport) -> str:
+    position = report.position(region)
+    return str(position) if position else f"block {region.planned.region.head}"
 
 
 def _whole(report: CoarseningReport) -> tuple[str, ...]:

@@ -7,25 +7,26 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from coarsen.cli.bench.options import (
-    BenchSearch,
     Caches,
     CodeForm,
     bench_search,
     checked_export,
     device_kind,
     seed_option,
+    with_prior,
 )
 from coarsen.cli.declared import argument, option, takes
 from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
 from coarsen.cli.options import format_option
 from coarsen.cli.output import Format, counted, print_line
-from coarsen.cli.stores import store_option
+from coarsen.cli.stores import check_packages, store_option
 from coarsen.cli.variant_options import ARRAYS, SPACE_HELP, SpaceOptions, variant_options
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.tuning.settings import Remeasure
@@ -33,6 +34,7 @@ from coarsen.tuning.settings import Remeasure
 if TYPE_CHECKING:
     from coarsen.cli.bench.progress import Tally
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
+    from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.sweep.several import SweepResult
     from coarsen.tuning.engine.plan import SweepPlan
     from coarsen.tuning.records.measurement import Method
@@ -151,8 +153,8 @@ def bench(asked: BenchOptions) -> None:
     _check_cluster(asked)
     checked_export(asked.output)
     is_sample = "sample" in wanted.values
-    searching = bench_search(asked.search, asked.budget, asked.seed, asked.scheduler, is_sample=is_sample)
-    results = _measure(asked, _planned(asked, wanted, searching), searching)
+    search = bench_search(asked.search, asked.budget, asked.seed, asked.scheduler, is_sample=is_sample)
+    results = _measure(asked, _planned(asked, wanted, search), search)
     if asked.output is not None:
         from coarsen.opencl_bench.results.exchange.files import write_results
 
@@ -162,8 +164,7 @@ def bench(asked: BenchOptions) -> None:
 
 def _check_cluster(asked: BenchOptions) -> None:
     """Raise InvalidInputError where a package is missing, or what a cluster needs."""
-    if any(importlib.util.find_spec(package) is None for package in ("sqlalchemy", "pandas")):
-        raise InvalidInputError("measuring needs more packages: pip install 'coarsen[bench]'")
+    check_packages(("sqlalchemy", "pandas"), "measuring")
     address, folder = asked.scheduler, asked.tls
     if address is None and folder is not None:
         raise InvalidInputError("--tls goes with --scheduler")
@@ -197,7 +198,7 @@ def _check_reachable(url: str | None) -> None:
         )
 
 
-def _planned(asked: BenchOptions, wanted: SpaceOptions, searching: BenchSearch | None) -> dict[SweepPlan, int]:
+def _planned(asked: BenchOptions, wanted: SpaceOptions, search: SearchRequest | None) -> dict[SweepPlan, int]:
     """Plan a sweep of each kernel on each device, alike in all but these and their spaces, and count its rows."""
     from coarsen.cli.bench.inputs import benchmarks_of, places_of
     from coarsen.opencl_bench.sweep.several import planned_rows
@@ -206,7 +207,8 @@ def _planned(asked: BenchOptions, wanted: SpaceOptions, searching: BenchSearch |
     preset, form = asked.preset or USUAL_PRESET, asked.forms[0]
     usual = SweepPlan("", "", preset, asked.seed, method=asked.method(wanted), form=form.value)
     usual = replace(usual, confirms=not asked.no_confirmation)
-    rows_of = planned_rows if searching is None else searching.rows_of
+    from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows
+
     benchmarks = benchmarks_of(asked.kernels)
     places = places_of(asked.device, form.value, asked.scheduler is not None)
     expected = {}
@@ -214,7 +216,8 @@ def _planned(asked: BenchOptions, wanted: SpaceOptions, searching: BenchSearch |
         for place in places:
             space = wanted.of(benchmark, preset, place.kind, place.limits)
             plan = replace(usual, benchmark=name, device=place.name, space=space)
-            expected[plan] = rows_of(benchmark, plan, place.limits)
+            given = benchmark, plan, place.limits
+            expected[plan] = planned_rows(*given) if search is None else planned_search_rows(*given, search)
     return expected
 
 
@@ -250,7 +253,7 @@ def _say_packed(summary: PackSummary, folder: Path) -> None:
 
 
 def _measure(
-    asked: BenchOptions, expected: Mapping[SweepPlan, int], searching: BenchSearch | None
+    asked: BenchOptions, expected: Mapping[SweepPlan, int], search: SearchRequest | None
 ) -> list[SweepResult]:
     """Do the sweeps and print the report; `expected` is the number of feasible rows of each."""
     from coarsen.cli.bench.progress import watching
@@ -263,7 +266,7 @@ def _measure(
         note(f"{rows} to measure in {counted(len(expected), 'sweep')}, those apart that the store has")
         try:
             with watching(expected) as tally:
-                results = _sweep(asked, [*expected], store, tally, searching)
+                results = _sweep(asked, [*expected], store, tally, search)
         except KeyboardInterrupt:
             say_interrupted(tally.measured, store.location)
             raise typer.Exit(INTERRUPTED) from None
@@ -273,12 +276,12 @@ def _measure(
 
 
 def _sweep(
-    asked: BenchOptions, plans: list[SweepPlan], store: Store, tally: Tally, searching: BenchSearch | None
+    asked: BenchOptions, plans: list[SweepPlan], store: Store, tally: Tally, search: SearchRequest | None
 ) -> list[SweepResult]:
     from coarsen.opencl_bench.sweep.several import sweep_all
 
     if asked.scheduler is None:
-        return sweep_all(plans, store, tally, asked.again, None if searching is None else searching.request_of)
+        return sweep_all(plans, store, tally, asked.again, None if search is None else partial(with_prior, search))
     from coarsen.opencl_bench.sweep.cluster import Scheduler, sweep_on_cluster
 
     files = {} if asked.tls is None else {name: asked.tls / file for name, file in _CERTIFICATES.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,9 @@ from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-    from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan
+    from coarsen.tuning.engine.plan import SweepPlan
     from coarsen.tuning.search.evaluator import Budget
     from coarsen.tuning.search.searcher import Searcher
-    from coarsen.tuning.workload.benchmark import Benchmark
 
 
 class CodeForm(enum.StrEnum):
@@ -86,7 +85,7 @@ def checked_export(path: Path | None) -> Path | None:
 
 def bench_search(
     name: str | None, budget: str | None, seed: int, scheduler: str | None, *, is_sample: bool
-) -> BenchSearch | None:
+) -> SearchRequest | None:
     """Return the search that the options ask for; None where the whole space is measured.
 
     Args:
@@ -109,11 +108,12 @@ def bench_search(
         )
     if scheduler is not None:
         raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
+    from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.tuning.search.evaluator import Budget
 
     searcher = searcher_called(name)
     limit = Budget() if budget is None else parsed_budget(budget, in_seconds=True)
-    return BenchSearch(searcher, limit, seed)
+    return SearchRequest(searcher, limit, seed)
 
 
 def parsed_budget(text: str, option: str = "--budget", *, in_seconds: bool = False) -> Budget:
@@ -152,29 +152,15 @@ def searcher_called(name: str) -> Searcher:
     return SEARCHERS[name]
 
 
-@dataclass(frozen=True, slots=True)
-class BenchSearch:
-    """The search of each plan of one call."""
+def with_prior(request: SearchRequest, plan: SweepPlan) -> SearchRequest:
+    """Return how the space of a plan is searched; a guided search expects what the launch model predicts."""
+    from coarsen.devices.selection import find_device
+    from coarsen.opencl_bench.sweep.engine import name_of
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+    from coarsen.tuning.launch_prior import coarsening_prior
+    from coarsen.tuning.search.guided import GuidedSearcher
 
-    searcher: Searcher
-    budget: Budget
-    seed: int
-
-    def request_of(self, plan: SweepPlan) -> SearchRequest:
-        """Return how the space of a plan is searched; a guided search expects what the launch model predicts."""
-        from coarsen.devices.selection import find_device
-        from coarsen.opencl_bench.sweep.engine import name_of
-        from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-        from coarsen.opencl_bench.workloads.lookup import find_benchmark
-        from coarsen.tuning.launch_prior import coarsening_prior
-        from coarsen.tuning.search.guided import GuidedSearcher
-
-        asked = find_benchmark(name_of(plan)), plan.preset, find_device(plan.device)
-        prior = coarsening_prior(*asked) if isinstance(self.searcher, GuidedSearcher) else None
-        return SearchRequest(self.searcher, self.budget, self.seed, prior)
-
-    def rows_of(self, benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:
-        """Return how many rows a plan will have; trials without a limit apart."""
-        from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows
-
-        return planned_search_rows(benchmark, plan, limits, SearchRequest(self.searcher, self.budget, self.seed))
+    if not isinstance(request.searcher, GuidedSearcher):
+        return request
+    prior = coarsening_prior(find_benchmark(name_of(plan)), plan.preset, find_device(plan.device))
+    return replace(request, prior=prior)

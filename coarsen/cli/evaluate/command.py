@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterable
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from coarsen.cli.options import (
     prepared_folder,
 )
 from coarsen.cli.output import Format, print_json
+from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 DEFAULT_METHODS = ("never", "unique", "cascade", "oracle")
@@ -84,7 +83,7 @@ def evaluate(asked: EvaluateOptions) -> None:
             if getattr(asked, name):
                 raise InvalidInputError(f"--{'dim' if name == 'dimension' else name} is not for --launch")
         existing_folder("--models", asked.models)
-        check_packages("launch")
+        _check_packages("launch")
         # Imported late: it loads the suite.
         from coarsen.cli.evaluate.launch import evaluate_launches
 
@@ -101,7 +100,7 @@ def evaluate(asked: EvaluateOptions) -> None:
 
     names = tuple(entrant(name).name for name in asked.model or DEFAULT_METHODS)
     dimension, devices = checked_dimension(asked.dimension), tuple(asked.device or ())
-    check_packages(*names)
+    _check_packages(*names)
     # Imported late: it loads what draws.
     from coarsen.cli.evaluate.report import Report, as_data, print_report, write_figures
 
@@ -116,16 +115,8 @@ def evaluate(asked: EvaluateOptions) -> None:
             note(f"written: {', '.join(map(str, written)) or 'no figure'}")
 
 
-def check_packages(*methods: str) -> None:
+def _check_packages(*methods: str) -> None:
     """Refuse to start without the packages that methods need. Raises InvalidInputError."""
-    if _is_missing(("matplotlib", "pandas", "pyarrow", "sqlalchemy")):
-        raise InvalidInputError("evaluating needs more packages: pip install 'coarsen[bench]'")
+    check_packages(("matplotlib", "pandas", "pyarrow", "sqlalchemy"), "evaluating")
     for name in methods:
-        if _is_missing(_PACKAGES.get(name, ())):
-            raise InvalidInputError(
-                f"{name} is fitted anew, which needs more packages: pip install 'coarsen[train]'"
-            )
-
-
-def _is_missing(packages: Iterable[str]) -> bool:
-    return any(importlib.util.find_spec(package) is None for package in packages)
+        check_packages(_PACKAGES.get(name, ()), f"{name} is fitted anew, which", "train")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, counted, print_json, print_line, print_table
+from coarsen.cli.output import Format, counted, print_json, print_line, print_records
 from coarsen.errors import InvalidInputError
 from coarsen.models.held_out import is_calibration
 from coarsen.models.launch.evaluation import (
@@ -114,15 +115,25 @@ def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase
 
 # Scores: a table of entrants for each device, and the error of probabilities.
 
-_HEADINGS = ["entrant", "cases", "over best uncoarsened", "over own", "of oracle", "95 %", "<0.95", "worst"]
+_COLUMNS: Mapping[str, Callable[[tuple[str, LaunchScore]], str]] = MappingProxyType(
+    {
+        "entrant": lambda each: each[0],
+        "cases": lambda each: str(each[1].cases),
+        "over best uncoarsened": lambda each: f"{each[1].geometric_mean:.3f}",
+        "over own": lambda each: f"{each[1].over_own:.3f}",
+        "of oracle": lambda each: f"{each[1].share_of_oracle:.1%}",
+        "95 %": lambda each: f"{each[1].interval.low:.3f} to {each[1].interval.high:.3f}",
+        "<0.95": lambda each: f"{each[1].losses:.0%}",
+        "worst": lambda each: f"{each[1].worst:.2f} {each[1].worst_case}",
+    }
+)
 
 
 def print_judgement(judgement: Judgement) -> None:
     """Print the scores of all entrants on each device."""
     for device, outcomes in by_device(judgement).items():
         print_line(f"{device}:")
-        rows = [_row(name, score) for name, score in launch_scores(outcomes).items()]
-        print_table(_HEADINGS, rows, numbers=_HEADINGS[1:5])
+        print_records(launch_scores(outcomes).items(), _COLUMNS, numbers=[*_COLUMNS][1:5])
         found = promise_score([each for each in judgement.promises if each.device == device])
         if found is not None:
             print_line(
@@ -157,16 +168,3 @@ def by_device(judgement: Judgement) -> Mapping[str, list[LaunchOutcome]]:
 def _promises(promises: Sequence[Promise]) -> dict[str, object] | None:
     found = promise_score(promises)
     return None if found is None else asdict(found)
-
-
-def _row(name: str, score: LaunchScore) -> list[str]:
-    return [
-        name,
-        str(score.cases),
-        f"{score.geometric_mean:.3f}",
-        f"{score.over_own:.3f}",
-        f"{score.share_of_oracle:.1%}",
-        f"{score.interval.low:.3f} to {score.interval.high:.3f}",
-        f"{score.losses:.0%}",
-        f"{score.worst:.2f} {score.worst_case}",
-    ]

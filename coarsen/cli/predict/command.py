@@ -7,7 +7,6 @@ else, or where --model names it        ─▶ the launch model; with --dim it co
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from coarsen.cli.options import (
 from coarsen.cli.output import Format, print_json, print_line
 from coarsen.cli.predict.input import KernelInput, read_input
 from coarsen.cli.predict.output import launch_as_data, print_cascade, print_launch, say_whose
-from coarsen.cli.stores import store_option
+from coarsen.cli.stores import check_packages, store_option
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
 from coarsen.models.launch.decision import Risk
@@ -243,8 +242,6 @@ def _measuring_device(
 
 def _check_measurable(given: KernelInput) -> None:
     """Raise InvalidInputError for a kernel without inputs, or where a package is missing."""
-    if importlib.util.find_spec("sqlalchemy") is None and given.benchmark is not None:
-        raise InvalidInputError("measuring needs more packages: pip install 'coarsen[bench]'")
     beside = given.path.with_suffix(".toml")
     if given.benchmark is None and beside.is_file():
         raise InvalidInputError(f"give {beside} in place of the kernel, or --measure NUMBER: it has the inputs")
@@ -253,3 +250,4 @@ def _check_measurable(given: KernelInput) -> None:
             "there are no inputs: `coarsen describe` writes a description of the launch, which is to be given "
             "in place of the kernel"
         )
+    check_packages(what="measuring")

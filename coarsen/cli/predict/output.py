@@ -9,12 +9,13 @@ Intervals of speed-ups are small bars of text, one below the other on a common l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, print_json, print_line, print_lines, print_table
+from coarsen.cli.output import Format, print_json, print_line, print_lines, print_records
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
 from coarsen.targets import Target
@@ -110,20 +111,16 @@ def _print_launches(prediction: LaunchPrediction) -> None:
     """Print the most promising launches, the chosen one and the own one among them."""
     shown = _shown(prediction)
     bars = IntervalBars.over([(each.over_best.low, each.over_best.high) for each in shown])
-    headings = ["launch", "over own", "over best uncoarsened", "80 % interval", bars.heading, "is faster", ""]
-    rows = [
-        [
-            launch_text(each.variant, prediction.own),
-            ratio_text(each.over_own.value),
-            ratio_text(each.over_best.value),
-            interval_text(each.over_best.low, each.over_best.high),
-            bars.drawn(each.over_best.low, each.over_best.value, each.over_best.high),
-            f"{each.chance:.0%}",
-            CHOSEN if each is prediction.chosen else "",
-        ]
-        for each in shown
-    ]
-    print_table(headings, rows, numbers=["over own", "over best uncoarsened", "is faster"])
+    columns: Mapping[str, Callable[[ExpectedLaunch], str]] = {
+        "launch": lambda each: launch_text(each.variant, prediction.own),
+        "over own": lambda each: ratio_text(each.over_own.value),
+        "over best uncoarsened": lambda each: ratio_text(each.over_best.value),
+        "80 % interval": lambda each: interval_text(each.over_best.low, each.over_best.high),
+        bars.heading: lambda each: bars.drawn(each.over_best.low, each.over_best.value, each.over_best.high),
+        "is faster": lambda each: f"{each.chance:.0%}",
+        "": lambda each: CHOSEN if each is prediction.chosen else "",
+    }
+    print_records(shown, columns, numbers=["over own", "over best uncoarsened", "is faster"])
     print_line()
 
 
@@ -260,8 +257,7 @@ def print_cascade(
     if believe:
         print_line(f"How far to believe it: {believe}")
     print_line()
-    headings = ["at factor", "coarsen further?", "probability", "examples"]
-    print_table(headings, map(_step_row, prediction.steps), numbers=("at factor", "probability", "examples"))
+    print_records(prediction.steps, _STEP_COLUMNS, numbers=("at factor", "probability", "examples"))
     print_line()
     print_lines(*_step_reasons(prediction))
 
@@ -294,9 +290,14 @@ def held_out_text(evaluation: object) -> str:
     )
 
 
-def _step_row(step: Step) -> Sequence[str]:
-    answer = "yes" if step.coarsen_further else "no"
-    return str(step.factor), answer, f"{step.probability:.2f}", str(step.examples)
+_STEP_COLUMNS: Mapping[str, Callable[[Step], str]] = MappingProxyType(
+    {
+        "at factor": lambda step: str(step.factor),
+        "coarsen further?": lambda step: "yes" if step.coarsen_further else "no",
+        "probability": lambda step: f"{step.probability:.2f}",
+        "examples": lambda step: str(step.examples),
+    }
+)
 
 
 def _step_reasons(prediction: Prediction) -> list[str]:

@@ -18,7 +18,7 @@ from coarsen.base.names import did_you_mean
 from coarsen.cli.declared import argument, flags_of, option, takes
 from coarsen.cli.options import format_option
 from coarsen.cli.output import Format, counted, print_json, print_line
-from coarsen.cli.results.plot import TUNED_SUFFIX, CurveOf, Taken
+from coarsen.cli.results.plot import PLOTTING, TUNED_SUFFIX, CurveOf, Taken
 from coarsen.cli.stores import (
     STORE_PACKAGES,
     check_packages,
@@ -167,10 +167,9 @@ def _ls(asked: ResultsOptions) -> None:
 
 
 def _best(asked: ResultsOptions) -> None:
-    from coarsen.cli.results.plot import check_packages as check_plotting
     from coarsen.cli.results.text import print_best, print_best_as_json
 
-    check_plotting()
+    check_packages(PLOTTING, "plotting")
     found = _chosen(asked)
     _say_presets(found)
     (print_best_as_json if asked.is_json else print_best)(found.best())
@@ -179,7 +178,7 @@ def _best(asked: ResultsOptions) -> None:
 def _plot(asked: ResultsOptions) -> None:
     from coarsen.cli.results import plot
 
-    plot.check_packages()
+    check_packages(PLOTTING, "plotting")
     tuned = [path for path in asked.source or () if path.name.endswith(TUNED_SUFFIX)]
     others = [path for path in asked.source or () if path not in tuned]
     has_rows = asked.store is not None or bool(others) or not tuned

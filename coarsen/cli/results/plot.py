@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import enum
-import importlib.util
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 from coarsen.cli.messages import note
 from coarsen.cli.options import existing_folder
 from coarsen.cli.output import print_json
+from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TUNED_SUFFIX = ".tuned.json"
 PAGE_SUFFIX = ".html"
+PLOTTING = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
 # From this number of kernels on, the page takes long enough that a note says so.
 _MANY = 30
 # The most names in a note.
@@ -86,8 +87,7 @@ def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
 
 
 def _check_page(output: Path, descriptions: Path | None) -> None:
-    if importlib.util.find_spec("jinja2") is None:
-        raise InvalidInputError("the page needs one more package: pip install 'coarsen[bench]'")
+    check_packages(("jinja2",), "the page")
     existing_folder("--descriptions", descriptions)
     folder = output.absolute().parent
     if output.is_dir():
@@ -102,13 +102,6 @@ def _refuse(options: Mapping[str, object], why: str) -> None:
     given = [name for name, value in options.items() if value]
     if given:
         raise InvalidInputError(f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} {why}")
-
-
-def check_packages() -> None:
-    """Raise InvalidInputError, saying how to install them, unless what draws and reads is installed."""
-    packages = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
-    if any(importlib.util.find_spec(package) is None for package in packages):
-        raise InvalidInputError("plotting needs more packages: pip install 'coarsen[bench]'")
 
 
 def draw_curves(results: Results, asked: ResultsOptions) -> None:

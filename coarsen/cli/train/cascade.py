@@ -254,7 +254,7 @@ def _print_scores(trained: TrainedModel) -> None:
 
 @contextmanager
 def training_progress() -> Iterator[Callable[[int, int], None]]:
-    """Give what is to be told the iterations that are done and their total, while the context lasts."""
+    """Give a function to call with the iterations that are done and their total, while the context lasts."""
     if not logging.getLogger("coarsen").isEnabledFor(NOTE) or not sys.stderr.isatty():
         yield plain_lines()
         return

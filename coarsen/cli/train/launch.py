@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import importlib.util
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from coarsen.cli.evaluate.launch import judgement_as_data, print_judgement, read_cases
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, print_json, print_line
+from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def train_launch_model(wanted: TrainOptions) -> None:
     """
     if not wanted.data:
         raise InvalidInputError("the launch model learns from measured launches: give some with --data FILE")
-    check_packages(wanted.data)
+    check_packages(("sklearn",), "training", "train")
+    if not all(source.lower().endswith(".csv") for source in wanted.data):
+        check_packages(("pyarrow",), "reading measurements")
     # Imported late: they load the suite and scikit-learn.
     from coarsen.models.launch.evaluation import judge_nested
     from coarsen.models.launch.storage import save_launch
@@ -55,15 +57,6 @@ def train_launch_model(wanted: TrainOptions) -> None:
     print_line()
     print_judgement(judgement)
     print_line(f"stored in {' and '.join(map(str, paths))}")
-
-
-def check_packages(sources: Iterable[str]) -> None:
-    """Refuse to start without the packages that training on files needs. Raises InvalidInputError."""
-    if importlib.util.find_spec("sklearn") is None:
-        raise InvalidInputError("training needs scikit-learn: pip install 'coarsen[train]'")
-    tables = all(source.lower().endswith(".csv") for source in sources)
-    if not tables and importlib.util.find_spec("pyarrow") is None:
-        raise InvalidInputError("reading measurements needs more packages: pip install 'coarsen[bench]'")
 
 
 def _provenance(

@@ -87,12 +87,12 @@ class TuneOptions:
 
     @property
     def distinct(self) -> bool:
-        """Return True if variants may take it that arguments lead to distinct memory."""
+        """Return True if variants may assume that pointer arguments do not overlap."""
         return True in self.allowed.get("distinct", (True,))
 
     @property
     def has_layouts(self) -> bool:
-        """Return True if arrays may lie otherwise."""
+        """Return True if other layouts of arrays are tried."""
         return bool(self.chosen["layout"] or self.chosen["order"])
 
     @property
@@ -110,7 +110,7 @@ class TuneOptions:
         return StageOneSettings(GuidedSearcher(), seed=self.seed, limit=limit)
 
     def over_inputs(self, listed: int | None) -> OverInputs:
-        """Return how it is tuned over so many of the listed inputs, all if None. Raises as `stage_one` does."""
+        """Return how it is tuned over the first `listed` inputs, all if None. Raises as `stage_one` does."""
         from coarsen.opencl_bench.inputs.over_inputs import OverInputs
         from coarsen.tuning.records.measurement import Method
 

@@ -1,4 +1,4 @@
-"""`coarsen tune` at one size: what is found is shown, remembered, and written where arrays lie otherwise."""
+"""`coarsen tune` at one size: what is found is shown, remembered, and written where arrays have other layouts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coarsen.base.codec import encoded
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, counted, print_fields, print_json, print_line, print_lines
+from coarsen.cli.output import Format, counted, picked, print_fields, print_json, print_line, print_lines
 from coarsen.cli.variant_options import array_choices
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.opencl_bench.results.paste import paste_of_variant
-from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.tuned import Tuned
 from coarsen.variant.variant import shape
 from coarsen.variant.variant_json import variant_to_json
@@ -204,7 +204,7 @@ def layout_choices(
     arguments = {choices.argument for choices in named}
     found = (*(choices for choices in known.choices if choices.argument not in arguments), *named)
     if not found:
-        raise InvalidInputError(f"{benchmark.kernel} has no array of records that could lie otherwise")
+        raise InvalidInputError(f"{benchmark.kernel} has no array of records that could have another layout")
     return found
 
 
@@ -232,7 +232,7 @@ def tuned_path(name: str | Path, output: Path | None) -> Path | None:
 
 
 def laid_out_fields(tuned: Tuned, runs: int | None) -> Iterator[tuple[str, str]]:
-    """Yield what was found with arrays that lie otherwise, for people.
+    """Yield what was found with other layouts, for people.
 
     Args:
         tuned: with layouts among what was tried.
@@ -287,7 +287,7 @@ def print_tuned(
         file: the kernel's source.
         location: where it is remembered; empty where it is not.
         reason: why it is not.
-        laid_out: further fields: what was found with arrays that lie otherwise.
+        laid_out: further fields: what was found with other layouts.
     """
     fields = (*_fields(tuned), *laid_out)
     print_fields(fields)
@@ -299,29 +299,16 @@ def print_tuned(
 def tuned_as_data(tuned: Tuned, location: str, reason: str) -> dict[str, Any]:
     """Return the same for JSON."""
     return {
-        "kernel": tuned.kernel,
-        "device": tuned.device,
-        "global_size": list(tuned.global_size),
-        "local_size": None if tuned.local_size is None else list(tuned.local_size),
-        "is_faster": tuned.is_faster,
+        **picked(tuned, "kernel device global_size local_size is_faster"),
         "doubt": tuned.doubt or None,
         "choice": variant_to_json(tuned.choice),
-        "speedup": asdict(tuned.speedup),
-        "speedup_over_uncoarsened": _as_data(tuned.decision.over_uncoarsened),
+        **picked(tuned, "speedup"),
+        "speedup_over_uncoarsened": encoded(tuned.decision.over_uncoarsened),
         "processes": tuned.decision.processes,
-        "trials": tuned.trials,
-        "failed": tuned.failed,
-        "wrong": list(tuned.wrong),
-        "share": tuned.share,
-        "seconds": tuned.seconds,
-        "ending": tuned.ending,
+        **picked(tuned, "trials failed wrong share seconds ending"),
         "store": location or None,
         "not_remembered": reason or None,
     }
-
-
-def _as_data(speedup: Speedup | None) -> dict[str, Any] | None:
-    return None if speedup is None else asdict(speedup)
 
 
 def _fields(tuned: Tuned) -> Iterator[tuple[str, str]]:
@@ -333,15 +320,10 @@ def _fields(tuned: Tuned) -> Iterator[tuple[str, str]]:
     if tuned.is_faster:
         yield "speed-up over the launch as it was", str(tuned.speedup)
         yield "over the fastest local size tried uncoarsened", str(tuned.decision.over_uncoarsened or "")
-        yield "confirmed", f"in {counted_processes(tuned.decision.processes)}"
+        yield "confirmed", f"in {counted(tuned.decision.processes, 'new process', 'new processes')}"
     yield "tried", _tried(tuned)
     yield "failed", counted(tuned.failed, "variant") if tuned.failed else ""
     yield "ended", tuned.ending
-
-
-def counted_processes(number: int) -> str:
-    """`1 new process`, `3 new processes`."""
-    return "1 new process" if number == 1 else f"{number} new processes"
 
 
 def _tried(tuned: Tuned) -> str:

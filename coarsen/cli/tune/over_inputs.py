@@ -240,7 +240,7 @@ def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
         yield f"left out for {counted(len(others), 'other reason')}: {sum(others)} launches"
 
 
-# How `coarsen tune` over inputs ends: rows are kept whatever happens, the tuned file is written, and told.
+# How `coarsen tune` over inputs ends: rows are kept whatever happens, the tuned file is written and summarised.
 
 
 def measured_rows(url: str | None, tune: Callable[[Store, InputsProgress], TunedOverInputs]) -> TunedOverInputs:
