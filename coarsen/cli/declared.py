@@ -44,9 +44,9 @@ def argument(help_text: str, metavar: str, *, default: Any = MISSING, **further:
     return option(help_text, metavar, default=default, **{"is_argument": True, "show_default": False, **further})
 
 
-def several(made: Mapping[str, inspect.Parameter]) -> Any:  # noqa: ANN401 (as `field`)
-    """Return a field that holds the values of several options, by name, made for typer already."""
-    return field(metadata={"made": made})
+def several(declared: Mapping[str, tuple[Any, Field[Any]]]) -> Any:  # noqa: ANN401 (as `field`)
+    """Return a field that holds the values of several options by name, each declared by its type and `option`."""
+    return field(metadata={"several": declared})
 
 
 def flags_of(declared: Field[Any]) -> tuple[str, ...]:
@@ -62,7 +62,8 @@ def takes(options: type[T]) -> Callable[[Callable[[T], None]], Command]:
         made: dict[str, inspect.Parameter] = {}
         # What a command has in common with others comes last.
         for each in sorted(fields(options), key=lambda each: each.name not in options.__annotations__):  # type: ignore[arg-type]
-            made |= each.metadata["made"] if "made" in each.metadata else {each.name: _parameter(each, types)}
+            for name, (hint, declared) in _several(each, types).items():
+                made[name] = _parameter(name, hint, declared)
         command = partial(_call, function, options)
         command.__name__, command.__doc__ = function.__name__, function.__doc__  # type: ignore[attr-defined]
         command.__annotations__ = {name: each.annotation for name, each in made.items()}
@@ -75,21 +76,25 @@ def takes(options: type[T]) -> Callable[[Callable[[T], None]], Command]:
 def _call(function: Callable[[T], None], options: type[T], /, **given: Any) -> None:  # noqa: ANN401 (what typer read)
     own = {}
     for each in fields(options):  # type: ignore[arg-type]
-        if "made" in each.metadata:
-            own[each.name] = {name: given[name] for name in each.metadata["made"]}
+        if "several" in each.metadata:
+            own[each.name] = {name: given[name] for name in each.metadata["several"]}
         elif each.name in given:
             own[each.name] = given[each.name]
     function(options(**own))
 
 
-def _parameter(declared: Field[Any], types: Mapping[str, Any]) -> inspect.Parameter:
+def _several(declared: Field[Any], types: Mapping[str, Any]) -> Mapping[str, tuple[Any, Field[Any]]]:
+    found: Mapping[str, tuple[Any, Field[Any]]] = declared.metadata.get("several", {})
+    return found or {declared.name: (types[declared.name], declared)}
+
+
+def _parameter(name: str, hint: Any, declared: Field[Any]) -> inspect.Parameter:  # noqa: ANN401 (any type)
     # Imported late: it takes as long as a small program takes to start.
     import typer
 
-    given = {name: value for name, value in declared.metadata.items() if name not in ("flags", "is_argument")}
+    given = {each: value for each, value in declared.metadata.items() if each not in ("flags", "is_argument")}
     is_argument = declared.metadata.get("is_argument", False)
     info = typer.Argument(**given) if is_argument else typer.Option(*flags_of(declared), **given)
     default = inspect.Parameter.empty if declared.default is MISSING else declared.default
-    hint = types[declared.name]
-    annotation = Annotated[hint, info]  # type: ignore[valid-type]
-    return inspect.Parameter(declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    annotation = Annotated[hint, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from coarsen.cli.apply.report_text import ExplainedKernel, explained, print_explanations, write_reports
+from coarsen.cli.apply.report_text import write_explanations, write_reports
 from coarsen.cli.apply.request import Request, launch_comment
 from coarsen.cli.declared import option, takes
 from coarsen.cli.kernel_input import naming_file, with_file
@@ -28,7 +28,6 @@ from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
-from coarsen.variant.coarsening import configuration_of
 from coarsen.variant.transforms import DeviceKind
 
 
@@ -54,9 +53,6 @@ class Stage(enum.StrEnum):
 
 # What to write.
 
-
-# The number of merged work-items has no effect on which lines are divergent.
-_ANY_FACTOR = 2
 
 # The version that every implementation builds a program for if none is named.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
@@ -148,7 +144,7 @@ def apply(asked: ApplyOptions) -> None:
     request = Request(asked, asked.kernel)
     observer = Observer(frozenset(asked.print_after or ()), show=_show)
     if asked.explain:
-        refusals = _explain(request, observer, asked.output)
+        refusals = write_explanations(request, observer, asked.output)
     elif asked.report:
         request.check()
         refusals = write_reports(
@@ -193,39 +189,6 @@ def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:
         options = " ".join(found.build_options)
         note(f"compiled with the tuned file's build options, which the sources name: {options}")
     print_line(f"wrote {folder / made[0][0]} and {counted(len(made) - 1, 'version')} beside it")
-
-
-def _explain(asked: Request, observer: Observer, output: Path | None) -> list[RefusalError]:
-    """Explain kernels as they are written; where a factor is given, with what comes of each line."""
-    if asked.arrays:
-        raise InvalidInputError(
-            "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
-        )
-    if asked.factors:
-        asked.check()
-    found, refusals = [], []
-    for request in asked.for_each_kernel():
-        try:
-            found.append(_explained(request, observer))
-        except RefusalError as refusal:
-            refusals.append(refusal)
-    if found:
-        print_explanations(found, output)
-    return refusals
-
-
-def _explained(request: Request, observer: Observer) -> ExplainedKernel:
-    merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
-    coarsened = request.coarsened(request.lowered(observer), observer).kernel if request.factors else None
-    return explained(
-        request.file,
-        request.unit,
-        request.kernel,
-        merged,
-        distinct=request.transforms.distinct,
-        coarsened=coarsened,
-        for_gpu=request.transforms.device_kind is DeviceKind.GPU,
-    )
 
 
 def _write_kernels(

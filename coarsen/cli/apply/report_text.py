@@ -8,8 +8,8 @@ for, and what the accesses to memory cost. The tables of regions fit 80 columns.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,9 @@ from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
 from coarsen.cost.memory_report import memory_lines
 from coarsen.cost.plan_cost import Part, RegionCost
-from coarsen.errors import RefusalError, aligned, printable
+from coarsen.errors import InvalidInputError, RefusalError, aligned, printable
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
-from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
 from coarsen.remarks.explanation import Explanation, Marks, explain_kernel
@@ -31,12 +30,14 @@ from coarsen.remarks.source_places import Lines
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.wide_accesses import WideAccesses
-from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.coarsening import configuration_of
+from coarsen.variant.transforms import DeviceKind
 
 _HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work")
 _NUMBERS = ("instructions", "uniform", "shared", "work")
 _ROLE_HEADINGS = ("what they are for", "instructions", "once", "each replica")
 _INDENT = "  "
+_ANY_FACTOR = 2
 
 
 def report_text(report: KernelReport) -> str:
@@ -182,58 +183,50 @@ def _percent(part: int, whole: int) -> str:
 # Printing what coarsening does to each line of a kernel: coloured on a terminal, plain elsewhere.
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedKernel:
-    """A kernel along each dimension that was asked for, and what is kept in registers for distinct memory."""
+def write_explanations(asked: Request, observer: Observer, output: Path | None) -> list[RefusalError]:
+    """Explain kernels along each dimension; where a factor is given, with what comes of each line.
 
-    explanations: Sequence[Explanation]
-    gained: str
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.explanations)) + self.gained
-
-
-def explained(
-    path: Path,
-    unit: TranslationUnit,
-    kernel: str | None,
-    coarsenings: Iterable[Coarsening],
-    *,
-    distinct: bool = False,
-    coarsened: Kernel | None = None,
-    for_gpu: bool = False,
-) -> ExplainedKernel:
-    """Explain a kernel along the dimension and at the level of each coarsening.
-
-    `path` is the file that `unit` is compiled from. Where `distinct` is true, say also what is kept in registers
-    if arguments point to distinct memory. Lines are marked with what came of them in `coarsened`, if that is
-    given. What memory accesses cost is said `for_gpu`.
+    Returns:
+        The refusals of kernels that can't be coarsened.
 
     Raises:
-        InvalidInputError: it isn't clear which kernel is meant.
-        RefusalError: the kernel can't be coarsened.
+        InvalidInputError: other layouts are asked for, a kernel can't be read, the output can't be written.
     """
-    source = opencl_c_of(path)
-    with naming_file(path):
-        lowered = lower(unit, kernel)
-        analyses = [analyse(lowered, each.dimension, each.level) for each in coarsenings]
-        explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
-        return ExplainedKernel(explanations, _gained(lowered) if distinct else "")
-
-
-def print_explanations(kernels: Sequence[ExplainedKernel], output: Path | None) -> None:
-    """Print explained kernels to a file or to standard output.
-
-    Raises:
-        InvalidInputError: the file can't be written.
-    """
-    if output is not None or not sys.stdout.isatty():
-        write_result("\n".join(map(str, kernels)), output)
-        return
-    for kernel in kernels:
-        for explanation in kernel.explanations:
+    if asked.arrays:
+        raise InvalidInputError(
+            "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
+        )
+    if asked.factors:
+        asked.check()
+    found, refusals = [], []
+    for request in asked.for_each_kernel():
+        try:
+            found.append(_explained(request, observer))
+        except RefusalError as refusal:
+            refusals.append(refusal)
+    if found and (output is not None or not sys.stdout.isatty()):
+        texts = ("\n".join(map(str, explanations)) + gained for explanations, gained in found)
+        write_result("\n".join(texts), output)
+        return refusals
+    for explanations, gained in found:
+        for explanation in explanations:
             _print_coloured(explanation)
-        write_result(kernel.gained, None)
+        write_result(gained, None)
+    return refusals
+
+
+def _explained(request: Request, observer: Observer) -> tuple[list[Explanation], str]:
+    """A kernel along each dimension, and what is kept in registers if arguments point to distinct memory."""
+    coarsened = request.coarsened(request.lowered(observer), observer).kernel if request.factors else None
+    for_gpu = request.transforms.device_kind is DeviceKind.GPU
+    source = opencl_c_of(request.file)
+    with naming_file(request.file):
+        lowered = lower(request.unit, request.kernel)
+        # The number of merged work-items has no effect on which lines are divergent.
+        merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
+        analyses = [analyse(lowered, each.dimension, each.level) for each in merged]
+        explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
+        return explanations, _gained(lowered) if request.transforms.distinct else ""
 
 
 def _gained(kernel: Kernel) -> str:

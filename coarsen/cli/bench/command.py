@@ -143,9 +143,9 @@ def bench(asked: BenchOptions) -> None:
     """
     wanted = SpaceOptions.read(asked.space, asked.define, asked.chosen)
     if asked.pack is not None:
-        for name in ("search", "store", "scheduler", "output"):
-            if getattr(asked, name):
-                raise InvalidInputError(f"--pack measures nothing: leave out --{name}")
+        given = [f"--{name}" for name in ("search", "store", "scheduler", "output") if getattr(asked, name)]
+        if given:
+            raise InvalidInputError(f"--pack measures nothing: leave out {' and '.join(given)}")
         _write_pack(asked, wanted, asked.pack)
         return
     if len(asked.forms) > 1 or CodeForm.PTX in asked.forms:
