@@ -11,12 +11,7 @@ from pathlib import Path
 
 from coarsen.cli.declared import option, takes
 from coarsen.cli.kernel_input import is_ir_file, naming_file
-from coarsen.cli.options import (
-    SourceOptions,
-    build_options,
-    file_argument,
-    kernel_option,
-)
+from coarsen.cli.options import SourceOptions, build_options, file_argument, kernel_option
 from coarsen.cli.output import print_line, write_result
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations, source_without_pragmas

@@ -16,7 +16,7 @@ import pytest
 import coarsen
 from coarsen.cli.bench.options import TunedCaches
 from coarsen.cli.messages import logging_to_stderr
-from coarsen.cli.tune.command import TuneOptions
+from coarsen.cli.tune.options import TuneOptions
 from coarsen.cli.tune.over_inputs import InputsProgress, ListedInputs
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs

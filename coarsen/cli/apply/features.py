@@ -42,7 +42,7 @@ from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.cli.apply.command import ApplyOptions
+    from coarsen.cli.apply.options import ApplyOptions
 
 _NOTHING = "-"
 _UNKNOWN = "depends on data"

@@ -29,7 +29,7 @@ from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.cli.apply.command import ApplyOptions
+    from coarsen.cli.apply.options import ApplyOptions
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
-    from coarsen.cli.predict.command import PredictOptions
+    from coarsen.cli.predict.options import PredictOptions
 
 # Launches that are measured where nobody says how many.
 USUAL_TRIALS = 4

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import enum
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,11 +16,12 @@ from typing import TYPE_CHECKING, cast
 from coarsen.cli.messages import note
 from coarsen.cli.options import existing_folder
 from coarsen.cli.output import print_json
+from coarsen.cli.results.options import CurveOf, ResultsOptions, Taken
 from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.cli.results.command import ResultsOptions
+    from coarsen.cli.results.options import ResultsOptions
     from coarsen.opencl_bench.reporting.curve_points import By, Choice
     from coarsen.opencl_bench.results.results import Results
 
@@ -32,21 +32,6 @@ PLOTTING = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
 _MANY = 30
 # The most names in a note.
 _NAMED = 3
-
-
-class CurveOf(enum.StrEnum):
-    """The lines of a figure: one for each of these."""
-
-    DEVICE = "device"
-    DIMENSION = "dimension"
-    STRIDE = "stride"
-
-
-class Taken(enum.StrEnum):
-    """The configurations of a factor that the curves take."""
-
-    BEST = "best"
-    BASELINE = "baseline"
 
 
 def is_page(asked: ResultsOptions) -> bool:

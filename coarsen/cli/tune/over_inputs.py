@@ -34,7 +34,7 @@ from coarsen.tuning.workload.benchmark import Size
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.cli.tune.command import TuneOptions
+    from coarsen.cli.tune.options import TuneOptions
     from coarsen.devices.discovery import DeviceDescription
 
 TUNED_SUFFIX = ".tuned.json"
