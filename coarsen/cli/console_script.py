@@ -15,6 +15,9 @@ INVALID_INPUT = 2
 def main() -> int:
     """Run the command line. Returns the exit code."""
     _replace_closed_streams()
+    code = _plain_run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else None
+    if code is not None:
+        return code
     try:
         from coarsen.cli.main import main as command_line
     except ModuleNotFoundError as error:
@@ -26,6 +29,16 @@ def main() -> int:
         )
         return INVALID_INPUT
     return command_line()
+
+
+def _plain_run(words: list[str]) -> int | None:
+    """Run a program without loading typer; None for words that it has to read."""
+    from coarsen.cli.messages import Settings, exit_code_of
+    from coarsen.cli.running import plain_run
+
+    settings = Settings(command="coarsen run")
+    run = plain_run(words, settings)
+    return None if run is None else exit_code_of(run, settings)
 
 
 def _replace_closed_streams() -> None:

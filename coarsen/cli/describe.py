@@ -6,21 +6,12 @@ import os
 import re
 import shlex
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from coarsen.cli.declared import option, takes
 from coarsen.cli.kernel_input import is_ir_file, naming_file
-from coarsen.cli.options import (
-    BuildOptions,
-    Definitions,
-    IncludeFolders,
-    KernelFile,
-    KernelName,
-    Standard,
-    build_options,
-)
+from coarsen.cli.options import SourceOptions, build_options, file_argument, kernel_option
 from coarsen.cli.output import print_line, write_result
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import read_annotations, source_without_pragmas
@@ -30,85 +21,63 @@ from coarsen.frontend.source_text import opencl_c_of
 # Devices differ in their default.
 DEFAULT_STANDARD = "CL1.2"
 
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE.toml", help="Write there.  [default: beside the kernel, as KERNEL.toml]"
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeOptions(SourceOptions):
+    """The options of `coarsen describe`."""
+
+    kernel_file: Path = file_argument()
+    kernel: str | None = kernel_option()
+    output: Path | None = option(
+        "Write there.  [default: beside the kernel, as KERNEL.toml]", "FILE.toml", "-o --output"
+    )
+    force: bool = option("Overwrite the file if it is there.", default=False)
+    inputs: bool = option("Declare features of a launch and ranges of sizes, to tune over inputs.", default=False)
 
 
-Inputs = Annotated[
-    bool,
-    typer.Option("--inputs", help="Declare features of a launch and ranges of sizes, to tune over inputs."),
-]
-
-
-def describe(
-    kernel_file: KernelFile,
-    kernel: KernelName = None,
-    output: Output = None,
-    force: Force = False,
-    inputs: Inputs = False,
-    define: Definitions = None,
-    include: IncludeFolders = None,
-    cl_std: Standard = None,
-    build_option: BuildOptions = None,
-) -> None:
+@takes(DescribeOptions)
+def describe(asked: DescribeOptions) -> None:
     """Describe a kernel's arguments in a file, for coarsen tune and coarsen bench.
 
     The file gives the contents and size of each argument; what the parameters leave open is guessed and marked
-    CHECK. A macro that is given a value with -D becomes one of which a sweep can try several. Of a file with
+    CHECK. A macro that -D gives a value becomes a tunable, for which a sweep can try several. Of a file with
     several kernels each gets a description, FILE.KERNEL.toml, unless -k names one.
 
     Example: coarsen describe scale.cl -o scale.toml
     """
-    paths = write_descriptions(kernel_file, kernel, output, force, inputs, define, include, cl_std, build_option)
-    for path in paths:
+    for path in _written(asked):
         print_line(f"wrote {path}; complete the lines marked CHECK, then run: coarsen tune {path}")
 
 
-def write_descriptions(
-    kernel_file: Path,
-    kernel: str | None,
-    output: Path | None,
-    force: bool,
-    over_inputs: bool,
-    define: list[str] | None,
-    include: list[str] | None,
-    cl_std: str | None,
-    build_option: list[str] | None,
-) -> list[Path]:
+def _written(asked: DescribeOptions) -> list[Path]:
     """Write the description of a kernel, or of each kernel of a file; return their paths.
-
-    The arguments are the command's. Of several kernels each gets a file of its own: `FILE.KERNEL.toml`.
 
     Raises:
         InvalidInputError: a file is there already, or a kernel has no description; nothing has been written then.
         RefusalError: a kernel calls itself; likewise.
     """
+    kernel_file, kernel, force = asked.kernel_file, asked.kernel, asked.force
     if is_ir_file(kernel_file):
         raise InvalidInputError(f"{kernel_file}: a benchmark needs OpenCL C source, not LLVM IR")
-    path = output or kernel_file.with_suffix(".toml")
+    path = asked.output or kernel_file.with_suffix(".toml")
     if path.suffix != ".toml":
         raise InvalidInputError(f"{path}: the file's name must end with .toml")
     if kernel is not None or not kernel_file.exists():
         _check_is_new(path, force)
     source = opencl_c_of(kernel_file) or ""
     annotations = read_annotations(source, str(kernel_file))
-    standard = cl_std or DEFAULT_STANDARD
+    standard = asked.cl_std or DEFAULT_STANDARD
     # The defaults are those of the pragmas: an implementation's name means nothing to the source as it is.
     code: str | Path = source_without_pragmas(source, str(kernel_file)) if annotations.pragmas else kernel_file
-    folders = [*(include or ()), str(kernel_file.parent)] if annotations.pragmas else include
-    unit = compile_source(code, build_options(define, folders, standard, build_option))
+    folders = [*(asked.include or ()), str(kernel_file.parent)] if annotations.pragmas else asked.include
+    unit = compile_source(code, build_options(asked.define, folders, standard, asked.build_option))
     names: list[str | None] = [kernel] if kernel is not None else [*unit.kernels]
     paths = [path] if len(names) < 2 else [path.with_suffix(f".{name}.toml") for name in names]
     for each in paths:
         _check_is_new(each, force)
-    tunables, others = _macros(define or ())
-    folders = [f"-I{_from_file(folder, path)}" for folder in include or ()]
-    options = [*others, *folders, f"-cl-std={standard}", *(build_option or ())]
+    tunables, others = _macros(asked.define or ())
+    folders = [f"-I{_from_file(folder, path)}" for folder in asked.include or ()]
+    options = [*others, *folders, f"-cl-std={standard}", *(asked.build_option or ())]
     # Imported late: it loads NumPy, which a mistaken command can do without.
     from coarsen.opencl_bench.workloads.described.template import inputs_text, parameters_comment, template
 
@@ -117,7 +86,7 @@ def write_descriptions(
         with naming_file(kernel_file):
             lowered = lower(unit, name)
         text = template(lowered, _relative(kernel_file, path), options, tunables, parameters_comment(annotations))
-        texts.append(text + (inputs_text(lowered, annotations) if over_inputs else ""))
+        texts.append(text + (inputs_text(lowered, annotations) if asked.inputs else ""))
     for each, text in zip(paths, texts, strict=True):
         write_result(text, each)
     return paths

@@ -3,53 +3,26 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import typer
 
+from coarsen.cli.declared import option, takes
 from coarsen.cli.diagnosis import Finding, Need, diagnose
 from coarsen.cli.messages import note
-from coarsen.cli.options import OutputFormat
-from coarsen.cli.output import Format, print_json, print_line, print_table
+from coarsen.cli.options import format_option
+from coarsen.cli.output import Format, print_json, print_line, print_records, print_table
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.analytic.machine import Curve, DeviceProfile, MemoryLevel, Point, Quantity
 
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.devices.health import Health
-
-
-Check = Annotated[
-    bool | None,
-    typer.Option(
-        "--check/--no-check",
-        help="Check everything that coarsen uses, and say how to mend what is missing; or run nothing.",
-        show_default=False,
-    ),
-]
-Calibrate = Annotated[
-    str | None,
-    typer.Option(
-        "--calibrate", metavar="NAME|INDEX", help="Measure what the device's memory, operations and launches cost."
-    ),
-]
-Profile = Annotated[
-    str | None,
-    typer.Option("--profile", metavar="NAME|FILE", help="Show what was measured so, and measure nothing."),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="With --calibrate: where that goes.  [default: a file in the user's data folder]",
-    ),
-]
 
 
 class Verdict(enum.IntEnum):
@@ -75,13 +48,26 @@ class ListedDevice:
         return "yes" if self.health.works else f"no: {self.health.reason}"
 
 
-def devices(
-    check: Check = None,
-    calibrate: Calibrate = None,
-    profile: Profile = None,
-    output: Output = None,
-    output_format: OutputFormat = Format.TABLE,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DevicesOptions:
+    """The options of `coarsen devices`."""
+
+    check: bool | None = option(
+        "Check everything that coarsen uses, and say how to mend what is missing; or run nothing.",
+        None,
+        "--check/--no-check",
+        show_default=False,
+    )
+    calibrate: str | None = option("Measure what the device's memory, operations and launches cost.", "NAME|INDEX")
+    profile: str | None = option("Show what was measured so, and measure nothing.", "NAME|FILE")
+    output: Path | None = option(
+        "With --calibrate: where that goes.  [default: a file in the user's data folder]", "FILE", "-o --output"
+    )
+    output_format: Format = format_option()
+
+
+@takes(DevicesOptions)
+def devices(asked: DevicesOptions) -> None:
     """List the OpenCL devices; check what coarsen needs; calibrate a device.
 
     Each device runs a kernel, unless --no-check is given. Devices known by model only need not be there: their
@@ -99,22 +85,26 @@ def devices(
 
     Example: coarsen devices --calibrate pocl
     """
-    wanted = {"--check": check is not None, "--calibrate": calibrate is not None, "--profile": profile is not None}
+    wanted = {
+        "--check": asked.check is not None,
+        "--calibrate": asked.calibrate is not None,
+        "--profile": asked.profile is not None,
+    }
     given = [name for name, is_given in wanted.items() if is_given]
     if len(given) > 1:
         raise InvalidInputError(f"give one of {' and '.join(given)}")
-    if output is not None and calibrate is None:
+    if asked.output is not None and asked.calibrate is None:
         raise InvalidInputError("--output goes with --calibrate")
-    if calibrate is not None:
-        _print_profile(_calibrated(calibrate, output), output_format)
-    elif profile is not None:
+    if asked.calibrate is not None:
+        _print_profile(_calibrated(asked.calibrate, asked.output), asked.output_format)
+    elif asked.profile is not None:
         from coarsen.models.analytic.profiles import find_profile
 
-        _print_profile(find_profile(profile), output_format)
-    elif check:
-        _check(output_format)
+        _print_profile(find_profile(asked.profile), asked.output_format)
+    elif asked.check:
+        _check(asked.output_format)
     else:
-        _list(runs=check is None, output_format=output_format)
+        _list(runs=asked.check is None, output_format=asked.output_format)
 
 
 def _list(*, runs: bool, output_format: Format) -> None:
@@ -158,17 +148,22 @@ def _as_data(device: ListedDevice) -> object:
 
 def _print(listed: list[ListedDevice]) -> None:
     if listed:
-        headings = ["index", "device", "platform", "driver", "units", "works"]
-        print_table(headings, map(_row, listed), numbers=["units"])
+        print_records(listed, _COLUMNS, numbers=["units"])
         print_line()
     print_line("Known by model only:")
     print_table(["model", "device"], _by_model_only(listed).items())
 
 
-def _row(device: ListedDevice) -> list[str]:
-    found = device.description
-    units = str(found.compute_units)
-    return [found.index, found.name, found.platform_name, found.driver_version, units, device.verdict]
+_COLUMNS: Mapping[str, Callable[[ListedDevice], str]] = MappingProxyType(
+    {
+        "index": lambda each: each.description.index,
+        "device": lambda each: each.description.name,
+        "platform": lambda each: each.description.platform_name,
+        "driver": lambda each: each.description.driver_version,
+        "units": lambda each: str(each.description.compute_units),
+        "works": lambda each: each.verdict,
+    }
+)
 
 
 def _check(output_format: Format) -> None:
@@ -268,7 +263,6 @@ def print_profile(profile: DeviceProfile) -> None:
     print_table(["memory level", "bandwidth", "latency"], map(_level_row, profile.levels), numbers=["bandwidth"])
     print_line()
     _print_curves(profile)
-    _print_strides(profile)
     headings = ["operations", "a second", "±", "latency"]
     print_table(headings, _rate_rows(profile), numbers=["a second", "±", "latency"])
     print_line()
@@ -311,35 +305,28 @@ def _level_row(level: MemoryLevel) -> list[str]:
 
 def _print_curves(profile: DeviceProfile) -> None:
     curves = (profile.private_bandwidth, profile.bandwidth, profile.latency)
+    _print_points(["footprint", "own share", "others' share", "latency"], _byte_text, curves, ("B/s", "B/s", "s"))
+    costs = (profile.stride_cost, profile.cached_stride_cost, profile.local_stride_cost)
+    _print_points(["stride", "in memory", "in a cache", "in local memory"], "{:g}".format, costs, ("", "", ""))
+
+
+def _print_points(
+    names: list[str], place: Callable[[float], str], curves: Sequence[Curve], units: Sequence[str]
+) -> None:
+    """Print a row for each place of some curves: their values and spreads there."""
     if not any(curves):
         return
-    headings = ["footprint", "own share", "±", "others' share", "± ", "latency", " ±"]
-    units = ("B/s", "B/s", "s")
+    first, second, third, fourth = names
+    headings = [first, second, "±", third, "± ", fourth, " ±"]
     rows = [
         [
-            _byte_text(at),
+            place(at),
             *chain.from_iterable(_cells(curve, at, unit) for curve, unit in zip(curves, units, strict=True)),
         ]
-        for at in _places(*curves)
+        for at in sorted({point.at for curve in curves for point in curve})
     ]
     print_table(headings, rows, numbers=headings)
     print_line()
-
-
-def _print_strides(profile: DeviceProfile) -> None:
-    curves = (profile.stride_cost, profile.cached_stride_cost, profile.local_stride_cost)
-    if not any(curves):
-        return
-    headings = ["stride", "in memory", "±", "in a cache", "± ", "in local memory", " ±"]
-    rows = [
-        [f"{at:g}", *chain.from_iterable(_cells(curve, at, "") for curve in curves)] for at in _places(*curves)
-    ]
-    print_table(headings, rows, numbers=headings)
-    print_line()
-
-
-def _places(*curves: Curve) -> list[float]:
-    return sorted({point.at for curve in curves for point in curve})
 
 
 def _cells(curve: Curve, at: float, unit: str) -> tuple[str, str]:

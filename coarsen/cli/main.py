@@ -1,7 +1,4 @@
-"""The command line's entry: finds the command, runs it, and turns errors into one line and an exit code.
-
-Exit codes: 0 done · 1 internal error · 2 usage or invalid input · 3 the kernel can't be coarsened · 4 no
-usable device · 5 verification failed · 130 interrupted.
+"""The command line's entry: finds the command and runs it.
 
 A command's module is imported when the command is named, so that `coarsen --help` starts at once and no
 command loads packages that only another needs.
@@ -9,25 +6,19 @@ command loads packages that only another needs.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import os
 import re
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from coarsen.base.bug_report import bug_message
-from coarsen.base.files import whole_output
 from coarsen.base.names import did_you_mean
-from coarsen.cli.messages import INTERRUPTED, Settings, logging_to_stderr, say
+from coarsen.cli.messages import Settings, exit_code_of
 from coarsen.cli.options import Debug, Quiet, Verbose, Version
-from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 
 _EVERYDAY = MappingProxyType(
     {
@@ -99,7 +90,8 @@ _GONE_OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "bench": MappingProxyType(
             {
                 **{f"--{name}s": f"--space {name}=VALUE,..." for name in _OF_SPACE[:-2]},
-                **{f"--{name}": f"--space {name}=VALUE,..." for name in (*_OF_SPACE[-2:], *_OF_BOTH)},
+                **{f"--{name}": f"--space {name}=NUMBER" for name in _OF_SPACE[-2:]},
+                **{f"--{name}": f"--space {name}=VALUE,..." for name in _OF_BOTH},
                 "--suite": "a KERNEL called seventeen, records or judge",
                 "--design": "--space grid",
                 "--cold-cache": "--caches cold",
@@ -131,21 +123,7 @@ _ENDS_WITH_ANOTHER = ("run",)
 _SUMMARY = "Thread coarsening for OpenCL kernels: several work-items become one."
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _BRACES = re.compile(r"^\{(.+)\}")
-_NO_CHOICE = re.compile(r"'([^']*)' is not one of (.*)$")
-_QUOTED = re.compile(r"'([^']*)'")
 _PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "context_settings": _CONTEXT}
-
-
-@runtime_checkable
-class UsageError(Protocol):
-    """The error that typer raises for words that it can't take, whatever a version of it calls the class."""
-
-    exit_code: int
-    ctx: Any
-
-    def format_message(self) -> str:
-        """Return the message, without the usage."""
-        ...
 
 
 class LazyCommands(TyperGroup):
@@ -313,13 +291,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     application.callback(cls=LazyCommands, invoke_without_command=True, context_settings=_CONTEXT)(_root)
     group = typer.main.get_command(application)
     settings = Settings()
-    with logging_to_stderr():
-        try:
-            with whole_output():
-                code = _run(group, sys.argv[1:] if arguments is None else list(arguments), settings)
-        except (Exception, KeyboardInterrupt) as error:
-            code = _exit_code(error, settings)
-    return code
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    return exit_code_of(lambda: _run(group, words, settings), settings)
 
 
 def _run(group: Any, words: list[str], settings: Settings) -> int:  # noqa: ANN401
@@ -328,45 +301,6 @@ def _run(group: Any, words: list[str], settings: Settings) -> int:  # noqa: ANN4
             group.invoke(context)
     except typer.Exit as done:
         return done.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
     return 0
-
-
-def _exit_code(error: BaseException, settings: Settings) -> int:
-    """The exit code for what ended a command; says on standard error what went wrong."""
-    if isinstance(error, BrokenPipeError):
-        # The reader of standard output closed it, as `head` does; that is no error.
-        _give_up_output()
-        return 0
-    if isinstance(error, KeyboardInterrupt | typer.Abort):
-        say("interrupted")
-        return INTERRUPTED
-    if settings.debug:
-        traceback.print_exception(error, file=sys.stderr)
-    if isinstance(error, UsageError):
-        return _usage_error(error, settings)
-    if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
-        say("error", str(error))
-        return error.exit_code
-    if isinstance(error, OSError):
-        _give_up_output()
-        say("error", ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
-        return InvalidInputError.exit_code
-    say("error", bug_message(error, is_shown=settings.debug))
-    return InternalError.exit_code
-
-
-def _usage_error(error: UsageError, settings: Settings) -> int:
-    command = error.ctx.command_path if error.ctx is not None else settings.command
-    # A value's own message comes after a prefix that newer versions of typer put there.
-    message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
-    choice = _NO_CHOICE.search(message)
-    if choice is not None:
-        message = f"{message}{did_you_mean(choice[1], _QUOTED.findall(choice[2]))}"
-    say("error", f"{message[:1].lower()}{message[1:]} (try '{command} --help')")
-    return error.exit_code
-
-
-def _give_up_output() -> None:
-    """Discard what is left to be written: Python writes it when it exits, which must not fail as well."""
-    with contextlib.suppress(OSError):  # standard output may be no file at all, in another program
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,16 +1,26 @@
-"""Output on standard error: errors, notes and the log of the package."""
+"""Output on standard error: errors, notes and the log of the package; and how a command ends.
+
+Exit codes: 0 done · 1 internal error · 2 usage or invalid input · 3 the kernel can't be coarsened · 4 no
+usable device · 5 verification failed · 130 interrupted.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
-from coarsen.base.bug_report import TRACEBACKS
-from coarsen.errors import NOTE, printable
+from coarsen.base.bug_report import TRACEBACKS, bug_message
+from coarsen.base.files import whole_output
+from coarsen.base.names import did_you_mean
+from coarsen.errors import NOTE, CoarsenError, InternalError, InvalidInputError, RefusalError, printable
 
 _log = logging.getLogger("coarsen")
 
@@ -25,6 +35,11 @@ class Settings:
 
     debug: bool = False
     command: str = "coarsen"
+
+    def show_tracebacks(self) -> None:
+        """Show the traceback of each error."""
+        self.debug = True
+        TRACEBACKS.setLevel(logging.DEBUG)
 
 
 class _OneLine(logging.Formatter):
@@ -112,7 +127,84 @@ def say(kind: str, message: str = "") -> None:
         sys.stderr.write(": ".join(part for part in ("coarsen", kind, printable(message)) if part) + "\n")
 
 
+def raise_last(refusals: Sequence[RefusalError]) -> None:
+    """Say of each kernel why it was refused; the last one's error ends the command. Raises RefusalError."""
+    for refusal in refusals[:-1]:
+        say("error", str(refusal))
+    if refusals:
+        raise refusals[-1]
+
+
 def say_interrupted(measured: int, location: str) -> None:
-    """Say that so many rows were measured before the user interrupted, and where they are."""
+    """Say how many rows were measured before the user interrupted, and where they are."""
     rows = "1 row was" if measured == 1 else f"{measured} rows were"
     say("interrupted", f"{rows} measured and stored in {location}; the same command goes on from there")
+
+
+# How a command ends.
+
+_NO_CHOICE = re.compile(r"'([^']*)' is not one of (.*)$")
+_QUOTED = re.compile(r"'([^']*)'")
+
+
+@runtime_checkable
+class UsageError(Protocol):
+    """The error that typer raises for words that it can't take, whatever a version of it calls the class."""
+
+    exit_code: int
+    ctx: Any
+
+    def format_message(self) -> str:
+        """Return the message, without the usage."""
+        ...
+
+
+def exit_code_of(command: Callable[[], int], settings: Settings) -> int:
+    """Run a command, its output written whole and its errors said in one line; return the exit code."""
+    with logging_to_stderr():
+        try:
+            with whole_output():
+                return command()
+        except (Exception, KeyboardInterrupt) as error:
+            return _exit_code(error, settings)
+
+
+def _exit_code(error: BaseException, settings: Settings) -> int:
+    """The exit code for what ended a command; says on standard error what went wrong."""
+    if isinstance(error, BrokenPipeError):
+        # The reader of standard output closed it, as `head` does; that is no error.
+        _give_up_output()
+        return 0
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return INTERRUPTED
+    if settings.debug:
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, UsageError):
+        return _usage_error(error, settings)
+    if isinstance(error, CoarsenError) and not isinstance(error, InternalError):
+        say("error", str(error))
+        return error.exit_code
+    if isinstance(error, OSError):
+        _give_up_output()
+        say("error", ": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        return InvalidInputError.exit_code
+    say("error", bug_message(error, is_shown=settings.debug))
+    return InternalError.exit_code
+
+
+def _usage_error(error: UsageError, settings: Settings) -> int:
+    command = error.ctx.command_path if error.ctx is not None else settings.command
+    # A value's own message comes after a prefix that newer versions of typer put there.
+    message = " ".join(error.format_message().split()).rstrip(".").replace("Value error, ", "")
+    choice = _NO_CHOICE.search(message)
+    if choice is not None:
+        message = f"{message}{did_you_mean(choice[1], _QUOTED.findall(choice[2]))}"
+    say("error", f"{message[:1].lower()}{message[1:]} (try '{command} --help')")
+    return error.exit_code
+
+
+def _give_up_output() -> None:
+    """Discard what is left to be written: Python writes it when it exits, which must not fail as well."""
+    with suppress(OSError):  # standard output may be no file at all, in another program
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,13 +10,14 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from coarsen.base.bug_report import TRACEBACKS
+from coarsen.cli.declared import argument, option
 from coarsen.cli.messages import Settings, set_level
 from coarsen.cli.output import Format
 from coarsen.errors import InvalidInputError
@@ -37,8 +38,7 @@ def _set_quiet(value: bool) -> bool:
 
 def _set_debug(context: typer.Context, value: bool) -> bool:
     if value:
-        context.ensure_object(Settings).debug = True
-        TRACEBACKS.setLevel(logging.DEBUG)
+        context.ensure_object(Settings).show_tracebacks()
     return value
 
 
@@ -69,49 +69,41 @@ Version = Annotated[
     bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
 ]
 
-KernelFile = Annotated[
-    Path,
-    typer.Argument(metavar="KERNEL.cl", help="OpenCL C source, or LLVM IR (.ll, .bc).", show_default=False),
-]
-KernelName = Annotated[
-    str | None,
-    typer.Option("-k", "--kernel", metavar="NAME", help="The kernel; needed where the file has several."),
-]
-Dimension = Annotated[
-    int,
-    typer.Option(
-        "--dim", metavar="DIMENSION", help="The dimension of the NDRange: 0, 1 or 2.", parser=whole_number
-    ),
-]
-OutputFormat = Annotated[Format, typer.Option("-f", "--format", help="A table to read, or JSON.")]
-StoreUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="URL|FILE",
-        help="The store of rows: an SQLite file or a postgresql:// URL.  "
-        "[default: $COARSEN_STORE, or a file in the user's data folder]",
-    ),
-]
 
-Definitions = Annotated[
-    list[str] | None,
-    typer.Option("-D", "--define", metavar="NAME[=VALUE]", help="Define a macro. May be repeated."),
-]
-IncludeFolders = Annotated[
-    list[str] | None,
-    typer.Option("-I", "--include", metavar="FOLDER", help="Look for included files there. May be repeated."),
-]
-Standard = Annotated[
-    str | None,
-    typer.Option(
-        "--cl-std", metavar="STANDARD", help="The OpenCL C standard, CL2.0 for example.  [default: CL1.2]"
-    ),
-]
-BuildOptions = Annotated[
-    list[str] | None,
-    typer.Option("--build-option", metavar="OPTION", help="Any other OpenCL build option. May be repeated."),
-]
+def kernel_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names a kernel."""
+    return option("The kernel; needed where the file has several.", "NAME", "-k --kernel")
+
+
+def file_argument() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the argument that names a kernel's file."""
+    return argument("OpenCL C source, or LLVM IR (.ll, .bc).", "KERNEL.cl")
+
+
+def dimension_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names a dimension."""
+    help_text = "The dimension of the NDRange: 0, 1 or 2."
+    return option(help_text, "DIMENSION", "--dim", default=0, parser=whole_number)
+
+
+def format_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that chooses a table or JSON."""
+    return option("A table to read, or JSON.", None, "-f --format", default=Format.TABLE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """The options that say how a kernel's source is built."""
+
+    define: list[str] | None = option("Define a macro. May be repeated.", "NAME[=VALUE]", "-D --define")
+    include: list[str] | None = option("Look for included files there. May be repeated.", "FOLDER", "-I --include")
+    cl_std: str | None = option("The OpenCL C standard, CL2.0 for example.  [default: CL1.2]", "STANDARD")
+    build_option: list[str] | None = option("Any other OpenCL build option. May be repeated.", "OPTION")
+
+    @property
+    def build_options(self) -> str:
+        """Return the build options as one string. Raises as `build_options` does."""
+        return build_options(self.define, self.include, self.cl_std, self.build_option)
 
 
 def build_options(
@@ -155,21 +147,14 @@ def local_size_of(word: str) -> tuple[int, ...] | None:
     return tuple(int(extent) for extent in re.split("[x×]", word.strip()))
 
 
-def launch_place(size: tuple[int, ...] | None) -> tuple[int, int, int] | None:
-    """Return a local size along three dimensions, those that are missing being 1; None for none."""
-    if size is None:
-        return None
-    width, height, depth = (*size, 1, 1)[:3]
-    return width, height, depth
-
-
-def parsed_local_size(text: str | None) -> tuple[int, ...] | None:
-    """Return the sizes given to `--local-size`; None where it wasn't given. Raises InvalidInputError."""
+def parsed_size(option: str, text: str | None) -> tuple[int, ...] | None:
+    """Return the sizes given to an option; None where it wasn't given. Raises InvalidInputError."""
     if text is None:
         return None
     size = local_size_of(text)
     if size is None:
-        raise InvalidInputError(f"--local-size takes one to three sizes, such as 64 or 16x16, not '{text}'")
+        usual = "4096 or 512x512" if option == "--global-size" else "64 or 16x16"
+        raise InvalidInputError(f"{option} takes one to three sizes, such as {usual}, not '{text}'")
     return size
 
 

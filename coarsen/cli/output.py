@@ -9,16 +9,18 @@ import enum
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from coarsen.base.codec import encoded
 from coarsen.base.files import replace_file
 from coarsen.errors import GAP, InvalidInputError, printable, printable_in_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+T = TypeVar("T")
 # Wide enough that nothing is wrapped if the output is not a terminal.
 _UNLIMITED_WIDTH = 10_000
 _LONGEST_WHOLE_WORD = 15
@@ -31,14 +33,19 @@ class Format(enum.StrEnum):
     JSON = "json"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number of things whose plural has an s: `1 row`, `2 rows`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number of things, whose plural has an s if it isn't given: `1 row`, `2 rows`, `2 processes`."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def shortened(text: str, limit: int) -> str:
     """Return a text in at most `limit` characters, cut where it is longer."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+def picked(record: object, names: str) -> dict[str, Any]:
+    """Return fields or properties of a record for JSON, by their names, which blanks divide."""
+    return {name: encoded(getattr(record, name)) for name in names.split()}
 
 
 def print_json(value: object) -> None:
@@ -69,6 +76,24 @@ def print_line(text: str = "") -> None:
     with terminal.capture() as capture:
         terminal.print(printable(text), soft_wrap=not sys.stdout.isatty(), markup=False)
     _write_text("".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")[:-1]))
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines, as `print_line` does."""
+    for line in lines:
+        print_line(line)
+
+
+def print_fields(fields: Iterable[tuple[str, str]]) -> None:
+    """Print fields by name, one a line; those without a value are left out."""
+    print_table(["field", "value"], ([name, value] for name, value in fields if value))
+
+
+def print_records(
+    records: Iterable[T], columns: Mapping[str, Callable[[T], str]], numbers: Sequence[str] = ()
+) -> None:
+    """Print a row for each record: under each heading what its function returns. `numbers` as of `print_table`."""
+    print_table([*columns], [[text(record) for text in columns.values()] for record in records], numbers)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[str] = ()) -> None:

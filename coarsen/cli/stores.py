@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from coarsen.cli.declared import option
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -19,10 +20,22 @@ KEY_DIGITS = 12
 _NAMED_KEYS = 4  # in an error
 
 
-def check_packages(packages: Iterable[str] = STORE_PACKAGES) -> None:
-    """Raise InvalidInputError, saying how to install them, unless these packages are installed."""
+def store_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names a store."""
+    return option(
+        "The store of rows: an SQLite file or a postgresql:// URL.  "
+        "[default: $COARSEN_STORE, or a file in the user's data folder]",
+        "URL|FILE",
+        "--store",
+    )
+
+
+def check_packages(
+    packages: Iterable[str] = STORE_PACKAGES, what: str = "the store of results", extra: str = "bench"
+) -> None:
+    """Raise InvalidInputError unless packages are installed that something needs; `extra` of coarsen has them."""
     if any(importlib.util.find_spec(package) is None for package in packages):
-        raise InvalidInputError("the store of results needs more packages: pip install 'coarsen[bench]'")
+        raise InvalidInputError(f"{what} needs more packages: pip install 'coarsen[{extra}]'")
 
 
 def existing_store(text: str | None, packages: Iterable[str] = STORE_PACKAGES) -> Store:

@@ -6,16 +6,14 @@ coarsen bench       --space factor=1,2,4 --space wide-accesses=no,yes       the 
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from coarsen.base.names import did_you_mean
+from coarsen.cli.declared import option, several
 from coarsen.cli.options import local_size_of, whole_number
 from coarsen.errors import InvalidInputError
 from coarsen.variant.coarsening import DIMENSIONS
@@ -28,47 +26,17 @@ if TYPE_CHECKING:
     from coarsen.variant.transforms import DeviceKind
 
 GRID = "grid"
-Command = Callable[..., None]
 
-SpaceWords = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--space",
-        metavar="NAME=VALUE,...",
-        help="Values to try of an option of coarsen apply, factor=1,2,4 or wide-accesses=no,yes; of local-size; "
-        "at-once=NUMBER of dimensions and levels; sample=NUMBER to draw; or grid: every launch that coarsen "
-        "predict considers. May be repeated.",
-    ),
-]
-MacroValues = Annotated[
-    list[str] | None,
-    typer.Option("-D", "--define", metavar="NAME=VALUE,...", help="Values to try of a macro. May be repeated."),
-]
+SPACE_HELP = (
+    "Values to try of an option of coarsen apply, factor=1,2,4 or wide-accesses=no,yes; of local-size; "
+    "at-once=NUMBER of dimensions and levels; sample=NUMBER to draw; or grid: every launch that coarsen "
+    "predict considers. May be repeated."
+)
 
 
-def variant_options(*names: str) -> Callable[[Command], Command]:
-    """Give a command an option for each of a variant's, which come as one mapping: its parameter `chosen`.
-
-    Args:
-        names: of the fields that it takes.
-    """
-
-    def with_options(function: Command) -> Command:
-        signature = inspect.signature(function, eval_str=True)
-        made = [_parameter(_OPTIONS[name]) for name in names]
-        own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()]
-        place = next(i for i, each in enumerate(own) if each.name == "chosen")
-        every = [*own[:place], *made, *own[place + 1 :]]
-
-        def command(**given: Any) -> None:  # noqa: ANN401 (what typer has read)
-            function(chosen={name: given.pop(name) for name in names}, **given)
-
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__annotations__ = {each.name: each.annotation for each in every}
-        command.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
-        return command
-
-    return with_options
+def variant_options(*names: str) -> Any:  # noqa: ANN401 (as `field`)
+    """Return a field of a command's options that holds those of a variant, called as its fields."""
+    return several({name: _declared(_OPTIONS[name]) for name in names})
 
 
 _OPTIONS: Mapping[str, VariantOption] = MappingProxyType(
@@ -78,26 +46,18 @@ EVERY = tuple(_OPTIONS)
 ARRAYS = tuple(ARRAY_OPTIONS)
 
 
-def _parameter(option: VariantOption) -> inspect.Parameter:
-    """The parameter that typer makes a variant's option of."""
-    kind, flag, default = type(option.default), f"--{option.name}", option.default
-    if option.field in ARRAY_OPTIONS:
-        text = f"{option.help} May be repeated."
-        annotation: Any = Annotated[list[str] | None, typer.Option(flag, metavar=option.metavar, help=text)]
-        default = None
-    elif option.field in COARSENING_OPTIONS:
-        text = option.help if default is None else f"{option.help}  [default: {default}]"
-        default = None
-        if kind in (int, type(None)):
-            name = option.field.upper()
-            found = typer.Option(flag, metavar=name, help=text, parser=whole_number)
-            annotation = Annotated[list[int] | None, found]
-        else:
-            annotation = Annotated[list[kind] | None, typer.Option(flag, help=text)]  # type: ignore[valid-type]
-    else:
-        flags = f"{flag}/--no-{option.name}" if kind is bool else flag
-        annotation = Annotated[kind, typer.Option(flags, help=option.help)]
-    return inspect.Parameter(option.field, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def _declared(of: VariantOption) -> tuple[Any, Any]:
+    """The type of a variant's option on the command line, and the option."""
+    kind, flag = type(of.default), f"--{of.name}"
+    if of.field in ARRAY_OPTIONS:
+        return list[str] | None, option(f"{of.help} May be repeated.", of.metavar, flag)
+    if of.field not in COARSENING_OPTIONS:
+        flags = f"{flag}/--no-{of.name}" if kind is bool else flag
+        return kind, option(of.help, None, flags, default=of.default)
+    text = of.help if of.default is None else f"{of.help}  [default: {of.default}]"
+    if kind in (int, type(None)):
+        return list[int] | None, option(text, of.field.upper(), flag, parser=whole_number)
+    return list[kind] | None, option(text, None, flag)  # type: ignore[valid-type]
 
 
 @dataclass(frozen=True, slots=True)

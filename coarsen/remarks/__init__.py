@@ -1,1 +1,1 @@
-"""What coarsening does to a kernel, told to a person: the report, the explanation, places in the source."""
+"""What coarsening does to a kernel, for a person to read: the report, the explanation, places in the source."""

@@ -11,8 +11,8 @@ marked instead.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coarsen.analysis.regions import Region
@@ -166,21 +166,6 @@ class Explanation:
         return len(str(len(self.lines))), gutter, made
 
 
-@dataclass
-class _Collected:
-    """The marks of one line while instructions are still being looked at."""
-
-    divergent: bool = False
-    barrier: bool = False
-    assumed_uniform: bool = False
-    regions: set[int] = field(default_factory=set)
-    heads: set[int] = field(default_factory=set)
-
-    def finished(self) -> Marks:
-        regions, heads = tuple(sorted(self.regions)), tuple(sorted(self.heads))
-        return Marks(True, self.divergent, self.barrier, self.assumed_uniform, regions, heads)
-
-
 def explain_kernel(
     analysed: Analysed, source: str | None, coarsened: Kernel | None = None, *, for_gpu: bool = False
 ) -> Explanation:
@@ -261,21 +246,30 @@ def _marked_lines(texts: Iterable[str], marks: Mapping[int, Marks]) -> tuple[Mar
 
 def _marks(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[tuple[str, int], Marks]:
     """The marks of each file and line; `places` has them by the identity of the instruction."""
-    collected: defaultdict[tuple[str, int], _Collected] = defaultdict(_Collected)
-    regions = _numbered(analysed, places)
-    heads = {region.head: number for number, region in regions.items()}
-    region_of = {block: number for number, region in regions.items() for block in region.blocks}
+    found: defaultdict[tuple[str, int], list[tuple[str, Instruction]]] = defaultdict(list)
     for block in analysed.kernel.blocks:
         for instruction in block.instructions:
             if id(instruction) in places:
-                here = collected[places[id(instruction)]]
-                _mark_instruction(here, instruction, analysed)
-                here.regions |= {region_of[block.name]} if block.name in region_of else set()
-        if id(block.terminator) in places:
-            here = collected[places[id(block.terminator)]]
-            here.heads |= {heads[block.name]} if block.name in heads else set()
-            here.assumed_uniform |= block.name in analysed.divergence.assumed_uniform
-    return {place: found.finished() for place, found in collected.items()}
+                found[places[id(instruction)]].append((block.name, instruction))
+    regions = _numbered(analysed, places)
+    return {place: _marks_of(instructions, analysed, regions) for place, instructions in found.items()}
+
+
+def _marks_of(
+    instructions: Sequence[tuple[str, Instruction]], analysed: Analysed, regions: Mapping[int, Region]
+) -> Marks:
+    """The marks of a line that has these instructions, each with the name of its block."""
+    block = analysed.kernel.block
+    blocks = {name for name, _ in instructions}
+    branches = {name for name, instruction in instructions if instruction is block[name].terminator}
+    return Marks(
+        has_code=True,
+        divergent=any(analysed.divergence.is_divergent(instruction) for _, instruction in instructions),
+        barrier=any(is_barrier(instruction) for _, instruction in instructions),
+        assumed_uniform=not branches.isdisjoint(analysed.divergence.assumed_uniform),
+        regions=tuple(number for number, region in regions.items() if not blocks.isdisjoint(region.blocks)),
+        heads=tuple(number for number, region in regions.items() if region.head in branches),
+    )
 
 
 def _numbered(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapping[int, Region]:
@@ -283,8 +277,3 @@ def _numbered(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapp
     block = analysed.kernel.block
     ordered = sorted(analysed.regions, key=lambda region: places.get(id(block[region.head].terminator), ("", 0)))
     return dict(enumerate(ordered, start=1))
-
-
-def _mark_instruction(here: _Collected, instruction: Instruction, analysed: Analysed) -> None:
-    here.divergent |= analysed.divergence.is_divergent(instruction)
-    here.barrier |= is_barrier(instruction)

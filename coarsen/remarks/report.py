@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
 from coarsen.cost.lane_addresses import Place
 from coarsen.cost.memory_report import MemoryReport, memory_report
-from coarsen.cost.plan_cost import Part, PlanCost, RegionCost, plan_cost
+from coarsen.cost.plan_cost import PlanCost, RegionCost, plan_cost
 from coarsen.errors import SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument, described_arguments
 from coarsen.ir.graph.origin import Role
@@ -24,52 +24,31 @@ from coarsen.pipeline import Coarsened
 from coarsen.remarks.source_places import Lines, lines_of, place_of_branch
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
-from coarsen.transform.regions.plan import Reason, RegionPlan, Treatment
+from coarsen.transform.regions.plan import Treatment
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Coarsening
 
 
 @dataclass(frozen=True, slots=True)
-class RegionReport:
-    """A divergent region.
-
-    Attributes:
-        block: the block whose branch begins it.
-        position: of that branch; None where it isn't known.
-        lines: of the region's code; None where they aren't known.
-        treatment: what is done to it.
-        reason: why not more; None where the replicas are interleaved.
-        own: its instructions without those of nested regions.
-        nested: the regions inside that are treated by themselves.
-    """
-
-    block: str
-    position: SourcePosition | None
-    lines: Lines | None
-    treatment: Treatment
-    reason: Reason | None
-    own: Part
-    nested: tuple[RegionReport, ...] = ()
-
-    def all(self) -> Iterator[RegionReport]:
-        """This region and those nested in it, outer before inner."""
-        yield self
-        for region in self.nested:
-            yield from region.all()
-
-
-@dataclass(frozen=True, slots=True)
 class CoarseningReport:
-    """One of the coarsenings: what it costs, and the kernel's divergent regions with their places."""
+    """One of the coarsenings: what it costs, and the kernel before it, in which its regions stand."""
 
     coarsening: Coarsening
     cost: PlanCost
-    regions: tuple[RegionReport, ...]
+    kernel: Kernel
 
-    def all(self) -> Iterator[RegionReport]:
+    def regions(self) -> Iterator[RegionCost]:
         """Yield every region, outer before inner."""
-        for region in self.regions:
+        for region in self.cost.regions:
             yield from region.all()
+
+    def position(self, region: RegionCost) -> SourcePosition | None:
+        """Return the place of the branch that begins a region; None where it isn't known."""
+        return place_of_branch(self.kernel, self.kernel.block[region.planned.region.head])
+
+    def lines(self, region: RegionCost) -> Lines | None:
+        """Return the lines of a region's code; None where they aren't known."""
+        return lines_of(self.kernel.in_order(region.planned.region.blocks))
 
     @property
     def interleaved_work(self) -> int:
@@ -112,11 +91,11 @@ class KernelReport:
         added_arguments: what a launch of the coarsened kernel passes besides.
         before: instructions of the kernel.
         after: instructions of the coarsened kernel.
-        assumptions: what was taken for granted, with the place in the source.
+        assumptions: what was assumed, with the place in the source.
         cleaned: instructions that the clean-up removed; None where it was turned off.
         wide: the accesses that were merged; None where that was not asked for.
         memory: what the accesses of the kernel cost, coarsened so; None where it was not asked for.
-        arrays: those of its arguments that were to lie otherwise than in the source.
+        arrays: its arguments that have another layout than in the source.
         roles: what the instructions of the coarsened kernel are for; each role that there is, in their order.
         distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
     """
@@ -153,7 +132,7 @@ def report_of(
     Args:
         coarsened: what `coarsen.pipeline.run_pipeline` returned; how many instructions the clean-up removed is in
             the report if it was counted there.
-        device: for which the costs of memory accesses are told.
+        device: for which the costs of memory accesses are computed.
         local_size: of the original launch; what the kernel requires, if it does, where it is left out.
 
     Raises:
@@ -164,7 +143,10 @@ def report_of(
     carried_out = zip(coarsened.variant.coarsenings, coarsened.plans, strict=True)
     return KernelReport(
         coarsened.lowered.name,
-        tuple(_coarsening(*each) for each in carried_out),
+        tuple(
+            CoarseningReport(each, plan_cost(plan, each.factor), plan.divergence.kernel)
+            for each, plan in carried_out
+        ),
         tuple(described_arguments(coarsened.kernel.argument_names, coarsened.kernel.added_arguments)),
         coarsened.lowered.length,
         coarsened.kernel.length,
@@ -184,21 +166,3 @@ def _roles(kernel: Kernel) -> Iterator[RoleCount]:
         by_replica = {k: counts[role, k] for known, k in counts if known is role and k is not None}
         if by_replica or counts[role, None]:
             yield RoleCount(role, counts[role, None], dict(sorted(by_replica.items())))
-
-
-def _coarsening(coarsening: Coarsening, plan: RegionPlan) -> CoarseningReport:
-    cost, kernel = plan_cost(plan, coarsening.factor), plan.divergence.kernel
-    return CoarseningReport(coarsening, cost, tuple(_region(each, kernel) for each in cost.regions))
-
-
-def _region(cost: RegionCost, kernel: Kernel) -> RegionReport:
-    region = cost.planned.region
-    return RegionReport(
-        region.head,
-        place_of_branch(kernel, kernel.block[region.head]),
-        lines_of(kernel.in_order(region.blocks)),
-        cost.planned.treatment,
-        cost.planned.reason,
-        cost.own,
-        tuple(_region(nested, kernel) for nested in cost.nested),
-    )

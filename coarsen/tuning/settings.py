@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 import time
 from collections.abc import Callable
@@ -42,6 +43,18 @@ class TuningProgress:
         best = "nothing faster yet" if self.best is None else f"best so far {self.gain:.2f} ({self.best})"
         again = ", timed again" if self.is_confirming else ""
         return f"{self.kernel}: {self.tried}{total} variants, {best}{again}"
+
+
+class Remeasure(enum.StrEnum):
+    """The stored rows that are measured again.
+
+    None, those that failed (not by constraints), those whose interval is too wide to say anything, all.
+    """
+
+    NOTHING = "nothing"
+    FAILED = "failed"
+    UNCERTAIN = "uncertain"
+    EVERYTHING = "everything"
 
 
 @dataclass(frozen=True, slots=True)

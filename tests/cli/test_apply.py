@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from coarsen.api.coarsening import coarsen
-from coarsen.cli.apply.command import Stage
+from coarsen.cli.apply.options import Stage
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import STAGES
 

@@ -58,9 +58,6 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         lines[place - 1].startswith("9 rows; 9 of them measured now, in ") and "rows per hour" in lines[place - 1]
     )
     pasted = [line.strip() for line in lines[place + 1 :]]
-    helped = "leave it as it is" not in lines[1]
-    assert ("coarsen.Program(context, source, factor=2, dim=0)" in pasted) == helped
-    assert any(line.endswith("mt.cl --kernel mt --factor 2 --dim 0") for line in pasted) == helped
     # One uncoarsened, two compared, and in three new processes factor 2 and the baseline confirmed.
     assert len(read_table(export)) == 1 + 2 + 3 * 2
 
@@ -71,7 +68,12 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         ("mt", 9, 0),
         ("reduce", 9, 9),
     ]
-    assert report["sweeps"][0]["best"]["verified_against"] == "reference"
+    best = report["sweeps"][0]["best"]
+    assert best["verified_against"] == "reference"
+    # On a busy machine nothing may be certain, and nothing is advised.
+    helped = best["significant"] and best["certain"]
+    assert ("coarsen.Program(context, source, factor=2, dim=0)" in pasted) == helped
+    assert any(line.endswith("mt.cl --kernel mt --factor 2 --dim 0") for line in pasted) == helped
     assert report["geometric_means"][0]["kernels"] == 2
     assert (report["run"]["rows"], report["run"]["measured"]) == (18, 9)
     assert 0 < report["run"]["timed_share"] < report["run"]["measuring_share"] < 1
@@ -93,7 +95,7 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         (("mt", "--device-kind", "cpu"), 2, "there is no --device-kind any more: --device cpu or gpu does that"),
         (("mt", "--tls", "."), 2, "--tls goes with --scheduler"),
         (("mt", "--form", "ptx"), 2, "--form is opencl_c or spirv, once; ptx and several are for --pack"),
-        (("mt", "--caches", "both"), 2, "--caches both is for coarsen tune over inputs: take warm or cold"),
+        (("mt", "--caches", "both"), 2, "invalid value for '--caches': 'both' is not one of 'warm', 'cold'"),
         (
             ("mt", "--scheduler", "tcp://127.0.0.1:1", "--tls", "."),
             2,

@@ -46,7 +46,7 @@ def mixed(tmp_path: Path) -> Path:
 
 def initialised(kernel_file: Path, **options: object) -> Benchmark:
     """What is read back from the file that `describe` writes beside a kernel."""
-    describe(kernel_file, **options)  # type: ignore[arg-type]
+    describe(kernel_file=kernel_file, **options)  # type: ignore[arg-type]
     path = kernel_file.with_suffix(".toml")
     check_kernel_of(path)
     return read_benchmark(path)
@@ -77,7 +77,7 @@ def test_the_suites_kernels(name: str, tmp_path: Path) -> None:
     source = SUITE[name].kernel_file
     path = tmp_path / "folder" / f"{name}.toml"
     path.parent.mkdir()
-    describe(source, output=path)
+    describe(kernel_file=source, output=path)
     check_kernel_of(path)
     read = read_benchmark(path)
     assert read.kernel == name
@@ -171,7 +171,7 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "one.toml"
     path.write_text("mine")
     with pytest.raises(InvalidInputError, match=r"one\.toml: the file is there already; --force overwrites it"):
-        describe(kernel)
+        describe(kernel_file=kernel)
     assert path.read_text() == "mine"
     assert initialised(kernel, force=True).kernel == "one"
 
@@ -191,7 +191,7 @@ def test_kernels_that_are_no_benchmark(tmp_path: Path, parameters: str, words: s
     kernel = tmp_path / "k.cl"
     kernel.write_text(f"kernel void k({parameters}) {{ }}\n")
     with pytest.raises(InvalidInputError, match=words):
-        describe(kernel)
+        describe(kernel_file=kernel)
     assert not kernel.with_suffix(".toml").exists()
 
 
@@ -207,7 +207,7 @@ def test_files_that_do_not_do(tmp_path: Path, name: str, output: str | None, wor
     for file in ("k.ll", "k.cl"):
         (tmp_path / file).write_text("kernel void k(global int *o) { *o = 1; }\n")
     with pytest.raises(InvalidInputError, match=words):
-        describe(tmp_path / name, output=tmp_path / output if output else None)
+        describe(kernel_file=tmp_path / name, output=tmp_path / output if output else None)
 
 
 def test_as_a_command(mixed: Path) -> None:

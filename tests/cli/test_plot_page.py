@@ -139,4 +139,4 @@ def test_refusals(words: tuple[str, ...], message: str, results: Path, run: Run)
 def test_without_the_template_engine(results: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "jinja2" else object())
     outcome = run("results", "plot", "--from", results, "-o", "x.html")
-    assert (outcome.code, outcome.error) == (2, "the page needs one more package: pip install 'coarsen[bench]'")
+    assert (outcome.code, outcome.error) == (2, "the page needs more packages: pip install 'coarsen[bench]'")

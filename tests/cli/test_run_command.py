@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from coarsen.cli import running
 from coarsen.cli.main import COMMANDS
-from coarsen.cli.run.command import byte_count
-from coarsen.cli.run.report import report_lines
+from coarsen.cli.messages import Settings
+from coarsen.cli.run_report import report_lines
+from coarsen.cli.running import RunOptions, byte_count, plain_run
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in import measured_launch
 from coarsen.drop_in.launch_table import LaunchRow
@@ -327,3 +331,66 @@ def test_several_devices_are_told_apart() -> None:
     lines = lines_of(ROW, replace(ROW, platform="Climate"))
     assert "Wind 3000 (Weather)" in lines[3] and "Wind 3000 (Climate)" in lines[4]
     assert not any("Wind" in line for line in lines_of(ROW, ROW))
+
+
+ALL = (
+    "-m",
+    "--tune",
+    "--seconds",
+    "3",
+    "--predict",
+    "--record=a=b",
+    "--record-contents",
+    "each",
+    "--most-bytes=1G",
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("x.py",),
+        ("-q", "x.py", "-v", "--", "--tune"),
+        ("--verbose", "--debug", "--store", "s.sqlite", "--report=r.json", "-m", "x", "y"),
+        (*ALL, "x.py"),
+    ],
+)
+def test_plain_words_mean_what_typer_reads(
+    words: tuple[str, ...], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[RunOptions] = []
+    monkeypatch.setattr(running, "run_with", lambda options: asked.append(options) or 7)
+    monkeypatch.setattr("coarsen.cli.run.run_with", running.run_with)
+    settings = Settings()
+    plain = plain_run(words, settings)
+    assert plain is not None and plain() == 7
+    assert run("run", *words).code == 7
+    assert asked[0] == asked[1]
+    assert settings.debug == ("--debug" in words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(
+            (),
+            ("-h",),
+            ("--help", "x.py"),
+            ("--help-all",),
+            ("--nonsense", "x.py"),
+            ("--tune=yes", "x.py"),
+            ("-",),
+        ),
+        *(("--seconds", "many", "x.py"), ("--seconds",), ("--store", "--tune", "x.py"), ("--", "x.py"), ("-mx",)),
+    ],
+)
+def test_typer_reads_what_may_be_a_mistake(words: tuple[str, ...]) -> None:
+    assert plain_run(words, Settings()) is None
+
+
+def test_a_run_starts_without_what_only_its_help_needs(tmp_path: Path) -> None:
+    said = "import sys; print(*sorted({'typer', 'rich', 'sqlalchemy', 'llvmlite'} & {*sys.modules}), 'end')"
+    code = "import sys; from coarsen.cli.console_script import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "run", "-q", str(written(tmp_path, f"{said}; sys.exit(5)"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (5, "end\n", "")

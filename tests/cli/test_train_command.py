@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.cli.train.cascade import CascadeTraining, plain_lines
+from coarsen.cli.train.cascade import plain_lines
+from coarsen.cli.train.options import TrainOptions
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.opencl_bench.workloads.lookup import SUITE
@@ -59,9 +60,9 @@ def test_the_stored_model_predicts(scale: Path, tmp_path: Path, run: Run) -> Non
 def test_the_model_goes_to_the_users_data_folder(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[CascadeTraining] = []
+    asked: list[TrainOptions] = []
 
-    def remember(_: object, wanted: CascadeTraining, _progress: object) -> None:
+    def remember(_: object, wanted: TrainOptions, _progress: object) -> None:
         asked.append(wanted)
         raise KeyboardInterrupt
 

@@ -318,4 +318,4 @@ def test_a_file_that_was_tuned_over_inputs_stays(grow: Path, run: Run) -> None:
 def test_a_kernel_without_records_has_no_layouts(power: Path, run: Run) -> None:
     outcome = run("tune", power, "--preset", "test", "--layout", "all")
     assert outcome.code == 2
-    assert "power has no array of records that could lie otherwise" in outcome.err
+    assert "power has no array of records that could have another layout" in outcome.err

@@ -14,9 +14,10 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.cli.bench.options import Caches
+from coarsen.cli.bench.options import TunedCaches
 from coarsen.cli.messages import logging_to_stderr
-from coarsen.cli.tune.over_inputs import CoveredInputs, InputsProgress, InputsRequest
+from coarsen.cli.tune.options import TuneOptions
+from coarsen.cli.tune.over_inputs import InputsProgress, ListedInputs
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs
 from coarsen.opencl_bench.inputs.described import described_points
@@ -73,32 +74,32 @@ def test_searches_that_are_none_are_refused_before_anything_is_written(
     assert sorted(path.name for path in described.parent.iterdir()) == ["scale.cl", "scale.toml"]
 
 
-def request(**given: Any) -> InputsRequest:  # noqa: ANN401 (fields of several types)
-    return replace(InputsRequest(None, None, 3, None), **given)
+def request(**given: Any) -> TuneOptions:  # noqa: ANN401 (fields of several types)
+    return TuneOptions(kernel="scale.toml", chosen={}, seed=3, **given)
 
 
 def test_the_search_is_guided_and_warm_and_has_a_share() -> None:
     assert request().stage_one() == StageOneSettings(seed=3)
-    assert request(budget="20%").stage_one() == StageOneSettings(seed=3, limit=Budget(share=0.2))
+    assert request(trials="20%").stage_one() == StageOneSettings(seed=3, limit=Budget(share=0.2))
 
 
 def test_cold_caches_are_a_way_to_measure() -> None:
     usual = OverInputs(4, stage_one=StageOneSettings(seed=3), distinct=True)
-    assert request().settings(4) == usual and not request(distinct=False).settings(4).distinct
-    assert request(caches=Caches.COLD).settings(4).method == Method(cold_cache=True)
-    assert request(caches=Caches.BOTH).settings(None).cold_check
+    assert request().over_inputs(4) == usual and not request(space=["distinct=no"]).over_inputs(4).distinct
+    assert request(caches=TunedCaches.COLD).over_inputs(4).method == Method(cold_cache=True)
+    assert request(caches=TunedCaches.BOTH).over_inputs(None).cold_check
 
 
 @pytest.mark.compiled_devices
 def test_a_check_with_cold_caches(
     run: Run, described: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, short = InputsRequest.settings, Method(repetitions=1, minimum_repetitions=1)
+    settings, short = TuneOptions.over_inputs, Method(repetitions=1, minimum_repetitions=1)
 
-    def quick(asked: InputsRequest, listed: int | None) -> OverInputs:
+    def quick(asked: TuneOptions, listed: int | None) -> OverInputs:
         return replace(settings(asked, listed), method=short, space=Space(factors=(1, 2), strides=(1,)))
 
-    monkeypatch.setattr(InputsRequest, "settings", quick)
+    monkeypatch.setattr(TuneOptions, "over_inputs", quick)
     place = ("-d", device.index, "--inputs", 2, "--store", described.with_name("store.sqlite"))
     made = run("tune", described, *place, "--trials", 2, "--caches", "both")
     assert made.code == 0, made.err
@@ -237,7 +238,7 @@ def test_on_a_terminal_the_progress_is_drawn_and_not_printed(capsys: pytest.Capt
 
 
 def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[str]) -> None:
-    CoveredInputs(({"n": 1048576.0, "skew": 0.25},)).show()
+    ListedInputs(Path(), None, ({"n": 1048576.0, "skew": 0.25},)).show()
     shown = capsys.readouterr().out
     assert "1048576" in shown and "0.25" in shown and "e+" not in shown
 

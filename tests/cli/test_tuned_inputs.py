@@ -190,7 +190,7 @@ def test_a_file_without_evidence_is_shown(run: Run, tuned: Path) -> None:
     replace(TunedFile.read(tuned), evidence={}).write(tuned)
     shown = run("results", "show", tuned)
     assert shown.code == 0 and shown.err == ""
-    assert "what its versions are worth isn't told: it keeps no times of a tuning" in shown.out.splitlines()
+    assert "the speed of its versions is not known: it keeps no times of a tuning" in shown.out.splitlines()
     assert any(line.startswith("if length <= ") for line in shown.out.splitlines())
     assert json.loads(run("results", "show", tuned, "-f", "json").out)["worth"] == []
 

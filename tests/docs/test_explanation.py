@@ -1,8 +1,7 @@
-"""The code and the drawings of the explanation pages are what the tool and the script make today."""
+"""The code of the explanation pages is what the tool makes today."""
 
 from __future__ import annotations
 
-import runpy
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from tests.docs.snippets import blocks
 
 PAGE = ROOT / "docs" / "explanation" / "how-coarsening-works.md"
 MEMORY_PAGE = ROOT / "docs" / "explanation" / "memory-access.md"
-IMAGES = ROOT / "docs" / "images"
 # Which kernel of the page, coarsened how, and a line by which what came of it is found.
 PRINTED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("row_scale", {"factor": 2}, "int x_2 = (uint)x + 1;"),
@@ -49,12 +47,6 @@ def test_code_that_the_tool_did_not_print_is_found() -> None:
     assert in_order(["a", "…", "d"], ["a", "b", "c", "d"])
     assert not in_order(["a", "c"], ["a", "b", "c", "d"])
     assert not in_order(["a", "…", "e"], ["a", "b", "c", "d"])
-
-
-def test_drawings_are_what_the_script_draws() -> None:
-    drawings = runpy.run_path(str(IMAGES / "drawings.py"), run_name="drawings")["DRAWINGS"]
-    for name, draw in drawings.items():
-        assert (IMAGES / f"{name}.svg").read_text(encoding="utf-8") == draw().svg(), name
 
 
 def is_line_of(line: str, text: str) -> bool:

@@ -2,151 +2,26 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
 
-import typer
-
-from coarsen.cli.apply.report_text import ExplainedKernel, explained, print_explanations, write_reports
+from coarsen.cli.apply.options import ApplyOptions, Form
+from coarsen.cli.apply.report_text import write_explanations, write_reports
 from coarsen.cli.apply.request import Request, launch_comment
+from coarsen.cli.declared import takes
 from coarsen.cli.kernel_input import naming_file, with_file
-from coarsen.cli.messages import note, say
-from coarsen.cli.options import (
-    BuildOptions,
-    Definitions,
-    IncludeFolders,
-    KernelFile,
-    KernelName,
-    Standard,
-    build_options,
-    launch_place,
-    parsed_local_size,
-)
+from coarsen.cli.messages import note, raise_last
+from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, counted, print_line, write_result
-from coarsen.cli.variant_options import ARRAYS, EVERY, variant_options
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
 from coarsen.pipeline import Observer
-from coarsen.variant.coarsening import Coarsening, Level, configuration_of
-from coarsen.variant.data_plan import array_plans
-from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS, variant_of
-from coarsen.variant.transforms import DeviceKind, Transforms
+from coarsen.variant.transforms import DeviceKind
 
-
-class Form(enum.StrEnum):
-    """The forms that can be written: OpenCL C, LLVM IR, SPIR-V, PTX."""
-
-    CL = "cl"
-    LL = "ll"
-    SPV = "spv"
-    PTX = "ptx"
-
-
-class Stage(enum.StrEnum):
-    """The stages of the pipeline after which there is IR to show."""
-
-    LOWER = "lower"
-    LAYOUT = "layout"
-    GUARD = "guard"
-    REPLICATE = "replicate"
-    NORMALISE = "normalise"
-    WIDEN = "widen"
-
-
-Device = Annotated[
-    str | None,
-    typer.Option(
-        "-d",
-        "--device",
-        metavar="NAME",
-        help="Take the factor predicted for this device; choose the transforms for its kind.",
-    ),
-]
-
-Kind = Annotated[
-    DeviceKind | None,
-    typer.Option("--device-kind", help="What the kernel is to run on.  [default: that of --device, else any]"),
-]
-
-# What to write.
-
-Emit = Annotated[
-    Form | None, typer.Option("--emit", help="Write OpenCL C, LLVM IR, SPIR-V or PTX.  [default: cl]")
-]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there, not to standard output.")
-]
-Explain = Annotated[
-    bool,
-    typer.Option(
-        "--explain",
-        help="Mark divergent lines and regions, with --factor what comes of them, instead.",
-    ),
-]
-Report = Annotated[
-    bool,
-    typer.Option("--report", help="Say instead what was done to each divergent region, and what accesses cost."),
-]
-LocalSize = Annotated[
-    str | None,
-    typer.Option(
-        "--local-size",
-        metavar="SIZE",
-        help="The original launch's local size, 64 or 16x16; with --report and --features.",
-    ),
-]
-ReportFormat = Annotated[
-    Format | None,
-    typer.Option("-f", "--format", help="Of --report and --features: a table, or JSON.  [default: table]"),
-]
-Features = Annotated[
-    str | None,
-    typer.Option(
-        "--features",
-        metavar="KIND,...",
-        help="Show instead the static features of the kernel at each factor: paper (the 17 of PACT'14), and with "
-        "them work (loops, instructions and accesses as functions of the sizes), registers:CHIP.",
-    ),
-]
-GlobalSize = Annotated[
-    str | None,
-    typer.Option("--global-size", metavar="SIZE", help="The launch's global size, 512x512; for --features work."),
-]
-ArgumentSizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--size", metavar="NAME=NUMBER", help="A whole argument of the launch; for --features work. Repeatable."
-    ),
-]
-TunedVersions = Annotated[
-    Path | None,
-    typer.Option(
-        "--tuned",
-        metavar="FILE.tuned.json",
-        help="Write instead the versions that the tuned file of this kernel has, and a C header that chooses "
-        "between them, into the folder of -o.",
-    ),
-]
-PrintAfter = Annotated[
-    list[Stage] | None,
-    typer.Option(
-        "--print-after",
-        metavar="STAGE",
-        help="Show the IR after lower, layout, guard, replicate, normalise or widen. May be repeated.",
-    ),
-]
-
-
-# The number of merged work-items has no effect on which lines are divergent.
-_ANY_FACTOR = 2
-
-_FEATURES = ("paper", "work")
 # The version that every implementation builds a program for if none is named.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
 
@@ -165,29 +40,8 @@ _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxy
 )
 
 
-@variant_options(*EVERY)
-def apply(
-    file: KernelFile,
-    chosen: Mapping[str, Any],
-    kernel: KernelName = None,
-    device: Device = None,
-    device_kind: Kind = None,
-    emit: Emit = None,
-    output: Output = None,
-    explain: Explain = False,
-    report: Report = False,
-    features: Features = None,
-    tuned: TunedVersions = None,
-    report_format: ReportFormat = None,
-    local_size: LocalSize = None,
-    global_size: GlobalSize = None,
-    size: ArgumentSizes = None,
-    define: Definitions = None,
-    include: IncludeFolders = None,
-    cl_std: Standard = None,
-    build_option: BuildOptions = None,
-    print_after: PrintAfter = None,
-) -> None:
+@takes(ApplyOptions)
+def apply(asked: ApplyOptions) -> None:
     """Coarsen a kernel, or explain the effect of coarsening it.
 
     The launch of a coarsened kernel divides its global and local size by the factor, along the dimension; where
@@ -201,102 +55,45 @@ def apply(
 
     Example: coarsen apply mv.cl --tuned mv.tuned.json -o generated
     """
-    _check_wanted(
-        {"--explain": explain, "--report": report, "--features": features, "--tuned": tuned, "--emit": emit}
-    )
-    if report_format is not None and not report and features is None:
-        raise InvalidInputError("--format goes with --report and --features")
-    if local_size is not None and not report and features is None:
-        raise InvalidInputError("--local-size goes with --report and --features")
-    if features is None and (global_size is not None or size):
-        raise InvalidInputError(f"{'--size' if size else '--global-size'} goes with --features work")
-    if tuned is not None:
-        _write_versions(file, tuned, output)
+    _check(asked)
+    if asked.tuned is not None:
+        _write_versions(asked.file, asked.tuned, asked.output)
         return
-    if features is not None:
-        build = {"define": define, "include": include, "cl_std": cl_std, "build_option": build_option}
-        launch = {"local_size": local_size, "global_size": global_size, "size": size}
-        _show_features(features, chosen, report_format, file=file, kernel=kernel, **build, **launch)
+    if asked.features is not None:
+        # Imported late: it loads the models.
+        from coarsen.cli.apply.features import show_features
+
+        show_features(asked, asked.features)
         return
-    options = build_options(define, include, cl_std, build_option)
-    arrays = array_plans(*(chosen[name] or () for name in ARRAYS))
-    if explain and arrays:
-        raise InvalidInputError(
-            "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
-        )
-    request = Request(
-        file,
-        kernel,
-        options,
-        chosen["factor"] or [],
-        device,
-        chosen["dimension"] or [0],
-        chosen["stride"] or [1],
-        chosen["level"] or [Level.ITEM],
-        chosen["any_size"],
-        Transforms(**{name: chosen[name] for name in TRANSFORM_OPTIONS if name != "any_size"}),
-        device_kind,
-        launch_place(parsed_local_size(local_size)),
-        arrays,
-    )
-    observer = Observer(frozenset(print_after or ()), show=_show)
-    if not explain or request.factors:
+    request = Request(asked, asked.kernel)
+    observer = Observer(frozenset(asked.print_after or ()), show=_show)
+    if asked.explain:
+        refusals = write_explanations(request, observer, asked.output)
+    elif asked.report:
         request.check()
-    requests = request.for_each_kernel()
-    if explain:
-        refusals = _explain(requests, observer, output)
-    elif report:
-        refusals = write_reports(requests, observer, report_format or Format.TABLE, output)
+        refusals = write_reports(
+            request.for_each_kernel(), observer, asked.report_format or Format.TABLE, asked.output
+        )
     else:
-        refusals = _write_kernels(requests, observer, emit or Form.CL, output)
+        request.check()
+        refusals = _write_kernels(request.for_each_kernel(), observer, asked.emit or Form.CL, asked.output)
     if logging.getLogger("coarsen").isEnabledFor(logging.INFO):
         _show_times(observer)
-    for refusal in refusals[:-1]:
-        say("error", str(refusal))
-    if refusals:
-        raise refusals[-1]
+    raise_last(refusals)
 
 
-def _check_wanted(given: Mapping[str, object]) -> None:
-    """Raise InvalidInputError where several of the options are given that say what is written."""
-    wanted = [name for name, value in given.items() if value]
+def _check(asked: ApplyOptions) -> None:
+    """Raise InvalidInputError for options that do not go together, and for sizes that are none."""
+    wanted = [f"--{name}" for name in ("explain", "report", "features", "tuned", "emit") if getattr(asked, name)]
     if len(wanted) > 1:
         raise InvalidInputError(f"give one of {' and '.join(wanted)}: each writes something else")
-
-
-def _show_features(
-    kinds: str,
-    chosen: Mapping[str, Any],
-    output_format: Format | None,
-    **given: Any,  # noqa: ANN401 (the kernel and its launch, as they were given)
-) -> None:
-    """Show the features of a kernel. Raises InvalidInputError for a kind that is none."""
-    # Imported late: they load the models.
-    from coarsen.cli.apply.features import features
-
-    words = [word.strip() for word in kinds.split(",")]
-    chips = [word.partition(":")[2] for word in words if word.startswith("registers:")]
-    unknown = [word for word in words if word not in _FEATURES and not word.startswith("registers:")]
-    if unknown or len(chips) > 1 or "" in chips:
-        raise InvalidInputError(f"--features takes {', '.join(_FEATURES)} and registers:CHIP, not '{kinds}'")
-    several = [name for name in COARSENING_OPTIONS if len(chosen[name] or ()) > 1]
-    if several:
-        raise InvalidInputError(f"--features takes --{COARSENING_OPTIONS[several[0]].name} once")
-    one = {name: values[0] for name in COARSENING_OPTIONS if (values := chosen[name])}
-    others = {name: chosen[name] for name in TRANSFORM_OPTIONS}
-    asked = None
-    if "factor" in one:
-        asked = variant_of((Coarsening(**one),), (), **others)
-    elif {*one} - {"dimension"} or others != {name: each.default for name, each in TRANSFORM_OPTIONS.items()}:
-        raise InvalidInputError("--stride, --level and transforms go with --factor")
-    features(
-        **given,
-        dim=one.get("dimension", 0),
-        registers=chips[0] if chips else None,
-        work="work" in words,
-        asked=asked,
-        output_format=output_format or Format.TABLE,
-    )
+    if not asked.report and asked.features is None and (asked.report_format or asked.local_size):
+        flag = "--format" if asked.report_format else "--local-size"
+        raise InvalidInputError(f"{flag} goes with --report and --features")
+    if asked.features is None and (asked.size or asked.global_size):
+        raise InvalidInputError(f"{'--size' if asked.size else '--global-size'} goes with --features work")
+    parsed_size("--local-size", asked.local_size)
+    parsed_size("--global-size", asked.global_size)
 
 
 def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:
@@ -316,33 +113,6 @@ def _write_versions(file: Path, tuned: Path, folder: Path | None) -> None:
         options = " ".join(found.build_options)
         note(f"compiled with the tuned file's build options, which the sources name: {options}")
     print_line(f"wrote {folder / made[0][0]} and {counted(len(made) - 1, 'version')} beside it")
-
-
-def _explain(requests: Sequence[Request], observer: Observer, output: Path | None) -> list[RefusalError]:
-    """Explain kernels as they are written; where a factor is given, with what comes of each line."""
-    found, refusals = [], []
-    for request in requests:
-        try:
-            found.append(_explained(request, observer))
-        except RefusalError as refusal:
-            refusals.append(refusal)
-    if found:
-        print_explanations(found, output)
-    return refusals
-
-
-def _explained(request: Request, observer: Observer) -> ExplainedKernel:
-    merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
-    coarsened = request.coarsened(request.lowered(observer), observer).kernel if request.factors else None
-    return explained(
-        request.file,
-        request.unit,
-        request.kernel,
-        merged,
-        distinct=request.given.distinct,
-        coarsened=coarsened,
-        for_gpu=request.transforms.device_kind is DeviceKind.GPU,
-    )
 
 
 def _write_kernels(

@@ -1,150 +1,360 @@
-"""`coarsen apply --features`: the static features of a kernel at each factor."""
+"""`coarsen apply --features`: the static features of a kernel, and what else is known of it without running it.
+
+paper            the 17 features at each factor
+work             loops, instructions and accesses as functions of the sizes of the launch; with --global-size
+                 their values, with --factor the work of that variant beside the original's, from the plan
+registers:CHIP   registers at each factor, estimated and by the chip's compiler
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from coarsen.backend.registers import RegisterUse, registers_on
-from coarsen.cli.apply.features_planned import (
-    check_planned_options,
-    planned_as_data,
-    planned_work,
-    print_planned,
-)
-from coarsen.cli.apply.features_work import check_work_options, print_work, work_as_data, work_of
-from coarsen.cli.kernel_input import lower_file, naming_file
-from coarsen.cli.options import build_options, checked_dimension, parsed_local_size
+from coarsen.analysis.expression_text import expression_as_data, expression_text
+from coarsen.analysis.expressions import ZERO, Expression, Quantity, evaluate, number
+from coarsen.backend.registers import registers_on
+from coarsen.cli.kernel_input import lower_file, naming_file, whole_arguments
+from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, print_json, print_line, print_table
+from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.register_pressure import maximum_live_words
+from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts, padded
+from coarsen.cost.work_functions import (
+    AccessFunction,
+    WorkFunctions,
+    launch_sizes_by_name,
+    launched_sizes,
+    work_functions,
+)
 from coarsen.errors import InvalidInputError
-from coarsen.features import FACTORS, FEATURES, FeatureTable, feature_table
+from coarsen.features import FACTORS, FeatureTable, feature_table
+from coarsen.features.launch_size import launch_size
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.types import AddressSpace
 from coarsen.pipeline import run_pipeline
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.options import COARSENING_OPTIONS, TRANSFORM_OPTIONS, variant_of
 from coarsen.variant.variant import Variant
 
-
-def features(
-    file: Path,
-    kernel: str | None,
-    dim: int,
-    *,
-    local_size: str | None,
-    registers: str | None,
-    work: bool,
-    global_size: str | None,
-    size: Sequence[str] | None,
-    asked: Variant | None,
-    define: list[str] | None,
-    include: list[str] | None,
-    cl_std: str | None,
-    build_option: list[str] | None,
-    output_format: Format,
-) -> None:
-    """Show the 17 static features of a kernel at each factor, as the paper and its authors define them.
-
-    They are computed from the kernel's divergence, without coarsening it. The arguments are options of
-    `coarsen apply`, `asked` the variant of which the work is shown; `registers` of a chip and `work` are shown
-    besides where they are asked for.
-    """
-    if local_size is not None and not work:
-        raise InvalidInputError("--local-size goes with --report and --features work")
-    local = parsed_local_size(local_size)
-    check_work_options(work, global_size, size)
-    dimension, options = checked_dimension(dim), build_options(define, include, cl_std, build_option)
-    check_planned_options(asked, has_work=work, global_size=global_size)
-    lowered = lower_file(file, kernel, options)
-    with naming_file(file):
-        table = feature_table(lowered, dimension)
-        functions = work_of(lowered, global_size, local, size or ()) if work else None
-        planned = planned_work(functions, asked) if functions else None
-        found = registers_by_factor(lowered, dimension, FACTORS, registers) if registers is not None else {}
-    if output_format is Format.JSON:
-        further: dict[str, object] = {}
-        further |= {"registers": registers_as_data(found)} if registers is not None else {}
-        further |= work_as_data(functions) if functions else {}
-        further |= planned_as_data(planned) if planned else {}
-        print_json(_as_data(table) | further)
-        return
-    _print(table)
-    if registers is not None:
-        print_registers(found, registers)
-    if functions:
-        print_work(functions)
-    if planned:
-        print_planned(planned)
+if TYPE_CHECKING:
+    from coarsen.cli.apply.options import ApplyOptions
 
 
-def _as_data(table: FeatureTable) -> dict[str, object]:
-    return {
-        "kernel": table.kernel,
-        "dimension": table.dimension,
-        "features": {str(factor): table.at(factor).by_name() for factor in table.factors},
-    }
+_NOTHING = "-"
+_UNKNOWN = "depends on data"
+_KINDS = ("paper", "work")
+_CHIP = "registers:"
+
+Data = dict[str, Any]
+Row = tuple[str, Expression | None]
+Sizes = Mapping[str, Quantity]
+# What makes data of something that was found, what prints it, and what was found.
+Part = tuple[Callable[..., Data], Callable[..., None], tuple[Any, ...]]
 
 
-def _print(table: FeatureTable) -> None:
-    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor")
-    print_line()
-    columns = [table.at(factor).by_name() for factor in table.factors]
-    headings = [str(factor) for factor in table.factors]
-    rows = [[name.replace("_", " "), *(f"{column[name]:.4g}" for column in columns)] for name in _names()]
-    print_table(["feature", *headings], rows, numbers=headings)
-
-
-def _names() -> list[str]:
-    return [feature.name for feature in FEATURES]
-
-
-# `coarsen apply --features registers:CHIP`: how many registers a kernel takes at each factor, estimated and real.
-
-_UNKNOWN = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class Registers:
-    """The registers at one factor: the estimate that the features hold, and the compiler's figures."""
-
-    live_words: int
-    use: RegisterUse
-
-
-def registers_by_factor(
-    kernel: Kernel, dimension: int, factors: Iterable[int], chip: str
-) -> Mapping[int, Registers]:
-    """Coarsen a kernel by each factor and compile it for a chip.
+def show_features(asked: ApplyOptions, kinds: str) -> None:
+    """Show the 17 features of a kernel at each factor, without coarsening it, and the other kinds asked for.
 
     Raises:
-        RefusalError, DeviceError, InvalidInputError: as `coarsen.backend.registers.registers_on` does.
+        InvalidInputError: options that do not go together, a size or an argument that is none.
+        RefusalError: the kernel can't be coarsened so, or has something that no analysis follows.
+        DeviceError: a chip's compiler is missing.
     """
+    chip, has_work = _read_kinds(kinds)
+    if not has_work and asked.local_size is not None:
+        raise InvalidInputError("--local-size goes with --report and --features work")
+    if not has_work and (asked.global_size is not None or asked.size):
+        raise InvalidInputError(f"{'--size' if asked.size else '--global-size'} goes with --features work")
+    if asked.size and asked.global_size is None:
+        raise InvalidInputError("--size needs --global-size too: work is that of a launch")
+    along, variant = _variant(asked.chosen)
+    if variant is not None and not has_work:
+        raise InvalidInputError("--factor goes with --features work")
+    if variant is not None and asked.global_size is None:
+        raise InvalidInputError("--factor needs --global-size too: work is that of a launch")
+    lowered = lower_file(asked.file, asked.kernel, asked.build_options)
+    with naming_file(asked.file):
+        shown: list[Part] = [(_features_as_data, _print_features, (feature_table(lowered, along),))]
+        if chip:
+            found = _registers(lowered, along, chip)
+            shown.append((_registers_as_data, partial(_print_registers, chip), (found,)))
+        if has_work:
+            shown += _work(lowered, asked, variant)
+    if asked.report_format is Format.JSON:
+        print_json({name: value for as_data, _, parts in shown for name, value in as_data(*parts).items()})
+        return
+    for _, show, parts in shown:
+        show(*parts)
+
+
+def _read_kinds(kinds: str) -> tuple[str, bool]:
+    """The chip whose registers are asked for, empty for none, and whether work is."""
+    words = [word.strip() for word in kinds.split(",")]
+    chips = [word.removeprefix(_CHIP) for word in words if word.startswith(_CHIP)]
+    others = [word for word in words if not word.startswith(_CHIP)]
+    if not {*others} <= {*_KINDS} or len(chips) > 1 or "" in chips:
+        raise InvalidInputError(f"--features takes {', '.join(_KINDS)} and {_CHIP}CHIP, not '{kinds}'")
+    return "".join(chips), "work" in others
+
+
+def _variant(chosen: Mapping[str, Any]) -> tuple[int, Variant | None]:
+    """The dimension of the features, and the variant whose work is asked for; None for none."""
+    for name, option in COARSENING_OPTIONS.items():
+        if len(chosen[name] or ()) > 1:
+            raise InvalidInputError(f"--features takes --{option.name} once")
+    given = {name: chosen[name][0] for name in COARSENING_OPTIONS if chosen[name]}
+    merged = Coarsening(**{"factor": 1, **given})
+    variant = variant_of((merged,), (), **{name: chosen[name] for name in TRANSFORM_OPTIONS})
+    if "factor" in given:
+        return merged.dimension, variant
+    if {*given} - {"dimension"} or variant != Variant(coarsenings=(merged,)):
+        raise InvalidInputError("--stride, --level and transforms go with --factor")
+    return merged.dimension, None
+
+
+def _features_as_data(table: FeatureTable) -> Data:
+    features = {str(factor): table.at(factor).by_name() for factor in table.factors}
+    return {"kernel": table.kernel, "dimension": table.dimension, "features": features}
+
+
+def _print_features(table: FeatureTable) -> None:
+    print_line(f"kernel {table.kernel} along dimension {table.dimension}, by factor")
+    print_line()
+    columns = {str(factor): table.at(factor).by_name() for factor in table.factors}
+    names = next(iter(columns.values()))
+    rows = [[name.replace("_", " "), *(f"{each[name]:.4g}" for each in columns.values())] for name in names]
+    print_table(["feature", *columns], rows, numbers=[*columns])
+
+
+# Registers, estimated as the features hold them, and the compiler's figures.
+
+
+def _registers(kernel: Kernel, dimension: int, chip: str) -> dict[int, Data]:
+    """Coarsen a kernel by each factor and compile it for a chip."""
     analysed = analyse(kernel, dimension)
     found = {}
-    for factor in factors:
-        coarsened = run_pipeline(kernel, Variant(coarsenings=(Coarsening(factor, dimension),))).kernel
-        found[factor] = Registers(maximum_live_words(analysed, factor), registers_on(coarsened, chip))
+    for factor in FACTORS:
+        use = registers_on(
+            run_pipeline(kernel, Variant(coarsenings=(Coarsening(factor, dimension),))).kernel, chip
+        )
+        found[factor] = {"live_words": maximum_live_words(analysed, factor), **asdict(use)}
     return found
 
 
-def registers_as_data(registers: Mapping[int, Registers]) -> object:
-    """Return the registers as JSON: by factor, with the unknown as null."""
-    return {str(factor): {"live_words": row.live_words, **asdict(row.use)} for factor, row in registers.items()}
+def _registers_as_data(registers: Mapping[int, Data]) -> Data:
+    return {"registers": {str(factor): row for factor, row in registers.items()}}
 
 
-def print_registers(registers: Mapping[int, Registers], chip: str) -> None:
-    """Print a row per figure and a column per factor."""
+_FIGURES = {
+    "live_words": "live words, estimated",
+    "per_work_item": "registers per work-item",
+    "scalar": "scalar registers",
+    "occupancy": "occupancy",
+    "scratch_bytes": "scratch bytes",
+}
+
+
+def _print_registers(chip: str, registers: Mapping[int, Data]) -> None:
     headings = [str(factor) for factor in registers]
-    rows = list(registers.values())
-    figures: dict[str, list[int | None]] = {
-        "live words, estimated": [row.live_words for row in rows],
-        "registers per work-item": [row.use.per_work_item for row in rows],
-        "scalar registers": [row.use.scalar for row in rows],
-        "occupancy": [row.use.occupancy for row in rows],
-        "scratch bytes": [row.use.scratch_bytes for row in rows],
-    }
-    told = {name: numbers for name, numbers in figures.items() if any(n is not None for n in numbers)}
+    figures = {words: [row[name] for row in registers.values()] for name, words in _FIGURES.items()}
+    cells = [
+        [words, *(_NOTHING if figure is None else str(figure) for figure in found)]
+        for words, found in figures.items()
+        if any(figure is not None for figure in found)
+    ]
     print_line()
-    cells = [[name, *(_UNKNOWN if n is None else str(n) for n in numbers)] for name, numbers in told.items()]
     print_table([f"on {chip}", *headings], cells, numbers=headings)
+
+
+# The work of a kernel as functions of the sizes of its launch.
+
+
+def _work(kernel: Kernel, asked: ApplyOptions, variant: Variant | None) -> Iterator[Part]:
+    """Yield the work, and that of the variant."""
+    functions = work_functions(kernel)
+    items = parsed_size("--global-size", asked.global_size)
+    if items is None:
+        yield _work_as_data, _print_work, (kernel, functions, None)
+        return
+    local_size = parsed_size("--local-size", asked.local_size)
+    launch, known = (
+        LaunchSizes(padded(items), launch_size(kernel, local_size)),
+        whole_arguments(kernel, asked.size or ()),
+    )
+    sizes = {**launch_sizes_by_name(launch), **known}
+    used = {name: size for name, size in sizes.items() if name in functions.names}
+    yield _work_as_data, _print_work, (kernel, functions, used)
+    if variant is None:
+        return
+    planned = PlannedKernel(kernel)
+    both = [planned.work(each, launch, known) for each in (Variant(), variant)]
+    costs = asdict(planned.plan_costs(variant, launch, known))
+    yield _planned_as_data, _print_planned, (variant, launched_sizes(variant, launch), *both, costs)
+
+
+def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> Data:
+    """The functions as JSON, with their values where there are sizes."""
+    data: Data = {
+        "arguments": functions.arguments,
+        "loops": [
+            {"header": loop.header, "count": _as_data(loop.count), "basis": loop.basis.value}
+            for loop in functions.loops
+        ],
+        "instructions": {kind.value: _as_data(count) for kind, count in functions.instructions.items()},
+        **{name: _as_data(getattr(functions, name)) for name in ("barriers", "atomics")},
+        **{name: _as_data(getattr(functions, name)) for name in ("chain_operations", "chain_accesses")},
+        "local_bytes": functions.local_bytes,
+        "live_words": functions.live_words,
+        "accesses": [_access_as_data(access) for access in functions.accesses],
+        "unknown": functions.unknown,
+    }
+    if sizes is not None:
+        data["sizes"] = dict(sizes)
+        data["values"] = {words: _value(function, sizes) for words, function in _work_rows(functions)}
+    return {"work": data}
+
+
+def _access_as_data(access: AccessFunction) -> Data:
+    footprint = access.footprint
+    return {
+        "to": _target(access),
+        "store": access.access.is_store,
+        "bytes": access.access.access_bytes,
+        "count": _as_data(access.count),
+        "strides": [_as_data(stride) for stride in footprint.strides],
+        "iteration_strides": {header: _as_data(stride) for header, stride in footprint.iteration_strides.items()},
+        **{name: _as_data(getattr(footprint, name)) for name in ("of_item", "of_group", "of_launch")},
+    }
+
+
+def _as_data(expression: Expression | None) -> object:
+    return None if expression is None else expression_as_data(expression)
+
+
+def _print_work(kernel: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> None:
+    """Print loops, work and accesses, each function in a line, with its value where there are sizes."""
+    print_line()
+    print_line("the work of a work-item, a mean over the NDRange")
+    if sizes is not None:
+        print_line(f"for {', '.join(f'{name} = {value}' for name, value in sizes.items())}")
+    if functions.loops:
+        _print_rows("loop", "rounds", _loop_rows(kernel, functions), sizes)
+    _print_rows("work", "times", _work_rows(functions), sizes)
+    for access in functions.accesses:
+        _print_rows(_heading(access), "function", _access_rows(access), sizes)
+    if functions.unknown:
+        print_line()
+        for words in functions.unknown:
+            print_line(f"not known: {words}")
+
+
+def _print_rows(heading: str, quantity: str, rows: Iterator[Row], sizes: Sizes | None) -> None:
+    print_line()
+    columns = [heading, *(["value"] if sizes is not None else []), quantity]
+    print_table(columns, [_cells(*row, sizes) for row in rows], numbers=["value"])
+
+
+def _cells(words: str, function: Expression | None, sizes: Sizes | None) -> list[str]:
+    value = _value(function, sizes or {})
+    shown = [] if sizes is None else [_NOTHING if value is None else f"{value:.6g}"]
+    return [words, *shown, _UNKNOWN if function is None else expression_text(function)]
+
+
+def _value(function: Expression | None, sizes: Sizes) -> Quantity | None:
+    return evaluate(function, sizes) if function is not None and function.names <= sizes.keys() else None
+
+
+def _loop_rows(kernel: Kernel, functions: WorkFunctions) -> Iterator[Row]:
+    for loop in functions.loops:
+        position = kernel.block[loop.header].terminator.position
+        place = f"line {position.line}" if position is not None else f"block {loop.header}"
+        yield f"{place}, {loop.basis}", loop.count
+
+
+def _work_rows(functions: WorkFunctions) -> Iterator[Row]:
+    for kind, count in functions.instructions.items():
+        yield kind.value, count
+    yield "barriers", functions.barriers
+    yield "atomics", functions.atomics
+    yield "dependent operations", functions.chain_operations
+    yield "dependent accesses", functions.chain_accesses
+    yield "live words", number(functions.live_words)
+    yield "local bytes of a group", number(functions.local_bytes)
+
+
+def _access_rows(access: AccessFunction) -> Iterator[Row]:
+    yield "times", access.count
+    for dimension, stride in enumerate(access.footprint.strides):
+        if dimension and stride == ZERO:
+            continue
+        yield f"bytes between neighbours along {dimension}", stride
+    for header, stride in access.footprint.iteration_strides.items():
+        yield f"bytes between rounds of {header}", stride
+    yield "bytes of a work-item", access.footprint.of_item
+    yield "bytes of a group", access.footprint.of_group
+    if access.access.address_space != AddressSpace.LOCAL:
+        yield "bytes of the launch", access.footprint.of_launch
+
+
+def _heading(access: AccessFunction) -> str:
+    """Such as `line 12, load from values, 4 bytes`; a read-modify-write is a store."""
+    position = access.access.instruction.position
+    place = f"line {position.line}, " if position is not None else ""
+    kind = "store to" if access.access.is_store else "load from"
+    return f"{place}{kind} {_target(access)}, {access.access.access_bytes} bytes"
+
+
+def _target(access: AccessFunction) -> str:
+    return access.access.base.text if access.access.base is not None else "an unknown pointer"
+
+
+# The work of a variant beside the original's, counted from the plan of the transforms.
+
+
+def _planned_as_data(
+    variant: Variant, launch: LaunchSizes, original: WorkCounts, planned: WorkCounts, costs: Data
+) -> Data:
+    rows = [*_planned_rows(original, planned)]
+    data = {
+        "configuration": str(variant),
+        "global_size": launch.global_size,
+        "local_size": launch.local_size,
+        "values": {words: value for words, _, value in rows},
+        "original": {words: value for words, value, _ in rows},
+        "accesses": [asdict(access) for access in planned.accesses],
+        "plan": costs,
+    }
+    return {"planned_work": data}
+
+
+def _print_planned(
+    variant: Variant, _: LaunchSizes, original: WorkCounts, planned: WorkCounts, costs: Data
+) -> None:
+    print_line()
+    print_line(f"{variant}: the work of a coarsened work-item, from the plan")
+    print_line()
+    rows = [[words, *(f"{value:.6g}" for value in values)] for words, *values in _planned_rows(original, planned)]
+    print_table(["work", "original", "planned"], rows, numbers=["original", "planned"])
+    print_line()
+    rows = [[name.replace("_", " "), f"{value:.6g}"] for name, value in costs.items()]
+    print_table(["plan", "value"], rows, numbers=["value"])
+
+
+def _planned_rows(*both: WorkCounts) -> Iterator[tuple[str, float, float]]:
+    """The work in words, of the original and of the variant."""
+    for kind in InstructionClass:
+        original, planned = (work.instructions.get(kind, 0.0) for work in both)
+        if original or planned:
+            yield kind.value, original, planned
+    for words, store in (("loads", False), ("stores", True)):
+        original, planned = (sum(a.count for a in work.accesses if a.store == store) for work in both)
+        yield words, original, planned
+    names = ("barriers", "chain_operations", "chain_accesses", "live_words", "local_bytes")
+    words_of = ("barriers", "dependent operations", "dependent accesses", "live words", "local bytes of a group")
+    for words, name in zip(words_of, names, strict=True):
+        original, planned = (getattr(work, name) for work in both)
+        yield words, original, planned

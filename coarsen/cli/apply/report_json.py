@@ -1,61 +1,6 @@
-"""The report of `coarsen apply --report --format json`; its keys are stable.
+"""The report of `coarsen apply --report --format json`.
 
-    kernel              the kernel's name
-    refusal             null, or why the kernel can't be coarsened:
-        code                one of `coarsen.base.codes.REFUSALS`
-        reason              a sentence
-        file, line, column  where in the source, from 1; null where that isn't known
-
-The rest is there unless the kernel is refused:
-
-    instructions        of the kernel (`before`), of the coarsened one (`after`), `per_replica` of the latter;
-                        `cleaned`: how many the clean-up removed, null where it is turned off
-    coarsenings         a list in the order in which they were carried out, of
-        factor, dimension, stride, level
-        shared              instructions that the replicas need not repeat, estimated
-        work                of one work-item, weighted by loops: `outside` of divergent regions, in regions whose
-                            replicas are `interleaved` while they agree, in regions of `copies`
-        outside             instructions, uniform, shared, work of what stands outside of divergent regions
-        regions             a list in the order of the code, of
-            file, line, column  of the branch that begins it; null where that isn't known
-            first_line, last_line   of its code in the kernel itself, an inlined call's where it stands, or null
-            block               the name of the block, in LLVM IR, whose branch begins it
-            treatment           "copies", "fast path" or "lock-step"
-            reason              null, or why not more: code (of `coarsen.base.codes.REGION_REASONS`), sentence
-            instructions, uniform, shared, work     without those of nested regions
-            regions             the nested ones, alike
-    roles               what the instructions of the coarsened kernel are for, a list of
-        role                "source", "id", "guard", "vote", "diverged", "slow_path", "replica_loop", "wide" or
-                            "compiler"
-        words               the same in words
-        shared              instructions that stand once
-        by_replica          how many are replica 0's, 1's, …: a list of `replica`, `instructions`
-    wide_accesses       null where they are not asked for, or how many `loads` became how many `wide_loads`, and
-                        how many `stores` how many `wide_stores`
-    distinct            null where distinct arguments are not asked for, else
-        note                why nothing is gained by them, or null
-        apart               pairs of names of arguments that must not lead to the same memory
-        accumulators        locations that loops write at addresses that do not change, a list of
-            name                of the argument or variable in which it lies
-            file, line, column  of its first access in the loop; null where that isn't known
-            loop_line           where the loop begins, or null
-            reason              null where it is kept in a register, else why not: code (of
-                                `coarsen.base.codes.ACCUMULATOR_REASONS`), sentence
-    added_arguments     what a launch passes after the kernel's own arguments, a list of
-        name, meaning, sentence     what to pass, in words
-        dimension           for "global-size": the original launch's size along it; for "extent": the array's;
-                            else null
-        like                for "local-memory": the name of the argument whose size it has; for "extent": that of
-                            the array; else null
-    arrays              arguments' arrays that are to lie otherwise, a list of
-        argument, layout    its name; "aos", "soa", "aosoa:32", "deep-soa" or the like
-        order               of its dimensions in memory, a list of numbers, or null
-        shape               for which the kernel is compiled, a list of extents, or null
-        record              of its elements, as text: size, then each field as size@offset
-        bytes               of the packed array; null where that depends on the launch
-        sentence            what the host has to do
-    assumptions         what was taken for granted, a list of sentences
-    memory              what accesses to memory cost, as `memory_json.py` says
+Its keys are stable: `docs/reference/report-format.md` lists them.
 """
 
 from __future__ import annotations
@@ -66,18 +11,17 @@ from typing import Any
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.expression_text import expression_text
 from coarsen.cli.kernel_input import is_ir_file
+from coarsen.cli.output import picked
 from coarsen.cost.access_costs import AccessCost, LoopReuse
 from coarsen.cost.banks import MemoryDevice
 from coarsen.cost.memory_report import MemoryReport
-from coarsen.cost.mending import Offer
-from coarsen.cost.pads import LocalArray, PadCost
-from coarsen.cost.plan_cost import Part
+from coarsen.cost.pads import LocalArray
+from coarsen.cost.plan_cost import RegionCost
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument
-from coarsen.remarks.report import CoarseningReport, KernelReport, RegionReport, RoleCount
+from coarsen.remarks.report import CoarseningReport, KernelReport, RoleCount
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
-from coarsen.transform.wide_accesses import WideAccesses
 
 
 def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
@@ -85,15 +29,10 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
     return {
         "kernel": report.kernel,
         "refusal": None,
-        "instructions": {
-            "before": report.before,
-            "after": report.after,
-            "per_replica": report.per_replica,
-            "cleaned": report.cleaned,
-        },
-        "coarsenings": [_coarsening(coarsening, file) for coarsening in report.coarsenings],
+        "instructions": picked(report, "before after per_replica cleaned"),
+        "coarsenings": [_coarsening(each, file) for each in report.coarsenings],
         "roles": [_role(each) for each in report.roles],
-        "wide_accesses": _wide(report.wide) if report.wide else None,
+        "wide_accesses": picked(report.wide, "loads wide_loads stores wide_stores") if report.wide else None,
         "distinct": _distinct(report.distinct, file) if report.distinct else None,
         "added_arguments": [_added(argument) for argument in report.added_arguments],
         "arrays": [_array(array) for array in report.arrays],
@@ -104,67 +43,42 @@ def report_json(report: KernelReport, file: Path) -> dict[str, Any]:
 
 def refusal_json(refusal: RefusalError, kernel: str | None, file: Path) -> dict[str, Any]:
     """Return the report of a kernel that was refused; `kernel` is its name if it was given."""
-    place = place_json(refusal.position, file)
-    return {"kernel": kernel, "refusal": {"code": refusal.code, "reason": refusal.reason, **place}}
+    return {"kernel": kernel, "refusal": {**picked(refusal, "code reason"), **place_json(refusal.position, file)}}
 
 
 def _coarsening(report: CoarseningReport, file: Path) -> dict[str, Any]:
-    chosen = report.coarsening
+    outside = report.cost.outside
+    work = {"outside": outside.work, "interleaved": report.interleaved_work, "copies": report.copied_work}
     return {
-        "factor": chosen.factor,
-        "dimension": chosen.dimension,
-        "stride": chosen.stride,
-        "level": chosen.level.value,
+        **picked(report.coarsening, "factor dimension stride level"),
         "shared": report.cost.shared,
-        "work": {
-            "outside": report.cost.outside.work,
-            "interleaved": report.interleaved_work,
-            "copies": report.copied_work,
-        },
-        "outside": _part(report.cost.outside),
-        "regions": [_region(region, file) for region in report.regions],
+        "work": work,
+        "outside": picked(outside, _PART),
+        "regions": [_region(region, report, file) for region in report.cost.regions],
     }
 
 
-def _region(region: RegionReport, file: Path) -> dict[str, Any]:
-    reason = region.reason
-    return {
-        **place_json(region.position, file),
-        "first_line": region.lines.first if region.lines else None,
-        "last_line": region.lines.last if region.lines else None,
-        "block": region.block,
-        "treatment": region.treatment.value,
-        "reason": {"code": reason.code, "sentence": reason.sentence} if reason else None,
-        **_part(region.own),
-        "regions": [_region(nested, file) for nested in region.nested],
-    }
+_PART = "instructions uniform shared work"
 
 
-def _part(part: Part) -> dict[str, int]:
+def _region(region: RegionCost, report: CoarseningReport, file: Path) -> dict[str, Any]:
+    planned, lines = region.planned, report.lines(region)
     return {
-        "instructions": part.instructions,
-        "uniform": part.uniform,
-        "shared": part.shared,
-        "work": part.work,
+        **place_json(report.position(region), file),
+        "first_line": lines.first if lines else None,
+        "last_line": lines.last if lines else None,
+        "block": planned.region.head,
+        "treatment": planned.treatment.value,
+        "reason": picked(planned.reason, "code sentence") if planned.reason else None,
+        **picked(region.own, _PART),
+        "regions": [_region(nested, report, file) for nested in region.nested],
     }
 
 
 def _role(role: RoleCount) -> dict[str, Any]:
-    return {
-        "role": role.role.name.lower(),
-        "words": role.role.value,
-        "shared": role.shared,
-        "by_replica": [{"replica": k, "instructions": count} for k, count in role.by_replica.items()],
-    }
-
-
-def _wide(wide: WideAccesses) -> dict[str, int]:
-    return {
-        "loads": wide.loads,
-        "wide_loads": wide.wide_loads,
-        "stores": wide.stores,
-        "wide_stores": wide.wide_stores,
-    }
+    by_replica = [{"replica": k, "instructions": count} for k, count in role.by_replica.items()]
+    words = {"role": role.role.name.lower(), "words": role.role.value}
+    return {**words, "shared": role.shared, "by_replica": by_replica}
 
 
 def _array(array: LaidArray) -> dict[str, Any]:
@@ -189,7 +103,7 @@ def _distinct(distinct: DistinctMemory, file: Path) -> dict[str, Any]:
                 "name": each.name,
                 **place_json(each.position, file),
                 "loop_line": each.loop.line if each.loop else None,
-                "reason": {"code": each.left.code, "sentence": each.left.sentence} if each.left else None,
+                "reason": picked(each.left, "code sentence") if each.left else None,
             }
             for each in distinct.accumulators
         ],
@@ -207,58 +121,35 @@ def _added(argument: DescribedArgument) -> dict[str, Any]:
     }
 
 
-# What is told of memory accesses, in the report of `coarsen apply --report --format json`; its keys are stable.
-#
-# device              `lanes` of a sub-group; `piece` ("sector" or "cache line") of `piece_bytes`; `banks` and
-#                   `word_bytes` of local memory, null without banks; `assumed`: what is taken for granted, or ""
-# local_size          of the coarsened launch, three numbers; null where it isn't known: lanes along dimension 0
-# accesses            a list in the order of the code, of
-#   file, line, column  in the source; null where that isn't known
-#   to                  the argument or variable, null where that isn't known
-#   kind                "load" or "store"; a read-modify-write is a store
-#   bytes               that a work-item touches
-#   strides             along dimensions 0, 1, 2: bytes to the next work-item of the coarsened kernel, a number or
-#                       a text over sizes; null where it is not the same everywhere
-#   replica_strides     bytes to the next merged work-item, for each coarsening, alike
-#   pieces              null where unknown or local, or `least` and `most` sectors or lines for a sub-group
-#   bank_degree         null where unknown, not local or without banks, or `degree` and `least` possible
-#   away_from_edges     whether these numbers hold away from edges only (`min(id, n - 1)`)
-#   shared_along        the dimensions along which work-items of a group access the same bytes
-#   loops               that repeat it, a list of `header`, `line`, `bytes_between` (a text, null where unknown)
-# mending             what would touch fewer, a list of
-#   option, argument    of `coarsen apply`; `argument` null where it concerns all
-#   condition           what has to hold, a sentence
-#   before, after       pieces that a sub-group touches, at most, over the accesses that change
-# pads                of local arrays that were asked for, a list of
-#   name, asked, pad    the array; what was asked for, and what is done: a number of elements, as a text, or "xor"
-#   before, after       the sum of bank degrees over all accesses; null where it isn't known
-#   reason              why not, or ""
-# arrays              in local memory whose rows are better padded, a list of
-#   name, row_elements, element_bytes
-#   pad_words           words to add to each row
-#   before, after       the sum of bank degrees over all references
-#   swizzle             null, or `mask`, `unit_bytes`, and `after` with unit ^ (row & mask) in place of a pad
+# Memory accesses.
 
 
 def memory_json(report: MemoryReport, file: Path) -> dict[str, Any]:
-    """Return what is told of memory accesses as data; `file` is what the user named."""
+    """Return the costs of memory accesses as data; `file` is what the user named."""
     return {
         "device": _device(report.device),
         "local_size": list(report.local_size) if report.local_size else None,
         "accesses": [_access(each, file) for each in report.accesses],
-        "mending": [_offer(each) for each in report.offers],
-        "pads": [_pad(each) for each in report.pads],
+        "mending": [picked(each, "option argument condition before after") for each in report.offers],
+        "pads": [
+            {
+                "name": each.name,
+                "asked": str(each.asked),
+                "pad": str(each.pad),
+                **picked(each, "before after reason"),
+            }
+            for each in report.pads
+        ],
         "arrays": [_padded_array(each) for each in report.arrays],
     }
 
 
 def _device(device: MemoryDevice) -> dict[str, Any]:
+    banks = device.banks
     return {
-        "lanes": device.lanes,
-        "piece": device.piece,
-        "piece_bytes": device.piece_bytes,
-        "banks": device.banks.count if device.banks else None,
-        "word_bytes": device.banks.word_bytes if device.banks else None,
+        **picked(device, "lanes piece piece_bytes"),
+        "banks": banks.count if banks else None,
+        "word_bytes": banks.word_bytes if banks else None,
         "assumed": device.assumed,
     }
 
@@ -273,7 +164,7 @@ def _access(cost: AccessCost, file: Path) -> dict[str, Any]:
         "bytes": access.access_bytes,
         "strides": [_stride(each) for each in cost.strides],
         "replica_strides": [_stride(each) for each in cost.replica_strides],
-        "pieces": {"least": cost.pieces.least, "most": cost.pieces.most} if cost.pieces else None,
+        "pieces": picked(cost.pieces, "least most") if cost.pieces else None,
         "bank_degree": {"degree": cost.degree, "least": cost.least_degree} if has_degree else None,
         "away_from_edges": cost.addresses is not None and not cost.addresses.is_exact,
         "shared_along": list(cost.shared_along),
@@ -289,41 +180,17 @@ def _stride(stride: Polynomial | None) -> int | str | None:
 
 def _loop(loop: LoopReuse) -> dict[str, Any]:
     between = None if loop.bytes_between is None else expression_text(loop.bytes_between)
-    return {"header": loop.header, "line": loop.line, "bytes_between": between}
-
-
-def _offer(offer: Offer) -> dict[str, Any]:
-    return {
-        "option": offer.option,
-        "argument": offer.argument,
-        "condition": offer.condition,
-        "before": offer.before,
-        "after": offer.after,
-    }
+    return {**picked(loop, "header line"), "bytes_between": between}
 
 
 def _padded_array(array: LocalArray) -> dict[str, Any]:
-    swizzle = array.swizzle
-    permuted = {"mask": swizzle.mask, "unit_bytes": swizzle.unit_bytes, "after": swizzle.cost} if swizzle else None
+    swizzle, padding = array.swizzle, array.padding
     return {
-        "name": array.name,
-        "row_elements": array.row_elements,
-        "element_bytes": array.element_bytes,
-        "pad_words": array.padding.words,
-        "before": array.padding.unpadded_cost,
-        "after": array.padding.cost,
-        "swizzle": permuted,
-    }
-
-
-def _pad(pad: PadCost) -> dict[str, Any]:
-    return {
-        "name": pad.name,
-        "asked": str(pad.asked),
-        "pad": str(pad.pad),
-        "before": pad.before,
-        "after": pad.after,
-        "reason": pad.reason,
+        **picked(array, "name row_elements element_bytes"),
+        "pad_words": padding.words,
+        "before": padding.unpadded_cost,
+        "after": padding.cost,
+        "swizzle": {**picked(swizzle, "mask unit_bytes"), "after": swizzle.cost} if swizzle else None,
     }
 
 

@@ -8,8 +8,8 @@ for, and what the accesses to memory cost. The tables of regions fit 80 columns.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +18,26 @@ from coarsen.cli.apply.request import Request
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
 from coarsen.cost.memory_report import memory_lines
-from coarsen.cost.plan_cost import Part
-from coarsen.errors import RefusalError, aligned, printable
+from coarsen.cost.plan_cost import Part, RegionCost
+from coarsen.errors import InvalidInputError, RefusalError, aligned, printable
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
-from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
 from coarsen.remarks.explanation import Explanation, Marks, explain_kernel
-from coarsen.remarks.report import CoarseningReport, KernelReport, RegionReport, RoleCount, report_of
+from coarsen.remarks.report import CoarseningReport, KernelReport, RoleCount, report_of
 from coarsen.remarks.source_places import Lines
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.wide_accesses import WideAccesses
-from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.coarsening import configuration_of
+from coarsen.variant.transforms import DeviceKind
 
 _HEADINGS = ("region", "lines", "what is done", "instructions", "uniform", "shared", "work")
 _NUMBERS = ("instructions", "uniform", "shared", "work")
 _ROLE_HEADINGS = ("what they are for", "instructions", "once", "each replica")
 _INDENT = "  "
+_ANY_FACTOR = 2
 
 
 def report_text(report: KernelReport) -> str:
@@ -72,10 +73,10 @@ def _lines(report: KernelReport) -> Iterator[str]:
     if report.assumptions:
         yield ""
         yield from report.assumptions
-    told = list(memory_lines(report.memory)) if report.memory is not None else []
-    if told:
+    memory = list(memory_lines(report.memory)) if report.memory is not None else []
+    if memory:
         yield ""
-        yield from told
+        yield from memory
 
 
 def _growth(report: KernelReport) -> str:
@@ -110,11 +111,13 @@ def distinct_lines(distinct: DistinctMemory) -> Iterator[str]:
 
 def _coarsening(report: CoarseningReport) -> Iterator[str]:
     yield from _summary(report)
-    rows = [row for region in report.regions for row in _rows(region, report.cost.work, 0)]
+    rows = [row for region in report.cost.regions for row in _rows(region, report, 0)]
     rows.append(_row("outside of regions", "", "interleaved", report.cost.outside, report.cost.work))
     rows.append(("whole kernel", "", "", *_whole(report), "100 %"))
     yield from aligned(_HEADINGS, rows, _NUMBERS)
-    reasons = [(_where(region), region.reason) for region in report.all() if region.reason]
+    reasons = [
+        (_where(region, report), region.planned.reason) for region in report.regions() if region.planned.reason
+    ]
     if reasons:
         yield ""
         yield "Why not more:"
@@ -122,11 +125,12 @@ def _coarsening(report: CoarseningReport) -> Iterator[str]:
 
 
 def _summary(report: CoarseningReport) -> Iterator[str]:
-    if not report.regions:
+    outermost = len(report.cost.regions)
+    if not outermost:
         yield f"{report.coarsening}: no divergent region"
         return
-    nested = len(list(report.all())) - len(report.regions)
-    regions = counted(len(report.regions), "divergent region") + (f" and {nested} nested" if nested else "")
+    nested = len(list(report.regions())) - outermost
+    regions = counted(outermost, "divergent region") + (f" and {nested} nested" if nested else "")
     yield f"{report.coarsening}: {regions}"
     interleaved, copied = (
         _percent(work, report.cost.work) for work in (report.interleaved_work, report.copied_work)
@@ -134,11 +138,11 @@ def _summary(report: CoarseningReport) -> Iterator[str]:
     yield f"{interleaved} of the work is interleaved in regions, {copied} copied"
 
 
-def _rows(region: RegionReport, work: int, depth: int) -> Iterator[tuple[str, ...]]:
-    where = _INDENT * depth + _where(region)
-    yield _row(where, _range(region.lines), str(region.treatment), region.own, work)
+def _rows(region: RegionCost, report: CoarseningReport, depth: int) -> Iterator[tuple[str, ...]]:
+    where, done = _INDENT * depth + _where(region, report), str(region.planned.treatment)
+    yield _row(where, _range(report.lines(region)), done, region.own, report.cost.work)
     for nested in region.nested:
-        yield from _rows(nested, work, depth + 1)
+        yield from _rows(nested, report, depth + 1)
 
 
 def _row(where: str, lines: str, done: str, part: Part, work: int) -> tuple[str, ...]:
@@ -152,8 +156,9 @@ def _role(role: RoleCount) -> tuple[str, ...]:
     return (role.role.value, str(role.instructions), str(role.shared), each)
 
 
-def _where(region: RegionReport) -> str:
-    return str(region.position) if region.position else f"block {region.block}"
+def _where(region: RegionCost, report: CoarseningReport) -> str:
+    position = report.position(region)
+    return str(position) if position else f"block {region.planned.region.head}"
 
 
 def _whole(report: CoarseningReport) -> tuple[str, ...]:
@@ -178,58 +183,50 @@ def _percent(part: int, whole: int) -> str:
 # Printing what coarsening does to each line of a kernel: coloured on a terminal, plain elsewhere.
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedKernel:
-    """A kernel along each dimension that was asked for, and what is kept in registers for distinct memory."""
+def write_explanations(asked: Request, observer: Observer, output: Path | None) -> list[RefusalError]:
+    """Explain kernels along each dimension; where a factor is given, with what comes of each line.
 
-    explanations: Sequence[Explanation]
-    gained: str
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.explanations)) + self.gained
-
-
-def explained(
-    path: Path,
-    unit: TranslationUnit,
-    kernel: str | None,
-    coarsenings: Iterable[Coarsening],
-    *,
-    distinct: bool = False,
-    coarsened: Kernel | None = None,
-    for_gpu: bool = False,
-) -> ExplainedKernel:
-    """Explain a kernel along the dimension and at the level of each coarsening.
-
-    `path` is the file that `unit` is compiled from. Where `distinct` is true, say also what is kept in registers
-    if arguments point to distinct memory. Lines are marked with what came of them in `coarsened`, if that is
-    given. What memory accesses cost is said `for_gpu`.
+    Returns:
+        The refusals of kernels that can't be coarsened.
 
     Raises:
-        InvalidInputError: it isn't clear which kernel is meant.
-        RefusalError: the kernel can't be coarsened.
+        InvalidInputError: other layouts are asked for, a kernel can't be read, the output can't be written.
     """
-    source = opencl_c_of(path)
-    with naming_file(path):
-        lowered = lower(unit, kernel)
-        analyses = [analyse(lowered, each.dimension, each.level) for each in coarsenings]
-        explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
-        return ExplainedKernel(explanations, _gained(lowered) if distinct else "")
-
-
-def print_explanations(kernels: Sequence[ExplainedKernel], output: Path | None) -> None:
-    """Print explained kernels to a file or to standard output.
-
-    Raises:
-        InvalidInputError: the file can't be written.
-    """
-    if output is not None or not sys.stdout.isatty():
-        write_result("\n".join(map(str, kernels)), output)
-        return
-    for kernel in kernels:
-        for explanation in kernel.explanations:
+    if asked.arrays:
+        raise InvalidInputError(
+            "--explain marks the source as it is: give it without --layout, --order, --place and --pad"
+        )
+    if asked.factors:
+        asked.check()
+    found, refusals = [], []
+    for request in asked.for_each_kernel():
+        try:
+            found.append(_explained(request, observer))
+        except RefusalError as refusal:
+            refusals.append(refusal)
+    if found and (output is not None or not sys.stdout.isatty()):
+        texts = ("\n".join(map(str, explanations)) + gained for explanations, gained in found)
+        write_result("\n".join(texts), output)
+        return refusals
+    for explanations, gained in found:
+        for explanation in explanations:
             _print_coloured(explanation)
-        write_result(kernel.gained, None)
+        write_result(gained, None)
+    return refusals
+
+
+def _explained(request: Request, observer: Observer) -> tuple[list[Explanation], str]:
+    """A kernel along each dimension, and what is kept in registers if arguments point to distinct memory."""
+    coarsened = request.coarsened(request.lowered(observer), observer).kernel if request.factors else None
+    for_gpu = request.transforms.device_kind is DeviceKind.GPU
+    source = opencl_c_of(request.file)
+    with naming_file(request.file):
+        lowered = lower(request.unit, request.kernel)
+        # The number of merged work-items has no effect on which lines are divergent.
+        merged = configuration_of(_ANY_FACTOR, request.dimensions, level=request.levels)
+        analyses = [analyse(lowered, each.dimension, each.level) for each in merged]
+        explanations = [explain_kernel(analysed, source, coarsened, for_gpu=for_gpu) for analysed in analyses]
+        return explanations, _gained(lowered) if request.transforms.distinct else ""
 
 
 def _gained(kernel: Kernel) -> str:

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.base.bug_report import __version__
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
+from coarsen.cli.options import parsed_size
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
 from coarsen.cost.pads import PadCost, costed_pads, with_pads
+from coarsen.cost.work_counts import padded
 from coarsen.errors import InvalidInputError, printable_in_line
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source
@@ -20,34 +23,56 @@ from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import Coarsened, LaidOutKernel, Observer, laid_out, lower_observed, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
-from coarsen.variant.data_plan import ArrayPlan
+from coarsen.variant.data_plan import ArrayPlan, array_plans
+from coarsen.variant.options import ARRAY_OPTIONS, TRANSFORM_OPTIONS
 from coarsen.variant.transforms import DeviceKind, Transforms
 from coarsen.variant.variant import Variant
+
+if TYPE_CHECKING:
+    from coarsen.cli.apply.options import ApplyOptions
 
 
 @dataclass(frozen=True)
 class Request:
-    """A kernel of a file, and how it is to be coarsened.
+    """A kernel of a file, and the options by which it is coarsened; `compiled` is the file, if it is already.
 
-    `factors` and `device` exclude each other: for a device the factor is predicted. `strides` and `levels` are one
-    for all of the `dimensions`, or one each. `device_kind` is None where the device, if there is one, says it.
-    `local_size` is the original launch's, None where it isn't known.
+    `--factor` and `--device` exclude each other: for a device the factor is predicted.
     """
 
-    file: Path
+    asked: ApplyOptions
     kernel: str | None
-    options: str
-    factors: Sequence[int]
-    device: str | None
-    dimensions: Sequence[int]
-    strides: Sequence[int]
-    levels: Sequence[Level]
-    any_size: bool
-    given: Transforms
-    device_kind: DeviceKind | None = None
-    local_size: tuple[int, int, int] | None = None
-    arrays: tuple[ArrayPlan, ...] = ()
     compiled: TranslationUnit | None = None
+
+    @property
+    def file(self) -> Path:
+        """Return the kernel's file."""
+        return self.asked.file
+
+    @property
+    def factors(self) -> Sequence[int]:
+        """Return the factors that were given; none where the factor is predicted."""
+        return self.asked.chosen["factor"] or []
+
+    @property
+    def dimensions(self) -> Sequence[int]:
+        """Return the dimensions along which it is coarsened."""
+        return self.asked.chosen["dimension"] or [0]
+
+    @property
+    def levels(self) -> Sequence[Level]:
+        """Return what is merged: one level for all of the dimensions, or one each."""
+        return self.asked.chosen["level"] or [Level.ITEM]
+
+    @cached_property
+    def arrays(self) -> tuple[ArrayPlan, ...]:
+        """Return how arrays are to lie. Raises InvalidInputError for what can't be read."""
+        return array_plans(*(self.asked.chosen[name] or () for name in ARRAY_OPTIONS))
+
+    @property
+    def local_size(self) -> tuple[int, int, int] | None:
+        """Return the original launch's; None where it isn't known. Raises InvalidInputError for what is none."""
+        size = parsed_size("--local-size", self.asked.local_size)
+        return None if size is None else padded(size)
 
     def for_each_kernel(self) -> list[Request]:
         """Return the request for the kernel that is named, or where none is for each of the file, in its order.
@@ -63,40 +88,39 @@ class Request:
     @cached_property
     def memory_device(self) -> MemoryDevice:
         """Return how the device that was given reaches memory, or what is assumed of one of its kind."""
-        if self.device is None:
-            return ANY_CPU if self.device_kind is DeviceKind.CPU else ANY_DEVICE
+        if self.asked.device is None:
+            return ANY_CPU if self.asked.device_kind is DeviceKind.CPU else ANY_DEVICE
         # Imported late, as in `transforms`.
         from coarsen.models.memory_devices import memory_device
         from coarsen.targets import target_of
 
-        return memory_device(target_of(self.device).descriptor)
+        return memory_device(target_of(self.asked.device).descriptor)
 
     @cached_property
     def transforms(self) -> Transforms:
         """Return the transforms that were given, for the kind of device that was given, or that of the device."""
-        if self.device_kind is not None:
-            return replace(self.given, device_kind=self.device_kind)
-        if self.device is None:
-            return self.given
-        # Imported late: most calls name no device.
-        from coarsen.targets import target_of
+        chosen = {name: self.asked.chosen[name] for name in TRANSFORM_OPTIONS if name != "any_size"}
+        kind = self.asked.device_kind
+        if kind is None and self.asked.device is not None:
+            # Imported late: most calls name no device.
+            from coarsen.targets import target_of
 
-        is_gpu = target_of(self.device).descriptor.is_gpu
-        return replace(self.given, device_kind=DeviceKind.GPU if is_gpu else DeviceKind.CPU)
+            kind = DeviceKind.GPU if target_of(self.asked.device).descriptor.is_gpu else DeviceKind.CPU
+        return Transforms(**chosen) if kind is None else Transforms(**chosen, device_kind=kind)
 
     @cached_property
     def macros(self) -> DeviceMacros:
         """Return the facts about the device that the kernel may ask for, by `macros_of`."""
-        return macros_of(self.device)
+        return macros_of(self.asked.device)
 
     @cached_property
     def unit(self) -> TranslationUnit:
         """Return the file, compiled. Raises InvalidInputError if it can't be read."""
-        return self.compiled or compile_source(self.file, self.options, self.macros)
+        return self.compiled or compile_source(self.file, self.asked.build_options, self.macros)
 
     def check(self) -> None:
         """Raise InvalidInputError for neither factors nor a device, or both, or a bad factor."""
-        if bool(self.factors) == (self.device is not None):
+        if bool(self.factors) == (self.asked.device is not None):
             both = ", but not both" if self.factors else ""
             raise InvalidInputError(f"give --factor, or --device to have the factor predicted{both}")
         if self.factors:
@@ -149,8 +173,9 @@ class Request:
             return run_pipeline(lowered, variant, observer, counts_clean_up=counts_clean_up)
 
     def _variant(self, factors: Sequence[int]) -> Variant:
-        chosen = configuration_of(factors, self.dimensions, self.strides, self.levels)
-        return Variant(coarsenings=chosen, transforms=self.transforms, any_size=self.any_size, arrays=self.arrays)
+        merged = configuration_of(factors, self.dimensions, self.asked.chosen["stride"] or [1], self.levels)
+        any_size = self.asked.chosen["any_size"]
+        return Variant(coarsenings=merged, transforms=self.transforms, any_size=any_size, arrays=self.arrays)
 
     def _predicted(self, lowered: Kernel) -> int:
         """The factor that is predicted for the device."""
@@ -158,16 +183,17 @@ class Request:
         from coarsen.models.launch.prediction import LaunchPrediction
         from coarsen.prediction import predict_factor
 
-        assert self.device is not None
+        device = self.asked.device
+        assert device is not None
         if len(self.dimensions) > 1:
             raise InvalidInputError("a factor is predicted along one dimension; give --dim once")
         dimension = Coarsening(1, self.dimensions[0]).dimension
         with naming_file(self.file):
-            predicted = predict_factor(lowered, self.device, dimension)
+            predicted = predict_factor(lowered, device, dimension)
         model = "its cascade"
         if isinstance(predicted, LaunchPrediction):
             model = "the launch model; `coarsen predict` answers with a whole launch"
-        note(f"predicted factor {predicted.factor} along dimension {dimension} for {self.device}, by {model}")
+        note(f"predicted factor {predicted.factor} along dimension {dimension} for {device}, by {model}")
         return predicted.factor
 
 

@@ -7,99 +7,121 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from coarsen.cli.bench.options import (
-    AgainChoice,
-    AgainOption,
-    BenchPreset,
-    BenchSearch,
     Caches,
-    CachesOption,
     CodeForm,
-    Devices,
-    Export,
-    FormOption,
-    Kernels,
-    NoConfirmation,
-    PackFolder,
-    Quick,
-    Scheduler,
-    SearchBudget,
-    SearchName,
-    Seed,
-    TlsFolder,
     bench_search,
     checked_export,
     device_kind,
-    method_of,
+    seed_option,
+    with_prior,
 )
+from coarsen.cli.declared import argument, option, takes
 from coarsen.cli.messages import INTERRUPTED, note, say, say_interrupted
-from coarsen.cli.options import OutputFormat, StoreUrl
+from coarsen.cli.options import format_option
 from coarsen.cli.output import Format, counted, print_line
-from coarsen.cli.variant_options import ARRAYS, MacroValues, SpaceOptions, SpaceWords, variant_options
+from coarsen.cli.stores import check_packages, store_option
+from coarsen.cli.variant_options import ARRAYS, SPACE_HELP, SpaceOptions, variant_options
 from coarsen.errors import InvalidInputError, VerificationError
-from coarsen.variant.transforms import DeviceKind
+from coarsen.tuning.settings import Remeasure
 
 if TYPE_CHECKING:
     from coarsen.cli.bench.progress import Tally
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
+    from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.sweep.several import SweepResult
     from coarsen.tuning.engine.plan import SweepPlan
     from coarsen.tuning.records.measurement import Method
     from coarsen.tuning.store.database import Store
-    from coarsen.tuning.workload.benchmark import Benchmark
 
 NAMED_WRONG_RESULTS = 5
 GRID_COMPILE_SECONDS = 20.0
 USUAL_PRESET, PACKED_PRESET = "cpu", "gpu"
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A Dask scheduler, and the folder of the certificates that its TLS needs; see `cluster_connection`."""
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """The options of `coarsen bench`."""
 
-    address: str
-    tls: Path | None
+    chosen: Mapping[str, Any] = variant_options(*ARRAYS)
+    kernels: list[str] | None = argument(
+        "Names of the suite, or files: KERNEL.toml, or KERNEL.cl beside it; seventeen (the paper's), records "
+        "or judge for all of a suite.  [default: seventeen]",
+        "KERNEL",
+        default=None,
+    )
+    device: list[str] | None = option(
+        "An index (0:1) or any part of the name; for --pack, cpu or gpu. May be repeated.  "
+        "[default: the first that works]",
+        "NAME",
+        "-d --device",
+    )
+    preset: str | None = option("The sizes: test, cpu, gpu, paper.  [default: cpu, for --pack gpu]", "NAME")
+    seed: int = seed_option()
+    space: list[str] | None = option(SPACE_HELP, "NAME=VALUE,...")
+    define: list[str] | None = option(
+        "Values to try of a macro. May be repeated.", "NAME=VALUE,...", "-D --define"
+    )
+    search: str | None = option(
+        "Search the space instead of measuring it all: additive, additive-paper, guided, "
+        "staircase, random, exhaustive.",
+        "NAME",
+    )
+    budget: str | None = option(
+        "With --search: how many configurations it may try, failures too, which share of the space, or for "
+        "how long.  [default: until it ends by itself]",
+        "NUMBER|SHARE%|SECONDSs",
+    )
+    form: list[CodeForm] | None = option(
+        "What a device is given; several and ptx for --pack.  [default: opencl_c]"
+    )
+    quick: bool = option("Few runs, wide intervals: a first look.", default=False)
+    no_confirmation: bool = option("Don't time the best configurations once more in new processes.", default=False)
+    caches: Caches = option("cold flushes the caches before every timed run.", default=Caches.WARM)
+    store: str | None = store_option()
+    again: Remeasure = option("Which stored rows to measure once more.", default=Remeasure.NOTHING)
+    scheduler: str | None = option(
+        "Measure on the workers of this Dask scheduler, tcp://127.0.0.1:PORT or tls://HOST:PORT. They share "
+        "one store, with tls:// a PostgreSQL database, and offer devices by the names given to --device.",
+        "ADDRESS",
+    )
+    tls: Path | None = option(
+        "For tls://: the folder with ca.pem (who vouches for scheduler and workers), cert.pem and key.pem "
+        "(of this machine).  [default: what Dask's own configuration names]",
+        "FOLDER",
+    )
+    pack: Path | None = option(
+        "Measure nothing: write a folder that a machine without coarsen's compilers measures, by "
+        "python -m coarsen.opencl_bench.run_pack FOLDER.",
+        "FOLDER",
+    )
+    output: Path | None = option("Write the rows there too: .json (T4), .parquet or .csv.", "FILE", "-o --output")
+    output_format: Format = format_option()
+
+    @property
+    def forms(self) -> tuple[CodeForm, ...]:
+        """Return what devices are given."""
+        return tuple(self.form or [CodeForm.OPENCL_C])
+
+    def method(self, wanted: SpaceOptions) -> Method:
+        """Return how each configuration of a space is measured."""
+        from coarsen.tuning.records.measurement import QUICK, Method
+
+        usual = QUICK if self.quick else Method()
+        # None of so many rows as a grid has is worth minutes of a compiler's time.
+        most = GRID_COMPILE_SECONDS if wanted.is_grid else usual.compile_seconds
+        seconds = min(usual.compile_seconds, most)
+        return replace(usual, cold_cache=self.caches is Caches.COLD, compile_seconds=seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What one call of the command measures. `expected` is the number of feasible rows of each sweep."""
-
-    expected: Mapping[SweepPlan, int]
-    store_url: str | None
-    again: AgainChoice
-    cluster: Cluster | None
-    search: BenchSearch | None = None
-
-
-@variant_options(*ARRAYS)
-def bench(
-    chosen: Mapping[str, Any],
-    kernels: Kernels = None,
-    device: Devices = None,
-    preset: BenchPreset = None,
-    seed: Seed = 0,
-    space: SpaceWords = None,
-    define: MacroValues = None,
-    search: SearchName = None,
-    budget: SearchBudget = None,
-    form: FormOption = None,
-    quick: Quick = False,
-    no_confirmation: NoConfirmation = False,
-    caches: CachesOption = Caches.WARM,
-    store: StoreUrl = None,
-    again: AgainOption = AgainChoice.NOTHING,
-    scheduler: Scheduler = None,
-    tls: TlsFolder = None,
-    pack: PackFolder = None,
-    output: Export = None,
-    output_format: OutputFormat = Format.TABLE,
-) -> None:
+@takes(BenchOptions)
+def bench(asked: BenchOptions) -> None:
     """Measure kernels coarsened in every way, and verify them.
 
     Every configuration of the space is compared with the best uncoarsened one, and becomes a row of the store,
@@ -119,100 +141,100 @@ def bench(
 
     Example: coarsen bench sgemm mt --device gpu --form opencl_c --form ptx --pack for_the_gpu
     """
-    wanted = SpaceOptions.read(space, define, chosen)
-    method, forms = method_of(quick, caches), tuple(form or [CodeForm.OPENCL_C])
-    if wanted.is_grid:
-        # None of so many rows is worth minutes of a compiler's time.
-        method = replace(method, compile_seconds=min(method.compile_seconds, GRID_COMPILE_SECONDS))
-    if pack is not None:
-        given = {"--search": search, "--store": store, "--scheduler": scheduler}
-        _refuse({**given, "--output": output}, "--pack measures nothing: leave out")
-        _write_pack(kernels, preset or PACKED_PRESET, wanted, method, forms, device_kind(device), seed, pack)
+    wanted = SpaceOptions.read(asked.space, asked.define, asked.chosen)
+    if asked.pack is not None:
+        given = [f"--{name}" for name in ("search", "store", "scheduler", "output") if getattr(asked, name)]
+        if given:
+            raise InvalidInputError(f"--pack measures nothing: leave out {' and '.join(given)}")
+        _write_pack(asked, wanted, asked.pack)
         return
-    if tls is not None and scheduler is None:
-        raise InvalidInputError("--tls goes with --scheduler")
-    if len(forms) > 1 or CodeForm.PTX in forms:
+    if len(asked.forms) > 1 or CodeForm.PTX in asked.forms:
         raise InvalidInputError("--form is opencl_c or spirv, once; ptx and several are for --pack")
-    _check_packages(scheduler)
-    _check_store(scheduler, store)
-    checked_export(output)
-    searching = bench_search(search, budget, seed, scheduler, is_sample="sample" in wanted.values)
-    cluster = Cluster(scheduler, _checked_tls(scheduler, tls)) if scheduler else None
-    from coarsen.tuning.engine.plan import SweepPlan
+    _check_cluster(asked)
+    checked_export(asked.output)
+    is_sample = "sample" in wanted.values
+    search = bench_search(asked.search, asked.budget, asked.seed, asked.scheduler, is_sample=is_sample)
+    results = _measure(asked, _planned(asked, wanted, search), search)
+    if asked.output is not None:
+        from coarsen.opencl_bench.results.exchange.files import write_results
 
-    usual = SweepPlan("", "", preset or USUAL_PRESET, seed, method=method, form=forms[0].value)
-    usual = replace(usual, confirms=not no_confirmation)
-    expected = _planned(kernels, device, usual, wanted, searching, cluster)
-    results = _measure(Job(expected, store, again, cluster, searching), output_format)
-    _export(results, output)
+        write_results([row for result in results for row in result.rows], asked.output)
     _end(results)
 
 
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    given = [name for name, value in options.items() if value]
-    if given:
-        raise InvalidInputError(f"{why} {' and '.join(given)}")
-
-
-def _checked_tls(address: str, folder: Path | None) -> Path | None:
-    """Return the folder of certificates. Raises InvalidInputError where one is missing, or none is needed."""
+def _check_cluster(asked: BenchOptions) -> None:
+    """Raise InvalidInputError where a package is missing, or what a cluster needs."""
+    check_packages(("sqlalchemy", "pandas"), "measuring")
+    address, folder = asked.scheduler, asked.tls
+    if address is None and folder is not None:
+        raise InvalidInputError("--tls goes with --scheduler")
+    if address is None:
+        return
+    if importlib.util.find_spec("distributed") is None:
+        raise InvalidInputError("--scheduler needs Dask: pip install 'coarsen[cluster]'")
+    if address.startswith("tls://"):
+        _check_reachable(asked.store)
     if folder is None:
-        return None
+        return
     if not address.startswith(("tls://", "wss://")):
         raise InvalidInputError(f"--tls is for tls://, not {address}")
     for name in _CERTIFICATES.values():
         if not (folder / name).is_file():
             raise InvalidInputError(f"--tls {folder}: there is no {name} in it")
-    return folder
 
 
 _CERTIFICATES = {"ca_file": "ca.pem", "certificate": "cert.pem", "key": "key.pem"}
 
 
-def _planned(
-    kernels: Sequence[str] | None,
-    device: Sequence[str] | None,
-    usual: SweepPlan,
-    wanted: SpaceOptions,
-    searching: BenchSearch | None,
-    cluster: Cluster | None,
-) -> dict[SweepPlan, int]:
+def _check_reachable(url: str | None) -> None:
+    """Check that workers on other machines can reach the store. Raises InvalidInputError for an SQLite file."""
+    from coarsen.tuning.store.connection import store_url
+    from coarsen.tuning.store.place import SQLITE
+
+    if store_url(url).drivername == SQLITE:
+        raise InvalidInputError(
+            "workers on other machines need a store that all reach, and this is an SQLite file: "
+            "--store postgresql://…"
+        )
+
+
+def _planned(asked: BenchOptions, wanted: SpaceOptions, search: SearchRequest | None) -> dict[SweepPlan, int]:
     """Plan a sweep of each kernel on each device, alike in all but these and their spaces, and count its rows."""
-    from coarsen.cli.bench.inputs import PlannedDevice, benchmarks_of, places_of, plans_of
+    from coarsen.cli.bench.inputs import benchmarks_of, places_of
     from coarsen.opencl_bench.sweep.several import planned_rows
+    from coarsen.tuning.engine.plan import SweepPlan
 
-    def plan_of(benchmark: Benchmark, name: str | Path, place: PlannedDevice) -> SweepPlan:
-        space = wanted.of(benchmark, usual.preset, place.kind, place.limits)
-        return replace(usual, benchmark=name, device=place.name, space=space)
+    preset, form = asked.preset or USUAL_PRESET, asked.forms[0]
+    usual = SweepPlan("", "", preset, asked.seed, method=asked.method(wanted), form=form.value)
+    usual = replace(usual, confirms=not asked.no_confirmation)
+    from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows
 
-    benchmarks = benchmarks_of(kernels)
-    places = places_of(device, usual.form, cluster is not None)
-    rows_of = planned_rows if searching is None else searching.rows_of
-    return dict(plans_of(benchmarks, places, plan_of, rows_of))
+    benchmarks = benchmarks_of(asked.kernels)
+    places = places_of(asked.device, form.value, asked.scheduler is not None)
+    expected = {}
+    for benchmark, name in benchmarks:
+        for place in places:
+            space = wanted.of(benchmark, preset, place.kind, place.limits)
+            plan = replace(usual, benchmark=name, device=place.name, space=space)
+            given = benchmark, plan, place.limits
+            expected[plan] = planned_rows(*given) if search is None else planned_search_rows(*given, search)
+    return expected
 
 
-def _write_pack(
-    kernels: Sequence[str] | None,
-    preset: str,
-    wanted: SpaceOptions,
-    method: Method,
-    forms: Sequence[CodeForm],
-    kind: DeviceKind,
-    seed: int,
-    folder: Path,
-) -> None:
+def _write_pack(asked: BenchOptions, wanted: SpaceOptions, folder: Path) -> None:
     """Write a folder that measures kernels on a machine without coarsen's compilers."""
     from coarsen.cli.bench.inputs import benchmarks_of
     from coarsen.opencl_bench.sweep.pack.writing import USUAL_LIMITS, PackPart, PackRequest, write_pack
 
+    preset, kind = asked.preset or PACKED_PRESET, device_kind(asked.device)
     request = PackRequest(
         parts=tuple(
             PackPart(name, preset, wanted.of(benchmark, preset, kind, USUAL_LIMITS))
-            for benchmark, name in benchmarks_of(kernels)
+            for benchmark, name in benchmarks_of(asked.kernels)
         ),
-        forms=tuple(each.value for each in forms),
-        seed=seed,
-        method=method,
+        forms=tuple(each.value for each in asked.forms),
+        seed=asked.seed,
+        method=asked.method(wanted),
         device_kind=kind,
     )
     _say_packed(write_pack(request, folder, lambda line: note(f"compiling {line}")), folder)
@@ -230,72 +252,40 @@ def _say_packed(summary: PackSummary, folder: Path) -> None:
     print_line(f"Run it there: python -m coarsen.opencl_bench.run_pack {folder.name}")
 
 
-def _check_store(scheduler: str | None, store_url: str | None) -> None:
-    """Check that workers on other machines can reach the store. Raises InvalidInputError for an SQLite file."""
-    if scheduler is None or not scheduler.startswith("tls://"):
-        return
-    from coarsen.tuning.store.connection import store_url as parsed
-    from coarsen.tuning.store.place import SQLITE
-
-    if parsed(store_url).drivername == SQLITE:
-        raise InvalidInputError(
-            "workers on other machines need a store that all reach, and this is an SQLite file: "
-            "--store postgresql://…"
-        )
-
-
-def _check_packages(scheduler: str | None) -> None:
-    if any(importlib.util.find_spec(package) is None for package in ("sqlalchemy", "pandas")):
-        raise InvalidInputError("measuring needs more packages: pip install 'coarsen[bench]'")
-    if scheduler is not None and importlib.util.find_spec("distributed") is None:
-        raise InvalidInputError("--scheduler needs Dask: pip install 'coarsen[cluster]'")
-
-
-def _measure(job: Job, output_format: Format) -> list[SweepResult]:
-    """Do the sweeps and print the report."""
+def _measure(
+    asked: BenchOptions, expected: Mapping[SweepPlan, int], search: SearchRequest | None
+) -> list[SweepResult]:
+    """Do the sweeps and print the report; `expected` is the number of feasible rows of each."""
     from coarsen.cli.bench.progress import watching
     from coarsen.cli.bench.report import print_report, print_report_as_json
     from coarsen.tuning.store.database import open_store
 
     start = time.perf_counter()
-    with open_store(job.store_url) as store:
-        rows = counted(sum(job.expected.values()), "row")
-        note(f"{rows} to measure in {counted(len(job.expected), 'sweep')}, those apart that the store has")
+    with open_store(asked.store) as store:
+        rows = counted(sum(expected.values()), "row")
+        note(f"{rows} to measure in {counted(len(expected), 'sweep')}, those apart that the store has")
         try:
-            with watching(job.expected) as tally:
-                results = _sweep(job, store, tally)
+            with watching(expected) as tally:
+                results = _sweep(asked, [*expected], store, tally, search)
         except KeyboardInterrupt:
             say_interrupted(tally.measured, store.location)
             raise typer.Exit(INTERRUPTED) from None
-        show = print_report_as_json if output_format is Format.JSON else print_report
+        show = print_report_as_json if asked.output_format is Format.JSON else print_report
         show(results, time.perf_counter() - start, store.location)
     return results
 
 
-def _sweep(job: Job, store: Store, tally: Tally) -> list[SweepResult]:
+def _sweep(
+    asked: BenchOptions, plans: list[SweepPlan], store: Store, tally: Tally, search: SearchRequest | None
+) -> list[SweepResult]:
     from coarsen.opencl_bench.sweep.several import sweep_all
-    from coarsen.tuning.engine.observer import Remeasure
 
-    again = Remeasure(job.again.value)
-    if job.cluster is None:
-        request_of = None if job.search is None else job.search.request_of
-        return sweep_all(list(job.expected), store, tally, again, request_of)
-    from coarsen.opencl_bench.sweep.cluster import Scheduler as DaskScheduler
-    from coarsen.opencl_bench.sweep.cluster import sweep_on_cluster
+    if asked.scheduler is None:
+        return sweep_all(plans, store, tally, asked.again, None if search is None else partial(with_prior, search))
+    from coarsen.opencl_bench.sweep.cluster import Scheduler, sweep_on_cluster
 
-    folder = job.cluster.tls
-    files = {} if folder is None else {name: folder / file for name, file in _CERTIFICATES.items()}
-    scheduler = DaskScheduler(job.cluster.address, **files)
-    return sweep_on_cluster(list(job.expected), store, job.store_url, scheduler, tally, again)
-
-
-def _export(results: Sequence[SweepResult], path: Path | None) -> None:
-    """Write the rows of all sweeps to a file, in the format that its name says."""
-    if path is None:
-        return
-    from coarsen.opencl_bench.results.exchange.files import write_results
-
-    write_results([row for result in results for row in result.rows], path)
+    files = {} if asked.tls is None else {name: asked.tls / file for name, file in _CERTIFICATES.items()}
+    return sweep_on_cluster(plans, store, asked.store, Scheduler(asked.scheduler, **files), tally, asked.again)
 
 
 def _end(results: Sequence[SweepResult]) -> None:

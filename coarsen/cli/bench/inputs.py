@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
@@ -12,10 +12,9 @@ from coarsen.cli.messages import note
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.sweep.several import planned_rows
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_benchmark, judge, records
-from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan, limits_of
+from coarsen.tuning.engine.plan import DeviceLimits, limits_of
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind, device_kind_of
 
@@ -81,29 +80,6 @@ def places_of(words: Sequence[str] | None, form: str, on_cluster: bool) -> list[
         device = find_device(word)
         devices.setdefault(device.index, (word, device))
     return [_place(word, device, form) for word, device in devices.values()]
-
-
-def plans_of(
-    benchmarks: Iterable[tuple[Benchmark, str | Path]],
-    places: Sequence[PlannedDevice],
-    plan_of: Callable[[Benchmark, str | Path, PlannedDevice], SweepPlan],
-    rows_of: Callable[[Benchmark, SweepPlan, DeviceLimits], int] = planned_rows,
-) -> Iterator[tuple[SweepPlan, int]]:
-    """Yield the plan of every benchmark on every device, with the number of its rows.
-
-    Args:
-        benchmarks: with what a plan calls each.
-        places: the devices.
-        plan_of: makes the plan of a benchmark, its name and a device.
-        rows_of: returns how many rows a plan will have.
-
-    Raises:
-        InvalidInputError: a benchmark without this preset; a space that isn't one.
-    """
-    for benchmark, name in benchmarks:
-        for place in places:
-            plan = plan_of(benchmark, name, place)
-            yield plan, rows_of(benchmark, plan, place.limits)
 
 
 def described_name(word: str) -> str | Path:

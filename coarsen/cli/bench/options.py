@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from coarsen.cli.declared import option
 from coarsen.errors import InvalidInputError
 from coarsen.variant.transforms import DeviceKind
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-    from coarsen.tuning.engine.plan import DeviceLimits, SweepPlan
-    from coarsen.tuning.records.measurement import Method
+    from coarsen.tuning.engine.plan import SweepPlan
     from coarsen.tuning.search.evaluator import Budget
     from coarsen.tuning.search.searcher import Searcher
-    from coarsen.tuning.workload.benchmark import Benchmark
 
 
 class CodeForm(enum.StrEnum):
@@ -31,125 +28,28 @@ class CodeForm(enum.StrEnum):
 
 
 class Caches(enum.StrEnum):
-    """The state of the caches before a timed run: as the runs before left them, flushed, or both in turn."""
+    """The state of the caches before a timed run: as the runs before left them, or flushed."""
+
+    WARM = "warm"
+    COLD = "cold"
+
+
+class TunedCaches(enum.StrEnum):
+    """The same over inputs, where both may be had in turn."""
 
     WARM = "warm"
     COLD = "cold"
     BOTH = "both"
 
 
-class AgainChoice(enum.StrEnum):
-    """Which stored rows are measured once more."""
-
-    NOTHING = "nothing"
-    FAILED = "failed"
-    UNCERTAIN = "uncertain"
-    EVERYTHING = "everything"
+def preset_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that names the sizes."""
+    return option("The sizes: test, cpu, gpu, paper.", "NAME", "--preset", default="cpu")
 
 
-Kernels = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="KERNEL",
-        help="Names of the suite, or files: KERNEL.toml, or KERNEL.cl beside it; seventeen (the paper's), records "
-        "or judge for all of a suite.  [default: seventeen]",
-        show_default=False,
-    ),
-]
-Devices = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-d",
-        "--device",
-        metavar="NAME",
-        help="An index (0:1) or any part of the name; for --pack, cpu or gpu. May be repeated.  "
-        "[default: the first that works]",
-    ),
-]
-PresetName = Annotated[str, typer.Option("--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.")]
-BenchPreset = Annotated[
-    str | None,
-    typer.Option(
-        "--preset", metavar="NAME", help="The sizes: test, cpu, gpu, paper.  [default: cpu, for --pack gpu]"
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the inputs, and of a search.")]
-FormOption = Annotated[
-    list[CodeForm] | None,
-    typer.Option("--form", help="What a device is given; several and ptx for --pack.  [default: opencl_c]"),
-]
-CachesOption = Annotated[
-    Caches,
-    typer.Option(
-        "--caches",
-        help="cold flushes the caches before every timed run. Over inputs, both times what was found with cold "
-        "caches too, and says where another version is the fastest then.",
-    ),
-]
-SearchName = Annotated[
-    str | None,
-    typer.Option(
-        "--search",
-        metavar="NAME",
-        help="Search the space instead of measuring it all: additive, additive-paper, guided, "
-        "staircase, random, exhaustive.",
-    ),
-]
-SearchBudget = Annotated[
-    str | None,
-    typer.Option(
-        "--budget",
-        metavar="NUMBER|SHARE%|SECONDSs",
-        help="With --search: how many configurations it may try, failures too, which share of the space, or for "
-        "how long.  [default: until it ends by itself]",
-    ),
-]
-PackFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--pack",
-        metavar="FOLDER",
-        help="Measure nothing: write a folder that a machine without coarsen's compilers measures, by "
-        "python -m coarsen.opencl_bench.run_pack FOLDER.",
-    ),
-]
-TlsFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--tls",
-        metavar="FOLDER",
-        help="For tls://: the folder with ca.pem (who vouches for scheduler and workers), cert.pem and key.pem "
-        "(of this machine).  [default: what Dask's own configuration names]",
-    ),
-]
-Quick = Annotated[bool, typer.Option("--quick", help="Few runs, wide intervals: a first look.")]
-NoConfirmation = Annotated[
-    bool,
-    typer.Option("--no-confirmation", help="Don't time the best configurations once more in new processes."),
-]
-AgainOption = Annotated[AgainChoice, typer.Option("--again", help="Which stored rows to measure once more.")]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Measure on the workers of this Dask scheduler, tcp://127.0.0.1:PORT or tls://HOST:PORT. They share "
-        "one store, with tls:// a PostgreSQL database, and offer devices by the names given to --device.",
-    ),
-]
-Export = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Write the rows there too: .json (T4), .parquet or .csv."),
-]
-
-
-def method_of(quick: bool, caches: Caches) -> Method:
-    """Return the method that the options ask for. Raises InvalidInputError for caches in both states."""
-    from coarsen.tuning.records.measurement import QUICK, Method
-
-    if caches is Caches.BOTH:
-        raise InvalidInputError("--caches both is for coarsen tune over inputs: take warm or cold")
-    return replace(QUICK if quick else Method(), cold_cache=caches is Caches.COLD)
+def seed_option() -> Any:  # noqa: ANN401 (as `field`)
+    """Return the option that seeds what is drawn."""
+    return option("Seed of the inputs, and of a search.", "NUMBER", "--seed", default=0, min=0)
 
 
 def device_kind(words: Sequence[str] | None) -> DeviceKind:
@@ -185,7 +85,7 @@ def checked_export(path: Path | None) -> Path | None:
 
 def bench_search(
     name: str | None, budget: str | None, seed: int, scheduler: str | None, *, is_sample: bool
-) -> BenchSearch | None:
+) -> SearchRequest | None:
     """Return the search that the options ask for; None where the whole space is measured.
 
     Args:
@@ -208,11 +108,12 @@ def bench_search(
         )
     if scheduler is not None:
         raise InvalidInputError("--search does not run on a cluster: leave --scheduler out")
+    from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.tuning.search.evaluator import Budget
 
     searcher = searcher_called(name)
     limit = Budget() if budget is None else parsed_budget(budget, in_seconds=True)
-    return BenchSearch(searcher, limit, seed)
+    return SearchRequest(searcher, limit, seed)
 
 
 def parsed_budget(text: str, option: str = "--budget", *, in_seconds: bool = False) -> Budget:
@@ -251,29 +152,15 @@ def searcher_called(name: str) -> Searcher:
     return SEARCHERS[name]
 
 
-@dataclass(frozen=True, slots=True)
-class BenchSearch:
-    """The search of each plan of one call."""
+def with_prior(request: SearchRequest, plan: SweepPlan) -> SearchRequest:
+    """Return how the space of a plan is searched; a guided search expects what the launch model predicts."""
+    from coarsen.devices.selection import find_device
+    from coarsen.opencl_bench.sweep.engine import name_of
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+    from coarsen.tuning.launch_prior import coarsening_prior
+    from coarsen.tuning.search.guided import GuidedSearcher
 
-    searcher: Searcher
-    budget: Budget
-    seed: int
-
-    def request_of(self, plan: SweepPlan) -> SearchRequest:
-        """Return how the space of a plan is searched; a guided search expects what the launch model predicts."""
-        from coarsen.devices.selection import find_device
-        from coarsen.opencl_bench.sweep.engine import name_of
-        from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-        from coarsen.opencl_bench.workloads.lookup import find_benchmark
-        from coarsen.tuning.launch_prior import coarsening_prior
-        from coarsen.tuning.search.guided import GuidedSearcher
-
-        asked = find_benchmark(name_of(plan)), plan.preset, find_device(plan.device)
-        prior = coarsening_prior(*asked) if isinstance(self.searcher, GuidedSearcher) else None
-        return SearchRequest(self.searcher, self.budget, self.seed, prior)
-
-    def rows_of(self, benchmark: Benchmark, plan: SweepPlan, limits: DeviceLimits) -> int:
-        """Return how many rows a plan will have; trials without a limit apart."""
-        from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, planned_search_rows
-
-        return planned_search_rows(benchmark, plan, limits, SearchRequest(self.searcher, self.budget, self.seed))
+    if not isinstance(request.searcher, GuidedSearcher):
+        return request
+    prior = coarsening_prior(find_benchmark(name_of(plan)), plan.preset, find_device(plan.device))
+    return replace(request, prior=prior)

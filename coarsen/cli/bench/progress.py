@@ -211,7 +211,7 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def watching(expected: Mapping[SweepPlan, int]) -> Iterator[Tally]:
-    """Show the progress of sweeps with so many rows each on standard error while the context lasts."""
+    """Show the progress of sweeps on standard error while the context lasts; `expected` are the rows of each."""
     quiet = not logging.getLogger("coarsen").isEnabledFor(NOTE)
     if quiet:
         yield Tally(expected)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coarsen.base.processes import processors
 from coarsen.cli.messages import note
@@ -19,15 +20,8 @@ from coarsen.opencl_bench.results.launch_cases import check_learnable
 from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 
-
-@dataclass(frozen=True)
-class DataRequest:
-    """The data to read: see the options of these names. No `training` means the synthetic kernels."""
-
-    data: tuple[str, ...]
-    training: tuple[str, ...]
-    preset: str | None = None
-    kernels: Path | None = None
+if TYPE_CHECKING:
+    from coarsen.cli.evaluate.options import EvaluateOptions
 
 
 @dataclass(frozen=True)
@@ -43,25 +37,25 @@ class EvaluationData:
     devices: tuple[str, ...] = ()
 
 
-def read_data(wanted: DataRequest, plan: Plan) -> EvaluationData:
+def read_data(asked: EvaluateOptions, plan: Plan) -> EvaluationData:
     """Read everything, and say what was left out.
 
     Args:
-        wanted: which files.
+        asked: which files; the synthetic kernels' where no `--training` is given.
         plan: the methods, and the devices that are asked for.
 
     Raises:
         InvalidInputError: a file can't be read; a kernel is not known; a device is not in the data.
     """
-    read = merged([read_curves(source, wanted.preset, wanted.kernels) for source in wanted.data])
+    read = merged([read_curves(source, asked.preset, asked.kernels) for source in asked.data])
     devices = _asked_for(plan.devices, read.curves)
-    further = _training(wanted) if plan.unseen else CurveData(())
+    further = _training(asked) if plan.unseen else CurveData(())
     _say([*read.notes, *further.notes])
     note(
         f"computing the features of {counted(len({c.kernel for c in (*read.curves, *further.curves)}), 'kernel')}"
     )
-    data = examples_of(read.curves, wanted.kernels, processors())
-    more = examples_of(further.curves, wanted.kernels, processors())
+    data = examples_of(read.curves, asked.kernels, processors())
+    more = examples_of(further.curves, asked.kernels, processors())
     _say([*data.notes, *more.notes])
     return EvaluationData(data.examples, more.examples, {**_published(), **read.predicted}, devices)
 
@@ -76,10 +70,10 @@ def _asked_for(devices: Iterable[str], curves: Iterable[Curve]) -> tuple[str, ..
     return tuple(alike.get(device) or alike[device.casefold()] for device in devices)
 
 
-def _training(wanted: DataRequest) -> CurveData:
-    sources = wanted.training or tuple(map(str, synthetic_files()))
-    found = merged([read_curves(source, None, wanted.kernels) for source in sources])
-    check_learnable((curve.kernel for curve in found.curves), wanted.kernels)
+def _training(asked: EvaluateOptions) -> CurveData:
+    sources = asked.training or [*map(str, synthetic_files())]
+    found = merged([read_curves(source, None, asked.kernels) for source in sources])
+    check_learnable((curve.kernel for curve in found.curves), asked.kernels)
     return found
 
 

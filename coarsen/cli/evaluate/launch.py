@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from coarsen.cli.evaluate.launch_text import judgement_as_data, print_judgement
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, print_json, print_line
-from coarsen.cli.train.launch import read_cases
+from coarsen.cli.output import Format, counted, print_json, print_line, print_records
 from coarsen.errors import InvalidInputError
 from coarsen.models.held_out import is_calibration
-from coarsen.models.launch.evaluation import Judgement
+from coarsen.models.launch.evaluation import (
+    Judgement,
+    LaunchOutcome,
+    LaunchScore,
+    Promise,
+    launch_scores,
+    promise_score,
+)
+
+if TYPE_CHECKING:
+    from coarsen.cli.evaluate.options import EvaluateOptions
+    from coarsen.models.launch.case import LaunchCase
 
 FAMILIES = "families held out"
+_SEED = 0  # of the trees
 
 
-@dataclass(frozen=True)
-class LaunchEvaluation:
-    """The request for an evaluation.
+def evaluate_launches(asked: EvaluateOptions) -> None:
+    """Evaluate the launch model, and print the scores.
 
-    Attributes:
-        data: files or stores. Without `training` their kernels are judged by what was learned from other
-            families among them; with it, what is judged, each file a run of its own.
-        training: what is learned from, calibration set included.
-        models: the folder of the model that is judged on `data`, in place of one that is fitted.
-        kernels: where kernels are described that are not the suite's.
-        without_sizes: whether the model is not told sizes and arguments of what is judged.
-        seed: of the trees.
-    """
-
-    data: tuple[str, ...]
-    training: tuple[str, ...] = ()
-    models: Path | None = None
-    kernels: Path | None = None
-    without_sizes: bool = False
-    seed: int = 0
-
-
-def evaluate_launches(wanted: LaunchEvaluation, output_format: Format) -> None:
-    """Evaluate, and print the scores.
+    Without `--training` and `--models` the kernels of the data are judged by what was learned from other families
+    among them, else all of them by what was learned from the training files, or by the model of the folder.
 
     Raises:
         InvalidInputError: options that exclude each other; data that can't be read, or is too little.
     """
-    judgements = _judgements(wanted)
-    if output_format is Format.JSON:
+    judgements = _judgements(asked)
+    if asked.output_format is Format.JSON:
         print_json({name: judgement_as_data(judgement) for name, judgement in judgements.items()})
         return
     for name, judgement in judgements.items():
@@ -55,12 +48,12 @@ def evaluate_launches(wanted: LaunchEvaluation, output_format: Format) -> None:
         print_judgement(judgement)
 
 
-def _judgements(wanted: LaunchEvaluation) -> Mapping[str, Judgement]:
-    if wanted.training or wanted.models:
-        if wanted.training and wanted.models:
+def _judgements(asked: EvaluateOptions) -> Mapping[str, Judgement]:
+    if asked.training or asked.models:
+        if asked.training and asked.models:
             raise InvalidInputError("--training and --models FOLDER exclude each other with --launch")
-        return {"unseen kernels": _unseen(wanted)}
-    if wanted.without_sizes:
+        return {"unseen kernels": _unseen(asked)}
+    if asked.without_sizes:
         raise InvalidInputError(
             "--without-sizes is for kernels that are not learned from: give --models or --training"
         )
@@ -69,19 +62,19 @@ def _judgements(wanted: LaunchEvaluation) -> Mapping[str, Judgement]:
     from coarsen.models.launch.settling import family_folds
     from coarsen.models.launch.training import TreeSettings, judged, split
 
-    fitted_on, held_out = split(read_cases(wanted.data, wanted.kernels))
+    fitted_on, held_out = split(read_cases(asked.data, asked.kernels))
     if not held_out:
         raise InvalidInputError(
             "nothing can be judged: the data has no kernel that ran at several local sizes uncoarsened"
         )
     folds = family_folds(fitted_on, held_out)
-    judgement = judge_nested(list(judged(folds, TreeSettings(), wanted.seed, note)))
+    judgement = judge_nested(list(judged(folds, TreeSettings(), _SEED, note)))
     calibration = judgement.only(is_calibration)
     found = {FAMILIES: judgement, f"{FAMILIES}, the calibration set": calibration}
     return {name: each for name, each in found.items() if each.outcomes}
 
 
-def _unseen(wanted: LaunchEvaluation) -> Judgement:
+def _unseen(asked: EvaluateOptions) -> Judgement:
     from coarsen.base.processes import processors
     from coarsen.launch_prediction import launch_model
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
@@ -90,15 +83,88 @@ def _unseen(wanted: LaunchEvaluation) -> Judgement:
     from coarsen.models.launch.training import TreeSettings, split, train_launch
     from coarsen.opencl_bench.results.launch_cases import read_launch_cases
 
-    if wanted.models is not None:
-        model = launch_model(wanted.models)
+    if asked.models is not None:
+        model = launch_model(asked.models)
     else:
-        fitted_on, settled_on = split(read_cases(wanted.training, wanted.kernels))
-        model = train_launch(fitted_on, settled_on, TreeSettings(), wanted.seed, note).model
-    unsized = wanted.without_sizes
-    found = read_launch_cases(wanted.data, wanted.kernels, processors(), at_usual_sizes=unsized)
+        fitted_on, settled_on = split(read_cases(asked.training or (), asked.kernels))
+        model = train_launch(fitted_on, settled_on, TreeSettings(), _SEED, note).model
+    unsized = asked.without_sizes
+    found = read_launch_cases(asked.data, asked.kernels, processors(), at_usual_sizes=unsized)
     for text in found.notes:
         note(text)
     if not found.cases:
         raise InvalidInputError("the data has no launch that was measured, with an uncoarsened one beside it")
     return judge([ask(model, case, launch_device(DEVICE_DESCRIPTORS[case.device])) for case in found.cases])
+
+
+def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase, ...]:
+    """Return the cases of files that something is learned from, and say what was left out.
+
+    Raises:
+        InvalidInputError: a file can't be read; a kernel is unknown, or one of the second judge.
+    """
+    from coarsen.base.processes import processors
+    from coarsen.opencl_bench.results.launch_cases import read_learnable_cases
+
+    note(f"planning the launches of {counted(len(sources), 'file')}")
+    found = read_learnable_cases(sources, kernels, processors())
+    for text in found.notes:
+        note(text)
+    return found.cases
+
+
+# Scores: a table of entrants for each device, and the error of probabilities.
+
+_COLUMNS: Mapping[str, Callable[[tuple[str, LaunchScore]], str]] = MappingProxyType(
+    {
+        "entrant": lambda each: each[0],
+        "cases": lambda each: str(each[1].cases),
+        "over best uncoarsened": lambda each: f"{each[1].geometric_mean:.3f}",
+        "over own": lambda each: f"{each[1].over_own:.3f}",
+        "of oracle": lambda each: f"{each[1].share_of_oracle:.1%}",
+        "95 %": lambda each: f"{each[1].interval.low:.3f} to {each[1].interval.high:.3f}",
+        "<0.95": lambda each: f"{each[1].losses:.0%}",
+        "worst": lambda each: f"{each[1].worst:.2f} {each[1].worst_case}",
+    }
+)
+
+
+def print_judgement(judgement: Judgement) -> None:
+    """Print the scores of all entrants on each device."""
+    for device, outcomes in by_device(judgement).items():
+        print_line(f"{device}:")
+        print_records(launch_scores(outcomes).items(), _COLUMNS, numbers=[*_COLUMNS][1:5])
+        found = promise_score([each for each in judgement.promises if each.device == device])
+        if found is not None:
+            print_line(
+                f"Probabilities that the most promising coarsening beats every uncoarsened launch are off by "
+                f"{found.calibration_error:.3f} on average, where right ones would be by {found.least_error:.3f} "
+                f"(Brier score {found.brier:.3f}, {found.promises} cases)"
+            )
+        print_line()
+
+
+def judgement_as_data(judgement: Judgement) -> dict[str, object]:
+    """Return the scores for JSON, by device and entrant."""
+    return {
+        "devices": {
+            device: {
+                "entrants": {name: asdict(score) for name, score in launch_scores(outcomes).items()},
+                "calibration": _promises([each for each in judgement.promises if each.device == device]),
+            }
+            for device, outcomes in by_device(judgement).items()
+        }
+    }
+
+
+def by_device(judgement: Judgement) -> Mapping[str, list[LaunchOutcome]]:
+    """Return the outcomes on each device, in the order of the data."""
+    found: dict[str, list[LaunchOutcome]] = {}
+    for outcome in judgement.outcomes:
+        found.setdefault(outcome.device, []).append(outcome)
+    return found
+
+
+def _promises(promises: Sequence[Promise]) -> dict[str, object] | None:
+    found = promise_score(promises)
+    return None if found is None else asdict(found)

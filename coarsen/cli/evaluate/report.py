@@ -1,12 +1,39 @@
-"""The results of `coarsen evaluate`, ready to be printed, drawn or written as JSON."""
+"""The results of `coarsen evaluate`: as tables, as JSON, as figures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from coarsen.cli.evaluate.data import EvaluationData, kernel_count
-from coarsen.cli.output import counted
-from coarsen.models.evaluation.evaluation import Evaluation, Plan, Progress, evaluate
+from matplotlib.figure import Figure
+
+from coarsen.base.files import replace_file
+from coarsen.cli.evaluate.data import kernel_count, read_data
+from coarsen.cli.messages import NowAndThen, note
+from coarsen.cli.output import counted, print_line, print_lines, print_table
+from coarsen.errors import InvalidInputError
+from coarsen.models.evaluation.calibration import Calibration, calibrations
+from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
+from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
+from coarsen.models.evaluation.scores import (
+    GIVEN_UP_SPEEDUP,
+    HitScore,
+    Interval,
+    Outcome,
+    SeedSpread,
+    SpeedupScore,
+    oracle_log_speedup,
+)
+from coarsen.opencl_bench import plots
+
+if TYPE_CHECKING:
+    from coarsen.cli.evaluate.options import EvaluateOptions
+
+_SECONDS_BETWEEN_NOTES = 20.0
 
 
 @dataclass(frozen=True)
@@ -23,10 +50,11 @@ class Report:
     shares_kernels: bool = False
 
     @classmethod
-    def of(cls, data: EvaluationData, plan: Plan, progress: Progress) -> Report:
-        """Evaluate. Raises as `evaluate` does."""
-        plan = replace(plan, published=data.published)
-        found = evaluate(data.data, data.further, plan, progress)
+    def of(cls, asked: EvaluateOptions, plan: Plan) -> Report:
+        """Evaluate the methods of a plan. Raises as `read_data` and `evaluate` do."""
+        data = read_data(asked, plan)
+        plan = replace(plan, published=data.published, devices=data.devices)
+        found = evaluate(data.data, data.further, plan, _Progress())
         shared = {each.family for each in data.data} & {each.family for each in data.further}
         return cls(plan, found, (len(data.further), kernel_count(data.further)), bool(shared))
 
@@ -49,3 +77,287 @@ class Report:
             but = ", but never those of the predicted kernel and its family" if self.shares_kernels else ""
             return f"Nothing of this data was learned from; {further} were{but}."
         return "Each kernel was predicted by models that had not seen it or its family on any device."
+
+
+class _Progress:
+    """Prints the progress of the fits on standard error now and then."""
+
+    def __init__(self) -> None:
+        self._pace = NowAndThen(_SECONDS_BETWEEN_NOTES)
+
+    def __call__(self, method: str, done: int, total: int) -> None:
+        if self._pace.is_due():
+            note(f"{method}: {done} of {total} fits")
+
+
+# Tables.
+
+_SPEEDUP_HEADINGS = (
+    "method",
+    "geometric mean",
+    "of oracle",
+    "of gain",
+    "over unique",
+    "<0.95",
+    "worst",
+    "abstained",
+)
+_HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings", "abstained")
+_SPEEDUP_LEGEND = (
+    "Geometric mean: of the speed-ups over the uncoarsened kernel, over kernels and",
+    "seeds; in brackets the 95 % bootstrap interval over kernels. Of oracle: of the",
+    "best factors' geometric mean; of gain: of its logarithm. Over unique: the ratio",
+    "of the geometric means, paired. <0.95: kernels that lose more than 5 %. Worst:",
+    "over kernels and seeds.",
+)
+
+
+def print_report(report: Report, details: bool) -> None:
+    """Print the scores on each device, and on all together; calibration; with `details` each kernel's factors."""
+    print_line(report.protocol)
+    for device in report.measured_devices:
+        _print_speedups(device, report.evaluation.speedup_scores(device))
+        if details:
+            _print_details(report, device)
+    if len(report.measured_devices) > 1:
+        together = report.evaluation.speedup_scores(*report.measured_devices)
+        _print_speedups(f"all {len(report.measured_devices)} devices", together)
+    for device in report.other_devices:
+        _print_hits(device, report.evaluation.hit_scores(device))
+        if details:
+            _print_details(report, device)
+    for name, found in calibrations(report.evaluation).items():
+        _print_calibration(name, found)
+    if report.measured_devices:
+        print_line()
+        print_lines(*_SPEEDUP_LEGEND)
+
+
+def _print_speedups(device: str, scores: Mapping[str, SpeedupScore]) -> None:
+    _print_heading(device, max(score.cases for score in scores.values()))
+    paired = any(UNIQUE in score.over for score in scores.values())
+    kept = [name for name in _SPEEDUP_HEADINGS if paired or name != "over unique"]
+    rows = [dict(zip(_SPEEDUP_HEADINGS, _speedup_cells(*item), strict=True)) for item in scores.items()]
+    print_table(kept, [[row[name] for name in kept] for row in rows], numbers=("of oracle", "of gain", "<0.95"))
+    for name, score in scores.items():
+        for remark in _remarks(name, score):
+            print_line(remark)
+
+
+def _speedup_cells(name: str, score: SpeedupScore) -> list[str]:
+    over = score.over.get(UNIQUE)
+    return [
+        name,
+        f"{score.geometric_mean:.3f} {_range(score.interval)}" if name != NEVER else "1.000",
+        _per_cent(score.share_of_oracle),
+        _per_cent(score.share_of_gain),
+        f"{over.value:.2f} {_range(over.interval, 2)}" if over is not None and name != UNIQUE else "",
+        _number(score.losses),
+        f"{score.worst:.2f} {score.worst_case[0]}" if score.worst < 1 else f"{score.worst:.2f}",
+        _number(score.abstentions),
+    ]
+
+
+def _remarks(name: str, score: SpeedupScore) -> Iterator[str]:
+    if score.spread is not None:
+        yield f"{name}: {_spread(score.spread, 'geometric mean', 3)}"
+    if score.fallbacks:
+        yield f"{name}: {_choices(score.fallbacks)} could not run; as in a launch, the next smaller factor did"
+    if score.given_up:
+        yield f"{name}: {_choices(score.given_up)} had been given up as too slow: counted as {GIVEN_UP_SPEEDUP}"
+
+
+def _choices(count: float) -> str:
+    return f"{_number(count)} {'choice' if count == 1 else 'choices'}"
+
+
+def _print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
+    _print_heading(f"{device} (best factors alone)", max(score.cases for score in scores.values()))
+    rows = [
+        [
+            name,
+            f"{_number(score.exact)}/{score.cases}",
+            f"{_number(score.within_one_doubling)}/{score.cases}",
+            f"{score.mean_error:.2f} {_range(score.interval, 2)}",
+            _number(score.abstentions),
+        ]
+        for name, score in scores.items()
+    ]
+    print_table(_HIT_HEADINGS, rows, numbers=_HIT_HEADINGS[1:3])
+    for name, score in scores.items():
+        if score.spread is not None:
+            print_line(f"{name}: {_spread(score.spread, 'mean error', 2)}")
+
+
+def _print_heading(device: str, cases: int) -> None:
+    print_line()
+    print_line(f"{device}: {counted(cases, 'kernel' if not device.startswith('all ') else 'case')}")
+
+
+def _print_details(report: Report, device: str) -> None:
+    print_line()
+    print_table(*_details(report.evaluation, device))
+
+
+def _print_calibration(name: str, found: Calibration) -> None:
+    print_line()
+    print_line(f"{name}: predicted probability that a step helps against the observed share")
+    headings = ("called", "steps", "mean", "helped")
+    rows = [
+        [
+            f"{100 * each.low:.0f} to {100 * each.high:.0f} %",
+            _number(each.steps),
+            _per_cent(each.mean_probability),
+            f"{_per_cent(each.helped)} ({100 * each.interval.low:.0f}–{100 * each.interval.high:.0f})",
+        ]
+        for each in found.bins
+    ]
+    print_table(headings, rows, numbers=headings[1:3])
+    error, brier = found.expected_calibration_error, found.brier
+    print_line(f"{_number(found.steps)} steps; expected calibration error {error:.3f}, Brier score {brier:.3f}")
+
+
+def _spread(spread: SeedSpread, what: str, digits: int) -> str:
+    return (
+        f"{what} {spread.low:.{digits}f} to {spread.high:.{digits}f} over {spread.seeds} seeds, "
+        f"standard deviation {spread.standard_deviation:.{digits}f}"
+    )
+
+
+def _range(interval: Interval, digits: int = 3) -> str:
+    return f"({interval.low:.{digits}f}–{interval.high:.{digits}f})"
+
+
+def _per_cent(share: float | None) -> str:
+    return f"{100 * share:.0f} %" if share is not None else "–"
+
+
+def _number(count: float) -> str:
+    """A mean over seeds: whole where it is."""
+    return f"{count:.0f}" if math.isclose(count, round(count), abs_tol=1e-9) else f"{count:.1f}"
+
+
+def _details(evaluation: Evaluation, device: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The factors chosen on a device, with their speed-ups where these are known: headings and rows.
+
+    Of several seeds: the factor chosen most often, with a mark where others were chosen too, and the geometric
+    mean of the speed-ups.
+    """
+    outcomes = {name: found for name, found in evaluation.on(device).items() if name != ORACLE}
+    known = {outcome.example.kernel: outcome for found in evaluation.on(device).values() for outcome in found}
+    rows = [
+        (
+            kernel,
+            _best(outcome),
+            *(_chosen([each for each in found if each.example.kernel == kernel]) for found in outcomes.values()),
+        )
+        for kernel, outcome in known.items()
+    ]
+    return ("kernel", "best", *outcomes), rows
+
+
+def _best(outcome: Outcome) -> str:
+    factor = f"{outcome.example.best_factor}"
+    return f"{factor}: {math.exp(oracle_log_speedup(outcome.example)):.2f}" if outcome.is_measured else factor
+
+
+def _chosen(outcomes: Sequence[Outcome]) -> str:
+    if not outcomes:
+        return ""
+    counts = Counter(outcome.choice.factor for outcome in outcomes)
+    factor = min(counts, key=lambda each: (-counts[each], each))
+    text = f"{factor}{'~' if len(counts) > 1 else ''}"
+    if not outcomes[0].is_measured:
+        return text
+    mean = sum(outcome.log_speedup for outcome in outcomes) / len(outcomes)
+    return f"{text}: {math.exp(mean):.2f}"
+
+
+# Figures, and what `--format json` prints.
+
+NAMES = ("calibration", "predictions")
+
+
+def write_figures(report: Report, folder: Path) -> list[Path]:
+    """Write the figures that the evaluation has numbers for, and `factors.md`; says which it has none for.
+
+    Returns:
+        the files written.
+
+    Raises:
+        InvalidInputError: one can't be written.
+    """
+    paths = []
+    for name, figure in _figures(report):
+        paths.append(folder / f"{name}.svg")
+        plots.save(figure, paths[-1])
+    paths.append(folder / "factors.md")
+    replace_file(plots.markdown(plots.factor_table(plots.choice_table(report.evaluation))).encode(), paths[-1])
+    return paths
+
+
+def _figures(report: Report) -> Iterator[tuple[str, Figure]]:
+    for name in NAMES:
+        try:
+            yield name, _drawn(name, report)
+        except InvalidInputError as error:
+            note(f"no {name}: {error}")
+
+
+def _drawn(name: str, report: Report) -> Figure:
+    """A figure. Raises InvalidInputError where there is nothing to draw."""
+    if name == "calibration":
+        return plots.draw_calibration(calibrations(report.evaluation))
+    return plots.draw_predictions(plots.choice_table(report.evaluation))
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """Return the plan, the scores on each device and on all measured ones, what was chosen, calibration."""
+    found, measured = report.evaluation, report.measured_devices
+    return {
+        "methods": list(found.outcomes),
+        "dimension": report.plan.dimension,
+        "unseen": report.plan.unseen,
+        "seeds": report.plan.seeds,
+        "further_training": {"curves": report.further[0], "kernels": report.further[1]},
+        "devices": {device: _device(found, device, device in measured) for device in found.devices},
+        "all_measured": {name: asdict(score) for name, score in found.speedup_scores(*measured).items()},
+        "calibration": {name: asdict(each) for name, each in calibrations(report.evaluation).items()},
+    }
+
+
+def _device(found: Evaluation, device: str, measured: bool) -> dict[str, Any]:
+    outcomes = found.on(device)
+    examples = {outcome.example.kernel: outcome.example for each in outcomes.values() for outcome in each}
+    speedups = {name: asdict(score) for name, score in found.speedup_scores(device).items()} if measured else {}
+    return {
+        "measured": measured,
+        "speedups": speedups,
+        "hits": {name: asdict(score) for name, score in found.hit_scores(device).items()},
+        "kernels": [
+            {
+                "kernel": kernel,
+                "family": example.family,
+                "best_factor": example.best_factor,
+                "best_speedup": math.exp(oracle_log_speedup(example)) if example.speedup else None,
+                "speedup": {str(factor): value for factor, value in example.speedup.items()},
+                "choices": {
+                    name: [_choice(outcome) for outcome in each if outcome.example.kernel == kernel]
+                    for name, each in outcomes.items()
+                },
+            }
+            for kernel, example in examples.items()
+        ],
+    }
+
+
+def _choice(outcome: Outcome) -> dict[str, Any]:
+    """Return the choice at one seed; without a speed-up where the best factor alone is known."""
+    return {
+        "seed": outcome.seed,
+        "factor": outcome.choice.factor,
+        "ran": outcome.ran if outcome.is_measured else None,
+        "speedup": math.exp(outcome.log_speedup) if outcome.is_measured else None,
+        "abstained": outcome.choice.abstained,
+        "step_probability": {str(factor): p for factor, p in outcome.choice.step_probability.items()},
+    }

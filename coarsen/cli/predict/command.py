@@ -7,48 +7,23 @@ else, or where --model names it        ─▶ the launch model; with --dim it co
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from coarsen.cli.bench.options import PresetName
+from coarsen.cli.declared import takes
 from coarsen.cli.kernel_input import KERNEL_SUFFIXES, kernels_of, naming_file, whole_arguments
-from coarsen.cli.messages import say
-from coarsen.cli.options import (
-    BuildOptions,
-    Definitions,
-    IncludeFolders,
-    KernelName,
-    OutputFormat,
-    Standard,
-    StoreUrl,
-    build_options,
-    checked_dimension,
-    existing_folder,
-    local_size_of,
-    parsed_local_size,
-    whole_number,
-)
+from coarsen.cli.messages import raise_last
+from coarsen.cli.options import checked_dimension, existing_folder, parsed_size
 from coarsen.cli.output import Format, print_json, print_line
-from coarsen.cli.predict.input import DescribedInput, KernelRequest, LaunchOfInput, read_input, read_launch
-from coarsen.cli.predict.output import (
-    launch_as_data,
-    predicted_text,
-    print_cascade,
-    print_launch,
-    print_launch_as_json,
-    say_whose,
-)
+from coarsen.cli.predict.input import KernelInput
+from coarsen.cli.predict.options import PredictOptions
+from coarsen.cli.predict.output import launch_as_data, print_cascade, print_launch, say_whose
+from coarsen.cli.stores import check_packages
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
 from coarsen.models.launch.decision import Risk
-from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.prediction import chosen_cascade, predict_by_cascade
 from coarsen.targets import Target, installed_device, target_of
 from coarsen.user_models import ModelName, answering_model, launch_model_folder
@@ -56,157 +31,9 @@ from coarsen.user_models import ModelName, answering_model, launch_model_folder
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
 
-# Launches that are measured where nobody says how many.
-USUAL_TRIALS = 4
 
-KernelOrBenchmark = Annotated[
-    str,
-    typer.Argument(
-        metavar="KERNEL",
-        help="A file: OpenCL C source (.cl), LLVM IR (.ll, .bc), or the .toml that `coarsen describe` writes, "
-        "which knows the launch; or a name of the suite.",
-        show_default=False,
-    ),
-]
-PredictedDevice = Annotated[
-    str,
-    typer.Option(
-        "-d",
-        "--device",
-        metavar="NAME",
-        help="A known device, tahiti for example, which need not be here (`coarsen devices` lists them); or an "
-        "index (0:1) or any part of the name of one that is.",
-        show_default=False,
-    ),
-]
-Model = Annotated[
-    ModelName | None,
-    typer.Option(
-        "-m",
-        "--model",
-        help="The launch model, which chooses among launches; or this device's published cascade (PACT 2014).  "
-        "[default: the cascade for fermi, kepler, cypress and tahiti, and for a device that only a cascade of "
-        "yours knows; else the launch model]",
-    ),
-]
-PredictedDimension = Annotated[
-    int | None,
-    typer.Option(
-        "--dim",
-        metavar="DIMENSION",
-        help="Choose a factor along this dimension of the NDRange, 0, 1 or 2, and change nothing else of the "
-        "launch.  [default: any launch for the launch model, dimension 0 for a cascade]",
-        parser=whole_number,
-    ),
-]
-RiskTaken = Annotated[
-    Risk | None,
-    typer.Option("--risk", help="How much the launch model may lose for what it may gain.  [default: neutral]"),
-]
-GlobalSize = Annotated[
-    str | None,
-    typer.Option(
-        "--global-size",
-        metavar="SIZE",
-        help="The launch's global size, 4096 or 512x512, for the launch model.  [default: the description's; or "
-        "else several usual ones]",
-    ),
-]
-ArgumentSizes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--size", metavar="NAME=NUMBER", help="A whole argument of the launch, for the launch model. Repeatable."
-    ),
-]
-NoMeasure = Annotated[
-    bool,
-    typer.Option(
-        "--no-measure",
-        help="Measure nothing. Without it the 4 most promising launches of the launch model are run where the "
-        "device is here and the kernel has inputs.",
-    ),
-]
-LocalSizeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--local-size",
-        metavar="SIZE",
-        help="The launch's local size, 64 or 16x16, for the launch model.  [default: the description's; or else "
-        "what is usual]",
-    ),
-]
-Measure = Annotated[
-    int | None,
-    typer.Option(
-        "--measure",
-        metavar="NUMBER",
-        min=1,
-        help="Run the launch as it is and this many of the launches that were predicted, the predicted choice "
-        "first, and take the best; 4 if no number is given. It needs inputs: KERNEL.toml, KERNEL.cl beside it, or "
-        "a name of the suite.",
-    ),
-]
-Models = Annotated[
-    Path | None,
-    typer.Option(
-        "--models",
-        metavar="FOLDER",
-        help="Take the model from there.  [default: what `coarsen train` stored; else that of the package]",
-    ),
-]
-Shipped = Annotated[
-    bool, typer.Option("--shipped", help="Take the model of the package, also where you trained one.")
-]
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A question as the command line has it; `models` is the folder that was named, `dimension` None for any."""
-
-    device: str
-    local_size: tuple[int, ...] | None
-    global_size: str | None
-    arguments: tuple[str, ...]
-    risk: Risk | None
-    models: Path | None
-    shipped: bool
-    dimension: int | None
-    trials: int | None
-    measures: bool
-    store: str | None
-    output_format: Format
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The device at hand and the kernel's inputs, with which launches are measured."""
-
-    device: DeviceDescription
-    described: DescribedInput
-
-
-def predict(
-    file: KernelOrBenchmark,
-    device: PredictedDevice,
-    kernel: KernelName = None,
-    dim: PredictedDimension = None,
-    local_size: LocalSizeOption = None,
-    global_size: GlobalSize = None,
-    size: ArgumentSizes = None,
-    risk: RiskTaken = None,
-    measure: Measure = None,
-    no_measure: NoMeasure = False,
-    preset: PresetName = "cpu",
-    store: StoreUrl = None,
-    model: Model = None,
-    models: Models = None,
-    shipped: Shipped = False,
-    define: Definitions = None,
-    include: IncludeFolders = None,
-    cl_std: Standard = None,
-    build_option: BuildOptions = None,
-    output_format: OutputFormat = Format.TABLE,
-) -> None:
+@takes(PredictOptions)
+def predict(asked: PredictOptions) -> None:
     """Predict the best launch of a kernel on a device, which need not be there.
 
     Each device has one model that answers, unless --model names the other. For fermi, kepler, cypress and tahiti
@@ -219,67 +46,46 @@ def predict(
 
     Example: coarsen predict sgemm.cl --device tahiti
     """
-    local = parsed_local_size(local_size)
-    _check(store, models, measure, shipped=shipped, no_measure=no_measure)
-    folder, dimension = existing_folder("--models", models), None if dim is None else checked_dimension(dim)
-    request = KernelRequest(file, kernel, build_options(define, include, cl_std, build_option), preset)
-    question = _Question(
-        device=device,
-        local_size=local,
-        global_size=global_size,
-        arguments=tuple(size or ()),
-        risk=risk,
-        models=folder,
-        shipped=shipped,
-        dimension=dimension,
-        trials=measure,
-        measures=not no_measure,
-        store=store,
-        output_format=output_format,
-    )
-    if (model or answering_model(device, folder, shipped=shipped)) is ModelName.LAUNCH:
-        ask = partial(_ask_launch_model, question)
-    else:
-        own = {"--global-size": global_size, "--size": size, "--risk": risk, "--store": store}
-        _refuse_for_cascade({**own, "--local-size": local_size, "--measure": measure})
-        ask = partial(_ask_cascade, question)
-    _ask_of_each(ask, request, output_format, measure)
+    _check(asked)
+    folder = existing_folder("--models", asked.models)
+    if (asked.model or answering_model(asked.device, folder, shipped=asked.shipped)) is ModelName.LAUNCH:
+        _ask_of_each(_ask_launch_model, asked)
+        return
+    for name in ("global_size", "size", "risk", "store", "local_size", "measure"):
+        if getattr(asked, name):
+            flag = f"--{name.replace('_', '-')}"
+            raise InvalidInputError(f"{flag} is for the launch model, and the cascade answers for this device")
+    _ask_of_each(_ask_cascade, asked)
 
 
-def _check(
-    store: str | None, models: Path | None, measure: int | None, *, shipped: bool, no_measure: bool
-) -> None:
-    """Raise InvalidInputError for options that exclude each other."""
-    if store is not None and no_measure:
+def _check(asked: PredictOptions) -> None:
+    """Raise InvalidInputError for options that exclude each other, and for sizes that are none."""
+    if asked.store is not None and asked.no_measure:
         raise InvalidInputError("--store keeps what is measured: leave out --no-measure")
-    if shipped and models is not None:
+    if asked.shipped and asked.models is not None:
         raise InvalidInputError("--shipped and --models FOLDER exclude each other")
-    if measure is not None and no_measure:
+    if asked.measure is not None and asked.no_measure:
         raise InvalidInputError("--measure and --no-measure exclude each other")
+    if asked.dim is not None:
+        checked_dimension(asked.dim)
+    parsed_size("--local-size", asked.local_size)
+    parsed_size("--global-size", asked.global_size)
 
 
-def _refuse_for_cascade(options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value:
-            raise InvalidInputError(f"{name} is for the launch model, and the cascade answers for this device")
-
-
-def _ask_of_each(
-    ask: Callable[[KernelRequest], None], request: KernelRequest, output_format: Format, measure: int | None
-) -> None:
+def _ask_of_each(ask: Callable[[PredictOptions], None], asked: PredictOptions) -> None:
     """Ask about the kernel that is named, or about each of the file; a refusal stops none of the others.
 
     Raises:
         InvalidInputError: there are several, and the answer is one piece of JSON, or measured.
         RefusalError: the last one, after all have been asked about.
     """
-    path = Path(request.word)
-    is_file = path.suffix in KERNEL_SUFFIXES and path.exists() and measure is None
-    names = kernels_of(path, request.kernel, request.options) if is_file else (request.kernel,)
+    path = Path(asked.file)
+    is_file = path.suffix in KERNEL_SUFFIXES and path.exists() and asked.measure is None
+    names = kernels_of(path, asked.kernel, asked.build_options) if is_file else (asked.kernel,)
     if len(names) == 1:
-        ask(request)
+        ask(asked)
         return
-    if output_format is Format.JSON:
+    if asked.output_format is Format.JSON:
         listed = ", ".join(map(str, names))
         raise InvalidInputError(f"--format json tells of one kernel, choose one with -k: {listed}")
     refusals: list[RefusalError] = []
@@ -287,117 +93,77 @@ def _ask_of_each(
         if number:
             print_line()
         try:
-            ask(replace(request, kernel=name))
+            ask(replace(asked, kernel=name))
         except RefusalError as refusal:
             refusals.append(refusal)
-    for earlier in refusals[:-1]:
-        say("error", str(earlier))
-    if refusals:
-        raise refusals[-1]
+    raise_last(refusals)
 
 
-def _ask_cascade(question: _Question, wanted: KernelRequest) -> None:
+def _ask_cascade(asked: PredictOptions) -> None:
     """Print the cascade's answer."""
-    cascade, place = chosen_cascade(question.device, question.models, shipped=question.shipped)
-    say_whose(place, question.models)
-    given, dimension = read_input(wanted), question.dimension or 0
+    cascade, place = chosen_cascade(asked.device, asked.models, shipped=asked.shipped)
+    say_whose(place, asked.models)
+    given, dimension = asked.input(), asked.dim or 0
     with naming_file(given.path):
         prediction = predict_by_cascade(given.kernel, cascade, dimension)
-    print_cascade(given.kernel.name, dimension, prediction, cascade.card, question.output_format)
+    print_cascade(given.kernel.name, dimension, prediction, cascade.card, asked.output_format)
 
 
-def _ask_launch_model(question: _Question, wanted: KernelRequest) -> None:
+def _ask_launch_model(asked: PredictOptions) -> None:
     """Predict the launch to use, measure a few where that can be, and print both."""
-    folder = launch_model_folder(question.models, shipped=question.shipped)
+    folder = launch_model_folder(asked.models, shipped=asked.shipped)
     model = launch_model(folder)
-    say_whose(folder, question.models)
-    target = target_of(question.device)
-    given = read_launch(wanted, question.local_size, measurable=question.trials is not None)
-    place: _Place | None = None
-    why_not = "as --no-measure asks"
-    if question.measures:
-        try:
-            place = _place(question, target, given)
-        except (DeviceError, InvalidInputError) as error:
-            if question.trials is not None or question.store is not None:
-                raise
-            why_not = str(error)
-    with naming_file(given.input.path):
-        asked = _asked(question, given)
-        prediction = predict_launch(given.input.kernel, model, target, asked, question.risk or Risk.NEUTRAL)
-    if place is None:
-        _print_predicted(prediction, target, why_not, question.output_format)
+    say_whose(folder, asked.models)
+    target = target_of(asked.device)
+    given = asked.input()
+    device, why_not = _measuring_device(asked, target, given)
+    with naming_file(given.path):
+        prediction = predict_launch(given.kernel, model, target, _launch(asked, given), asked.risk or Risk.NEUTRAL)
+    if device is not None:
+        # Imported late: predicting does without the store's packages.
+        from coarsen.cli.predict.measured import measure_and_print
+
+        measure_and_print(asked, given, device, prediction, target)
+    elif asked.output_format is Format.JSON:
+        print_json(launch_as_data(prediction, target))
     else:
-        _measure(question, place, prediction, target, wanted.preset)
+        print_launch(prediction, target)
+        print_line(f"Nothing was measured: {why_not}")
 
 
-def _asked(question: _Question, given: LaunchOfInput) -> AskedLaunch:
+def _launch(asked: PredictOptions, given: KernelInput) -> AskedLaunch:
     """The launch: what the command line says goes before what the kernel's description says."""
-    arguments = {**given.arguments, **whole_arguments(given.input.kernel, question.arguments)}
-    global_size = given.global_size
-    if question.global_size is not None:
-        global_size = local_size_of(question.global_size)
-        if global_size is None:
-            raise InvalidInputError(
-                f"--global-size takes one to three sizes, such as 4096 or 512x512, not '{question.global_size}'"
-            )
-    local_size, along = question.local_size or given.input.local_size, question.dimension
-    return AskedLaunch(local_size, global_size, arguments, along, factors_only=along is not None)
+    arguments = {**given.arguments, **whole_arguments(given.kernel, asked.size or ())}
+    sizes = asked.local or given.local_size, parsed_size("--global-size", asked.global_size) or given.global_size
+    return AskedLaunch(*sizes, arguments, asked.dim, factors_only=asked.dim is not None)
 
 
-def _place(question: _Question, target: Target, given: LaunchOfInput) -> _Place:
-    """Return where launches can be measured. Raises DeviceError or InvalidInputError where they can't be."""
-    if given.described is None:
-        beside = given.input.path.with_suffix(".toml")
-        if beside.is_file():
-            raise InvalidInputError(
-                f"give {beside} in place of the kernel, or --measure NUMBER: it has the inputs"
-            )
+def _measuring_device(
+    asked: PredictOptions, target: Target, given: KernelInput
+) -> tuple[DeviceDescription | None, str]:
+    """The device on which launches are measured; None with the reason where they aren't.
+
+    Raises DeviceError or InvalidInputError where measuring was asked for and can't be.
+    """
+    if asked.no_measure:
+        return None, "as --no-measure asks"
+    try:
+        _check_measurable(given)
+        return installed_device(target, asked.device), ""
+    except (DeviceError, InvalidInputError) as error:
+        if asked.measure is not None or asked.store is not None:
+            raise
+        return None, str(error)
+
+
+def _check_measurable(given: KernelInput) -> None:
+    """Raise InvalidInputError for a kernel without inputs, or where a package is missing."""
+    beside = given.path.with_suffix(".toml")
+    if given.benchmark is None and beside.is_file():
+        raise InvalidInputError(f"give {beside} in place of the kernel, or --measure NUMBER: it has the inputs")
+    if given.benchmark is None:
         raise InvalidInputError(
             "there are no inputs: `coarsen describe` writes a description of the launch, which is to be given "
             "in place of the kernel"
         )
-    # Imported late: predicting does without the store's packages.
-    from coarsen.cli.predict.measured import check_packages
-
-    check_packages()
-    return _Place(installed_device(target, question.device), given.described)
-
-
-def _print_predicted(prediction: LaunchPrediction, target: Target, why_not: str, output_format: Format) -> None:
-    if output_format is Format.JSON:
-        print_launch_as_json(prediction, target)
-        return
-    print_launch(prediction, target)
-    print_line(f"Nothing was measured: {why_not}")
-
-
-def _measure(
-    question: _Question, place: _Place, prediction: LaunchPrediction, target: Target, preset: str
-) -> None:
-    # Imported late: predicting does without the store's packages.
-    from coarsen.cli.predict.measured import (
-        check_results,
-        measure_launch,
-        print_variants,
-        variants_as_data,
-    )
-    from coarsen.models.launch.expected_improvement import Expected
-
-    expected = {
-        each.variant: Expected(-math.log(each.over_own.value), each.deviation) for each in prediction.launches
-    }
-    count, chosen = question.trials or USUAL_TRIALS, prediction.chosen.variant
-    given = place.described, place.device, question.local_size, preset
-    measured, location = measure_launch(*given, count, expected, chosen, question.store)
-    if question.output_format is Format.JSON:
-        predicted = launch_as_data(prediction, target)
-        predicted["predicted_choice"] = predicted.pop("choice")
-        print_json({**predicted, **variants_as_data(measured, location)})
-    else:
-        file = str(place.described.input.path)
-        print_variants(prediction.kernel, file, target, measured)
-        print_line(predicted_text(prediction))
-        print_line(f"The rows are in {location}")
-    sys.stdout.flush()
-    check_results(measured, prediction.kernel)
+    check_packages(what="measuring")

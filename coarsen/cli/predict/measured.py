@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from coarsen.cli.bench.progress import watching
-from coarsen.cli.output import print_line, print_table
-from coarsen.cli.predict.input import DescribedInput, LocalSize
-from coarsen.cli.predict.output import CHOSEN, launch_text, ratio_text
+from coarsen.cli.output import Format, print_json, print_line, print_lines, print_table
+from coarsen.cli.predict.input import KernelInput
+from coarsen.cli.predict.output import (
+    CHOSEN,
+    interval_text,
+    launch_as_data,
+    launch_text,
+    predicted_text,
+    ratio_text,
+)
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.errors import InvalidInputError, VerificationError
+from coarsen.errors import VerificationError
 from coarsen.models.launch.expected_improvement import Expected
+from coarsen.models.launch.prediction import LaunchPrediction
 from coarsen.opencl_bench.results.paste import paste_of_variant
 from coarsen.opencl_bench.sweep.promising_variants import (
     MeasuredVariant,
@@ -27,61 +36,60 @@ from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Decision
-from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 
+if TYPE_CHECKING:
+    from coarsen.cli.predict.options import PredictOptions
+
+# Launches that are measured where nobody says how many.
+USUAL_TRIALS = 4
 # Half of an 80 % interval of a normal distribution, in standard deviations.
 _HALF_OF_80_PERCENT = 1.2816
 
 
-def measure_launch(
-    described: DescribedInput,
+def measure_and_print(
+    asked: PredictOptions,
+    given: KernelInput,
     device: DeviceDescription,
-    local_size: LocalSize | None,
-    preset: str,
-    count: int,
-    expected: Mapping[Variant, Expected],
-    choice: Variant,
-    store_url: str | None,
-) -> tuple[MeasuredVariants, str]:
-    """Measure a launch as it is and the `count` most promising of the variants that were predicted.
+    prediction: LaunchPrediction,
+    target: Target,
+) -> None:
+    """Measure a launch as it is and the most promising of the launches that were predicted; print the best.
 
     Args:
-        described: the kernel with its inputs.
+        asked: the options; as many launches as `--measure` says, the model's choice first.
+        given: the kernel, with a benchmark that makes its inputs.
         device: where it runs.
-        local_size: as it was asked for; the description's if None.
-        preset: the sizes.
-        count: how many variants, at most.
-        expected: what is expected of each of the variants.
-        choice: the predicted one, which is measured first.
-        store_url: of the store, as `--store` takes it.
-
-    Returns:
-        What was measured, and where the rows are.
+        prediction: for the launch.
+        target: for which it was predicted.
 
     Raises:
         InvalidInputError: the benchmark can't be launched so; the store can't be used.
         DeviceError: the device failed.
-        VerificationError: the uncoarsened kernel's results are wrong.
+        VerificationError: results are wrong, of the uncoarsened kernel or of a variant.
     """
-    benchmark, plan = described.benchmark, SweepPlan(described.name, device.index, preset)
-    own = own_launch(benchmark, preset, local_size)
-    with open_store(store_url) as store, watching({plan: planned_rows(count)}) as tally:
-        measured = measure_promising(benchmark, device, plan, own, count, store, expected, choice, tally)
-        return measured, store.location
-
-
-def check_results(measured: MeasuredVariants, kernel: str) -> None:
-    """Raise VerificationError where a variant's results were wrong."""
+    assert given.benchmark is not None
+    plan, count = SweepPlan(given.name, device.index, asked.preset), asked.measure or USUAL_TRIALS
+    own = own_launch(given.benchmark, asked.preset, asked.local)
+    expected = {
+        each.variant: Expected(-math.log(each.over_own.value), each.deviation) for each in prediction.launches
+    }
+    choice = prediction.chosen.variant
+    with open_store(asked.store) as store, watching({plan: planned_rows(count)}) as tally:
+        measured = measure_promising(given.benchmark, device, plan, own, count, store, expected, choice, tally)
+        location = store.location
+    if asked.output_format is Format.JSON:
+        predicted = launch_as_data(prediction, target)
+        predicted["predicted_choice"] = predicted.pop("choice")
+        print_json({**predicted, **variants_as_data(measured, location)})
+    else:
+        print_variants(prediction.kernel, str(given.path), target, measured)
+        print_line(predicted_text(prediction))
+        print_line(f"The rows are in {location}")
+    sys.stdout.flush()
     if measured.wrong:
         wrong = "; ".join(f"{each.variant}: {each.reason}" for each in measured.wrong)
-        raise VerificationError(f"wrong results of {kernel}: {wrong}")
-
-
-def check_packages() -> None:
-    """Raise InvalidInputError where a package that measuring needs is missing."""
-    if importlib.util.find_spec("sqlalchemy") is None:
-        raise InvalidInputError("measuring needs more packages: pip install 'coarsen[bench]'")
+        raise VerificationError(f"wrong results of {prediction.kernel}: {wrong}")
 
 
 def print_variants(kernel: str, file: str, target: Target, measured: MeasuredVariants) -> None:
@@ -89,15 +97,13 @@ def print_variants(kernel: str, file: str, target: Target, measured: MeasuredVar
     chosen, own = measured.decision.choice, measured.own
     why = ", the best measured" if measured.decision.doubtful is None else ""
     print_line(f"kernel {kernel} on {target}: {launch_text(chosen, own)}{why}")
-    for sentence in _verdict(measured.decision):
-        print_line(sentence)
+    print_lines(*_verdict(measured.decision))
     print_line()
     headings = ["variant", "expected", "80 % interval", "measured (95 % interval)", ""]
     first = (launch_text(own, own), "1.00", "", "1.00", CHOSEN if chosen == own else "")
     print_table(headings, [first, *(_row(each, measured) for each in measured.variants)], numbers=["expected"])
     print_line()
-    for line in paste_of_variant(chosen, kernel, file).lines:
-        print_line(line)
+    print_lines(*paste_of_variant(chosen, kernel, file).lines)
     print_line()
 
 
@@ -134,7 +140,7 @@ def _row(each: MeasuredVariant, measured: MeasuredVariants) -> Sequence[str]:
 
 def _expectation(expected: Expected) -> tuple[str, str]:
     mean, low, high = (math.exp(value) for value in _bounds(expected))
-    return ratio_text(mean), f"{ratio_text(low)} to {ratio_text(high)}"
+    return ratio_text(mean), interval_text(low, high)
 
 
 def _bounds(expected: Expected) -> tuple[float, float, float]:
@@ -150,7 +156,7 @@ def _result(measured: MeasuredVariant) -> str:
 
 
 def _interval(gain: Speedup) -> str:
-    return f"{ratio_text(gain.ratio)} ({ratio_text(gain.low)} to {ratio_text(gain.high)})"
+    return f"{ratio_text(gain.ratio)} ({interval_text(gain.low, gain.high)})"
 
 
 def _variant_as_data(measured: MeasuredVariant) -> dict[str, object]:

@@ -9,12 +9,13 @@ Intervals of speed-ups are small bars of text, one below the other on a common l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, print_json, print_line, print_table
+from coarsen.cli.output import Format, print_json, print_line, print_lines, print_records
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
 from coarsen.targets import Target
@@ -44,6 +45,11 @@ def known_kernel_remark(name: str) -> str:
 def ratio_text(value: float) -> str:
     """Write a speed-up to three digits: measurements are no more precise."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def interval_text(low: float, high: float) -> str:
+    """Write an interval of speed-ups, to three digits."""
+    return f"{ratio_text(low)} to {ratio_text(high)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +93,10 @@ def print_launch(prediction: LaunchPrediction, target: Target) -> None:
     print_line(f"kernel {prediction.kernel} on {target}: {launch_text(chosen.variant, prediction.own)}")
     print_line(f"Over the launch as it is: {_ratio(chosen.over_own)}")
     print_line(f"Over the best uncoarsened local size: {_ratio(chosen.over_best)}")
-    for sentence in _verdict(prediction):
-        print_line(sentence)
+    print_lines(*_verdict(prediction))
     print_line()
     _print_launches(prediction)
-    for sentence in _remarks(prediction):
-        print_line(sentence)
+    print_lines(*_remarks(prediction))
 
 
 def predicted_text(prediction: LaunchPrediction) -> str:
@@ -107,26 +111,17 @@ def _print_launches(prediction: LaunchPrediction) -> None:
     """Print the most promising launches, the chosen one and the own one among them."""
     shown = _shown(prediction)
     bars = IntervalBars.over([(each.over_best.low, each.over_best.high) for each in shown])
-    headings = ["launch", "over own", "over best uncoarsened", "80 % interval", bars.heading, "is faster", ""]
-    rows = [
-        [
-            launch_text(each.variant, prediction.own),
-            ratio_text(each.over_own.value),
-            ratio_text(each.over_best.value),
-            _interval(each.over_best),
-            bars.drawn(each.over_best.low, each.over_best.value, each.over_best.high),
-            f"{each.chance:.0%}",
-            CHOSEN if each is prediction.chosen else "",
-        ]
-        for each in shown
-    ]
-    print_table(headings, rows, numbers=["over own", "over best uncoarsened", "is faster"])
+    columns: Mapping[str, Callable[[ExpectedLaunch], str]] = {
+        "launch": lambda each: launch_text(each.variant, prediction.own),
+        "over own": lambda each: ratio_text(each.over_own.value),
+        "over best uncoarsened": lambda each: ratio_text(each.over_best.value),
+        "80 % interval": lambda each: interval_text(each.over_best.low, each.over_best.high),
+        bars.heading: lambda each: bars.drawn(each.over_best.low, each.over_best.value, each.over_best.high),
+        "is faster": lambda each: f"{each.chance:.0%}",
+        "": lambda each: CHOSEN if each is prediction.chosen else "",
+    }
+    print_records(shown, columns, numbers=["over own", "over best uncoarsened", "is faster"])
     print_line()
-
-
-def print_launch_as_json(prediction: LaunchPrediction, target: Target) -> None:
-    """Print all of it as JSON."""
-    print_json(launch_as_data(prediction, target))
 
 
 def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, object]:
@@ -233,11 +228,7 @@ def _remarks(prediction: LaunchPrediction) -> Iterator[str]:
 
 
 def _ratio(ratio: Ratio) -> str:
-    return f"{ratio_text(ratio.value)} expected, in 8 of 10 such cases {_interval(ratio)}"
-
-
-def _interval(ratio: Ratio) -> str:
-    return f"{ratio_text(ratio.low)} to {ratio_text(ratio.high)}"
+    return f"{ratio_text(ratio.value)} expected, in 8 of 10 such cases {interval_text(ratio.low, ratio.high)}"
 
 
 def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
@@ -265,11 +256,9 @@ def print_cascade(
     if believe:
         print_line(f"How far to believe it: {believe}")
     print_line()
-    headings = ["at factor", "coarsen further?", "probability", "examples"]
-    print_table(headings, map(_step_row, prediction.steps), numbers=("at factor", "probability", "examples"))
+    print_records(prediction.steps, _STEP_COLUMNS, numbers=("at factor", "probability", "examples"))
     print_line()
-    for sentence in _step_reasons(prediction):
-        print_line(sentence)
+    print_lines(*_step_reasons(prediction))
 
 
 def held_out_text(evaluation: object) -> str:
@@ -300,9 +289,14 @@ def held_out_text(evaluation: object) -> str:
     )
 
 
-def _step_row(step: Step) -> Sequence[str]:
-    answer = "yes" if step.coarsen_further else "no"
-    return str(step.factor), answer, f"{step.probability:.2f}", str(step.examples)
+_STEP_COLUMNS: Mapping[str, Callable[[Step], str]] = MappingProxyType(
+    {
+        "at factor": lambda step: str(step.factor),
+        "coarsen further?": lambda step: "yes" if step.coarsen_further else "no",
+        "probability": lambda step: f"{step.probability:.2f}",
+        "examples": lambda step: str(step.examples),
+    }
+)
 
 
 def _step_reasons(prediction: Prediction) -> list[str]:

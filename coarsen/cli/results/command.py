@@ -7,115 +7,33 @@ forget                  choices, so that launches are tuned again
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from coarsen.base.names import did_you_mean
-from coarsen.cli.options import OutputFormat, StoreUrl
-from coarsen.cli.output import Format, counted, print_json, print_line
-from coarsen.cli.results.plot import TUNED_SUFFIX, CurveOf, Figure, Taken
+from coarsen.cli.declared import flags_of, takes
+from coarsen.cli.output import counted, print_json, print_line
+from coarsen.cli.results.options import ResultsOptions
+from coarsen.cli.results.plot import PLOTTING, TUNED_SUFFIX
 from coarsen.cli.stores import STORE_PACKAGES, check_packages, choice_key, existing_store, row_or_choice
 from coarsen.errors import InvalidInputError, printable_in_line
 
 if TYPE_CHECKING:
     from coarsen.opencl_bench.results.results import Results
-    from coarsen.tuning.records.measurement import Measurement
-    from coarsen.tuning.remembered.choice import RememberedChoice
     from coarsen.tuning.store.database import Store
-    from coarsen.tuning.store.remembered import RememberedFilter
+
 
 NEEDED_PACKAGES = ("sqlalchemy", "pandas", "pyarrow")
 _NAMED = 4  # keys and kernels, in an error
 COMPACT_SUFFIX = ".compact.parquet"
 _SQLITE = b"SQLite format 3\0"
 
-Action = Annotated[
-    str,
-    typer.Argument(metavar="ACTION", help="ls, best, show, plot, export, import or forget.", show_default="ls"),
-]
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="KEY|FILE", help="What the action is for, as above.", show_default=False),
-]
-Kernels = Annotated[
-    list[str] | None,
-    typer.Option("-k", "--kernel", metavar="NAME", help="Only of this benchmark or kernel. May be repeated."),
-]
-Devices = Annotated[
-    list[str] | None,
-    typer.Option("-d", "--device", metavar="NAME", help="Only of devices with this in their name. Repeatable."),
-]
-Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="Only rows of this preset.")]
-OnlyRemembered = Annotated[
-    bool, typer.Option("--remembered", help="Choices that tuning found, and no measured rows.")
-]
-Sources = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--from",
-        metavar="FILE",
-        help="Plot, or list the best of, a file instead: .parquet, .json (T4), .jsonl (of a pack), or "
-        "NAME.tuned.json. May be repeated.",
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="Plot there: a figure .svg, .png or .pdf, or a page .html."
-    ),
-]
-By = Annotated[
-    CurveOf | None,
-    typer.Option("--by", help="What a curve is of; all but device are of one device.  [default: device]"),
-]
-Choice = Annotated[
-    Taken | None,
-    typer.Option(
-        "--choice",
-        help="What the curves take at each factor: the best, or the best with the baseline's local size.  "
-        "[default: best]",
-    ),
-]
-Descriptions = Annotated[
-    Path | None,
-    typer.Option(
-        "--descriptions", metavar="FOLDER", help="For a page: NAME.toml of kernels that are not the suite's."
-    ),
-]
-Over = Annotated[
-    str | None,
-    typer.Option(
-        "--over",
-        metavar="FEATURE",
-        help="Of a tuned file: along which feature.  [default: the one asked about first]",
-    ),
-]
-Everything = Annotated[bool, typer.Option("--all", help="Forget everything that is remembered.")]
 
-
-def results(
-    action: Action = "ls",
-    words: Words = None,
-    kernel: Kernels = None,
-    device: Devices = None,
-    preset: Preset = None,
-    remembered: OnlyRemembered = False,
-    source: Sources = None,
-    store: StoreUrl = None,
-    output: Output = None,
-    by: By = None,
-    choice: Choice = None,
-    descriptions: Descriptions = None,
-    over: Over = None,
-    every: Everything = False,
-    output_format: OutputFormat = Format.TABLE,
-) -> None:
+@takes(ResultsOptions)
+def results(asked: ResultsOptions) -> None:
     """Show, plot, export, import or forget what was measured and what tuning remembers.
 
     ls: the rows and choices in the store; best: the best configuration of each kernel on each device;
@@ -135,92 +53,26 @@ def results(
 
     Example: coarsen results export choices.json --remembered
     """
-    if action not in _ACTIONS:
-        raise InvalidInputError(_no_such(action))
-    run, takes, most = _ACTIONS[action]
-    given = {
-        "--kernel": kernel,
-        "--device": device,
-        "--preset": preset,
-        "--remembered": remembered,
-        "--from": source,
-        "--output": output,
-        "--by": by,
-        "--choice": choice,
-        "--descriptions": descriptions,
-        "--over": over,
-        "--all": every,
-        "--format": output_format is not Format.TABLE,
-    }
-    for name, value in given.items():
-        if value and name not in takes:
-            raise InvalidInputError(f"{name} is not for 'coarsen results {action}'")
-    names = list(words or ())
-    if most is not None and len(names) != most:
-        raise InvalidInputError(f"coarsen results {action} takes {_COUNTED[most]}, not {len(names)}")
-    figure = Figure(output, by, choice, descriptions, over)
-    wanted = Selection(tuple(kernel or ()), tuple(device or ()), preset, remembered, every)
-    run(Request(names, wanted, tuple(source or ()), store, figure, output_format))
+    if asked.action not in _ACTIONS:
+        raise InvalidInputError(_no_such(asked.action))
+    run, taken, most = _ACTIONS[asked.action]
+    for each in fields(ResultsOptions):
+        flag, value = flags_of(each)[-1], getattr(asked, each.name)
+        if value and value != each.default and flag not in (*taken, "--store", "--action", "--words"):
+            raise InvalidInputError(f"{flag} is not for 'coarsen results {asked.action}'")
+    count = len(asked.words or ())
+    if most is not None and count != most:
+        raise InvalidInputError(f"coarsen results {asked.action} takes {_COUNTED[most]}, not {count}")
+    run(asked)
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which rows and choices: of which kernels and devices (any, if empty), at which preset."""
-
-    kernels: tuple[str, ...]
-    devices: tuple[str, ...]
-    preset: str | None
-    remembered: bool
-    everything: bool
-
-    def rows(self, store: Store) -> Iterator[Measurement]:
-        """Return the rows of a store, each once."""
-        from coarsen.tuning.store.database import Filter
-
-        filters = [Filter(benchmark=kernel, device=device, preset=self.preset) for kernel, device in self._pairs()]
-        if len(filters) == 1:
-            return store.measurements(filters[0])
-        return iter({row.key: row for each in filters for row in store.measurements(each)}.values())
-
-    def choices(self, store: Store) -> list[RememberedChoice]:
-        """Return the choices that a store remembers, each once."""
-        found = {each.key.digest: each for wanted in self.filters() for each in store.remembered.choices(wanted)}
-        return list(found.values())
-
-    def filters(self) -> list[RememberedFilter]:
-        """Return the filters of choices."""
-        from coarsen.tuning.store.remembered import RememberedFilter
-
-        return [RememberedFilter(kernel, device) for kernel, device in self._pairs()]
-
-    def _pairs(self) -> Iterable[tuple[str | None, str | None]]:
-        return itertools.product(self.kernels or (None,), self.devices or (None,))
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """An action's words and options."""
-
-    words: Sequence[str]
-    wanted: Selection
-    sources: tuple[Path, ...]
-    store: str | None
-    figure: Figure
-    output_format: Format
-
-    @property
-    def is_json(self) -> bool:
-        """Return True if JSON is to be printed."""
-        return self.output_format is Format.JSON
-
-
-def _ls(asked: Request) -> None:
-    packages = STORE_PACKAGES if asked.wanted.remembered else NEEDED_PACKAGES
+def _ls(asked: ResultsOptions) -> None:
+    packages = STORE_PACKAGES if asked.remembered else NEEDED_PACKAGES
     with existing_store(asked.store, packages) as opened:
         from coarsen.cli.results.text import choices_as_data, print_choices
 
-        choices = asked.wanted.choices(opened)
-        if asked.wanted.remembered:
+        choices = asked.choices(opened)
+        if asked.remembered:
             if asked.is_json:
                 print_json(choices_as_data(choices, opened.location))
             else:
@@ -229,7 +81,7 @@ def _ls(asked: Request) -> None:
         from coarsen.cli.results.text import print_summaries, summaries_as_data, without_history
         from coarsen.opencl_bench.results.best import summaries
 
-        found = summaries(without_history(asked.wanted.rows(opened)))
+        found = summaries(without_history(asked.rows(opened)))
         if asked.is_json:
             print_json({**summaries_as_data(found, opened.location), **choices_as_data(choices, opened.location)})
             return
@@ -239,49 +91,48 @@ def _ls(asked: Request) -> None:
             print_choices(choices, opened.location)
 
 
-def _best(asked: Request) -> None:
-    from coarsen.cli.results.plot import check_packages as check_plotting
+def _best(asked: ResultsOptions) -> None:
     from coarsen.cli.results.text import print_best, print_best_as_json
 
-    check_plotting()
+    check_packages(PLOTTING, "plotting")
     found = _chosen(asked)
     _say_presets(found)
     (print_best_as_json if asked.is_json else print_best)(found.best())
 
 
-def _plot(asked: Request) -> None:
+def _plot(asked: ResultsOptions) -> None:
     from coarsen.cli.results import plot
 
-    plot.check_packages()
-    tuned = [path for path in asked.sources if path.name.endswith(TUNED_SUFFIX)]
-    others = [path for path in asked.sources if path not in tuned]
+    check_packages(PLOTTING, "plotting")
+    tuned = [path for path in asked.source or () if path.name.endswith(TUNED_SUFFIX)]
+    others = [path for path in asked.source or () if path not in tuned]
     has_rows = asked.store is not None or bool(others) or not tuned
-    asked.figure.check(tuned, has_rows, asked.output_format)
-    if not has_rows and (asked.wanted.kernels or asked.wanted.devices or asked.wanted.preset):
+    plot.check(asked, tuned, has_rows)
+    if not has_rows and (asked.kernel or asked.device or asked.preset):
         raise InvalidInputError(
             "--kernel, --device and --preset choose measurements: give --store or --from as well"
         )
     found = _chosen(asked, others) if has_rows else None
-    if asked.figure.is_page:
-        plot.write_page(found, asked.figure, tuned)
+    if plot.is_page(asked):
+        plot.write_page(found, asked, tuned)
     elif found is None:
-        plot.draw_tuned(tuned[0], asked.figure, asked.output_format)
+        plot.draw_tuned(tuned[0], asked)
     else:
         _say_presets(found)
-        plot.draw_curves(found, asked.figure, asked.output_format)
+        plot.draw_curves(found, asked)
 
 
-def _chosen(asked: Request, sources: Sequence[Path] | None = None) -> Results:
+def _chosen(asked: ResultsOptions, sources: Sequence[Path] | None = None) -> Results:
     """The matching measurements of files, or else of a store; says how many outdated ones there are."""
     from coarsen.cli.results.text import say_left_out
     from coarsen.opencl_bench.results.results import read_results, stored_results
 
-    files = asked.sources if sources is None else sources
+    files = asked.source or () if sources is None else sources
     if asked.store is not None and files:
         raise InvalidInputError("--store and --from are two sources; give one")
     everything = read_results(*files) if files else stored_results(asked.store)
-    wanted = asked.wanted
-    chosen = everything.only(devices=wanted.devices, benchmarks=wanted.kernels, preset=wanted.preset)
+    named = {"devices": tuple(asked.device or ()), "benchmarks": tuple(asked.kernel or ())}
+    chosen = everything.only(**named, preset=asked.preset)
     say_left_out(len(chosen.earlier))
     return chosen
 
@@ -295,8 +146,8 @@ def _say_presets(found: Results) -> None:
         note(sentence)
 
 
-def _show(asked: Request) -> None:
-    (word,) = asked.words
+def _show(asked: ResultsOptions) -> None:
+    word = (asked.words or [""])[0]
     if word.endswith(".json"):
         _show_tuned(Path(word), asked)
         return
@@ -320,7 +171,7 @@ def _show(asked: Request) -> None:
                 print_choice(choice)
 
 
-def _show_tuned(path: Path, asked: Request) -> None:
+def _show_tuned(path: Path, asked: ResultsOptions) -> None:
     """Show by which rules a tuned file chooses a version, and what each version is worth."""
     # Imported late: they load NumPy.
     from coarsen.cli.tune.tuned_text import print_tuned_file
@@ -344,9 +195,9 @@ def _show_tuned(path: Path, asked: Request) -> None:
     print_json(content)
 
 
-def _export(asked: Request) -> None:
-    file = Path(asked.words[0])
-    if asked.wanted.remembered:
+def _export(asked: ResultsOptions) -> None:
+    file = Path((asked.words or [""])[0])
+    if asked.remembered:
         _export_choices(asked, file)
         return
     is_compact = file.name.endswith(COMPACT_SUFFIX)
@@ -354,27 +205,27 @@ def _export(asked: Request) -> None:
         from coarsen.opencl_bench.results.exchange.files import write_results
         from coarsen.opencl_bench.results.exchange.tables import write_compact_table
 
-        rows = list(asked.wanted.rows(opened))
+        rows = list(asked.rows(opened))
         if not rows:
             raise InvalidInputError(f"there is no such row in {opened.location}; nothing was written")
         (write_compact_table if is_compact else write_results)(rows, file)
     print_line(f"{counted(len(rows), 'row')} in {file}")
 
 
-def _export_choices(asked: Request, file: Path) -> None:
-    if asked.wanted.preset is not None:
+def _export_choices(asked: ResultsOptions, file: Path) -> None:
+    if asked.preset is not None:
         raise InvalidInputError("--preset is for rows: leave out --remembered")
     with existing_store(asked.store) as opened:
         from coarsen.tuning.remembered.choice_json import write_choices
 
-        choices = asked.wanted.choices(opened)
+        choices = asked.choices(opened)
         if not choices:
             raise InvalidInputError(f"there is no such choice in {opened.location}; nothing was written")
         write_choices(choices, file)
     print_line(f"{counted(len(choices), 'choice')} in {file}")
 
 
-def _import(asked: Request) -> None:
+def _import(asked: ResultsOptions) -> None:
     if not asked.words:
         raise InvalidInputError("coarsen results import takes files, or other stores")
     check_packages(NEEDED_PACKAGES)
@@ -436,9 +287,8 @@ def _copied(source: str, rows: int, new: int) -> str:
     return f"{source}: {counted(rows, 'row')}, {new} new, {rows - new} there already"
 
 
-def _forget(asked: Request) -> None:
-    wanted = asked.wanted
-    if sum((bool(asked.words), bool(wanted.kernels or wanted.devices), wanted.everything)) != 1:
+def _forget(asked: ResultsOptions) -> None:
+    if sum((bool(asked.words), bool(asked.kernel or asked.device), asked.every)) != 1:
         raise InvalidInputError("say what to forget: keys, or --kernel and --device, or --all")
     with existing_store(asked.store) as opened:
         table = opened.remembered
@@ -446,21 +296,21 @@ def _forget(asked: Request) -> None:
             keys = dict.fromkeys(choice_key(opened, word) for word in asked.words)
             forgotten = table.forget_keys(list(keys))
         else:
-            forgotten = sum(table.forget(each) for each in wanted.filters())
+            forgotten = sum(table.forget(each) for each in asked.filters())
         if not forgotten:
-            raise _nothing_to_forget(opened, wanted)
+            raise _nothing_to_forget(opened, asked)
         print_line(f"{counted(forgotten, 'choice')} forgotten in {opened.location}")
 
 
-def _nothing_to_forget(store: Store, wanted: Selection) -> InvalidInputError:
+def _nothing_to_forget(store: Store, asked: ResultsOptions) -> InvalidInputError:
     """Return the error that says what is remembered, where none of it was meant."""
     kernels = store.remembered.kernels()
     if not kernels:
         return InvalidInputError(f"nothing is remembered in {store.location}")
-    meant = [f"the kernel '{kernel}'" for kernel in wanted.kernels]
-    meant += [f"a device called '{device}'" for device in wanted.devices]
+    meant = [f"the kernel '{kernel}'" for kernel in asked.kernel or ()]
+    meant += [f"a device called '{device}'" for device in asked.device or ()]
     names = ", ".join(f"{printable_in_line(name)} ({count})" for name, count in list(kernels.items())[:_NAMED])
-    hint = next((did_you_mean(kernel, kernels) for kernel in wanted.kernels if kernel not in kernels), "")
+    hint = next((did_you_mean(kernel, kernels) for kernel in asked.kernel or () if kernel not in kernels), "")
     more = f" and {len(kernels) - _NAMED} more" if len(kernels) > _NAMED else ""
     return InvalidInputError(
         f"none of the {counted(sum(kernels.values()), 'choice')} in {store.location} is for "
@@ -471,7 +321,7 @@ def _nothing_to_forget(store: Store, wanted: Selection) -> InvalidInputError:
 _LOOKED_FOR = ("--kernel", "--device", "--preset")
 _PLOTTED = (*_LOOKED_FOR, "--from", "--output", "--by", "--choice", "--descriptions", "--over", "--format")
 # What each action does, the options that it takes besides --store, and how many words; None for any number.
-_ACTIONS: Mapping[str, tuple[Callable[[Request], None], tuple[str, ...], int | None]] = MappingProxyType(
+_ACTIONS: Mapping[str, tuple[Callable[[ResultsOptions], None], tuple[str, ...], int | None]] = MappingProxyType(
     {
         "ls": (_ls, (*_LOOKED_FOR, "--remembered", "--format"), 0),
         "best": (_best, (*_LOOKED_FOR, "--from", "--format"), 0),

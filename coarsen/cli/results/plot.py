@@ -7,133 +7,94 @@
 
 from __future__ import annotations
 
-import enum
-import importlib.util
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from coarsen.cli.messages import note
 from coarsen.cli.options import existing_folder
-from coarsen.cli.output import Format, print_json
+from coarsen.cli.output import print_json
+from coarsen.cli.results.options import CurveOf, ResultsOptions, Taken
+from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from coarsen.cli.results.options import ResultsOptions
     from coarsen.opencl_bench.reporting.curve_points import By, Choice
     from coarsen.opencl_bench.results.results import Results
 
 TUNED_SUFFIX = ".tuned.json"
 PAGE_SUFFIX = ".html"
+PLOTTING = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
 # From this number of kernels on, the page takes long enough that a note says so.
 _MANY = 30
 # The most names in a note.
 _NAMED = 3
 
 
-class CurveOf(enum.StrEnum):
-    """The lines of a figure: one for each of these."""
-
-    DEVICE = "device"
-    DIMENSION = "dimension"
-    STRIDE = "stride"
+def is_page(asked: ResultsOptions) -> bool:
+    """Return True for a page for a browser."""
+    return asked.output is not None and asked.output.suffix == PAGE_SUFFIX
 
 
-class Taken(enum.StrEnum):
-    """The configurations of a factor that the curves take."""
+def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
+    """Find out before anything is read whether a figure or a page can be made.
 
-    BEST = "best"
-    BASELINE = "baseline"
+    Args:
+        asked: the options.
+        tuned: the tuned files among its sources.
+        has_rows: whether measurements are among them.
 
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """The figure that is asked for; None where an option is left out.
-
-    Attributes:
-        output: where it goes; its suffix says what it is.
-        by: what a curve is of.
-        choice: which configurations curves take.
-        kernels: for a page, the folder that describes kernels which are not the suite's.
-        over: of a tuned file, along which feature its inputs are.
+    Raises:
+        InvalidInputError: no output is named, or one that can't be written; options for another figure.
     """
+    curves: dict[str, object] = {"--by": asked.by, "--choice": asked.choice}
+    if asked.output is not None and is_page(asked):
+        _refuse({**curves, "--over": asked.over, "-f json": asked.is_json}, "for a figure, not for a page")
+        _check_page(asked.output, asked.descriptions)
+        return
+    _refuse({"--descriptions": asked.descriptions}, "for a page: -o FILE.html")
+    if asked.output is None and not asked.is_json:
+        raise InvalidInputError("no output given: use -o FILE.svg, -o FILE.html or -f json")
+    if tuned and (has_rows or len(tuned) > 1):
+        raise InvalidInputError("a figure is of measurements or of one tuned file; -o FILE.html takes several")
+    if tuned:
+        _refuse(curves, "for the curves of measurements")
+    else:
+        _refuse({"--over": asked.over}, f"for a tuned file: --from NAME{TUNED_SUFFIX}")
+    if asked.output is not None:
+        # Imported late: it loads matplotlib.
+        from coarsen.opencl_bench.reporting.sheet import file_type
 
-    output: Path | None
-    by: CurveOf | None = None
-    choice: Taken | None = None
-    kernels: Path | None = None
-    over: str | None = None
-
-    @property
-    def is_page(self) -> bool:
-        """Return True for a page for a browser."""
-        return self.output is not None and self.output.suffix == PAGE_SUFFIX
-
-    def check(self, tuned: Sequence[Path], has_rows: bool, output_format: Format) -> None:
-        """Find out before anything is read whether it can be made.
-
-        Args:
-            tuned: the tuned files among its sources.
-            has_rows: whether measurements are among them.
-            output_format: JSON for its numbers.
-
-        Raises:
-            InvalidInputError: no output is named, or one that can't be written; options for another figure.
-        """
-        if self.is_page:
-            self._check_page(output_format)
-            return
-        self._refuse({"--descriptions": self.kernels}, "for a page: -o FILE.html")
-        if self.output is None and output_format is Format.TABLE:
-            raise InvalidInputError("no output given: use -o FILE.svg, -o FILE.html or -f json")
-        if tuned and (has_rows or len(tuned) > 1):
-            raise InvalidInputError("a figure is of measurements or of one tuned file; -o FILE.html takes several")
-        if tuned:
-            self._refuse({"--by": self.by, "--choice": self.choice}, "for the curves of measurements")
-        else:
-            self._refuse({"--over": self.over}, f"for a tuned file: --from NAME{TUNED_SUFFIX}")
-        if self.output is not None:
-            # Imported late: it loads matplotlib.
-            from coarsen.opencl_bench.reporting.sheet import file_type
-
-            file_type(self.output)
-
-    def _check_page(self, output_format: Format) -> None:
-        curves = {"--by": self.by, "--choice": self.choice, "--over": self.over}
-        self._refuse({**curves, "-f json": output_format is Format.JSON}, "for a figure, not for a page")
-        if importlib.util.find_spec("jinja2") is None:
-            raise InvalidInputError("the page needs one more package: pip install 'coarsen[bench]'")
-        existing_folder("--descriptions", self.kernels)
-        assert self.output is not None
-        folder = self.output.absolute().parent
-        if self.output.is_dir():
-            raise InvalidInputError(f"{self.output}: can't be written: it is a folder")
-        if not folder.is_dir():
-            raise InvalidInputError(f"{self.output}: can't be written: there is no folder {folder}")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise InvalidInputError(f"{self.output}: can't be written: {folder} is closed to you")
-
-    def _refuse(self, options: dict[str, object], why: str) -> None:
-        given = [name for name, value in options.items() if value]
-        if given:
-            raise InvalidInputError(f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} {why}")
+        file_type(asked.output)
 
 
-def check_packages() -> None:
-    """Raise InvalidInputError, saying how to install them, unless what draws and reads is installed."""
-    packages = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
-    if any(importlib.util.find_spec(package) is None for package in packages):
-        raise InvalidInputError("plotting needs more packages: pip install 'coarsen[bench]'")
+def _check_page(output: Path, descriptions: Path | None) -> None:
+    check_packages(("jinja2",), "the page")
+    existing_folder("--descriptions", descriptions)
+    folder = output.absolute().parent
+    if output.is_dir():
+        raise InvalidInputError(f"{output}: can't be written: it is a folder")
+    if not folder.is_dir():
+        raise InvalidInputError(f"{output}: can't be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"{output}: can't be written: {folder} is closed to you")
 
 
-def draw_curves(results: Results, wanted: Figure, output_format: Format) -> None:
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise InvalidInputError(f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} {why}")
+
+
+def draw_curves(results: Results, asked: ResultsOptions) -> None:
     """Draw speed-ups against factors, or print their numbers.
 
     Args:
         results: the measurements.
-        wanted: the figure.
-        output_format: JSON for the numbers.
+        asked: the options; JSON for the numbers.
 
     Raises:
         InvalidInputError: there is nothing to draw, or it can't be written.
@@ -143,22 +104,21 @@ def draw_curves(results: Results, wanted: Figure, output_format: Format) -> None
     from coarsen.opencl_bench import plots
     from coarsen.opencl_bench.results.rows import frame_with_intervals
 
-    by, choice = cast("By", wanted.by or CurveOf.DEVICE), cast("Choice", wanted.choice or Taken.BEST)
+    by, choice = cast("By", asked.by or CurveOf.DEVICE), cast("Choice", asked.choice or Taken.BEST)
     rows = frame_with_intervals(results.measurements, lambda frame: plots.curve_points(frame, by, choice)["key"])
-    if output_format is Format.JSON:
+    if asked.is_json:
         print_json({"curves": records(plots.curve_points(rows, by, choice))})
-    if wanted.output is not None:
-        plots.save(plots.draw_curves(rows, by, choice), wanted.output)
-        note(f"written: {wanted.output}")
+    if asked.output is not None:
+        plots.save(plots.draw_curves(rows, by, choice), asked.output)
+        note(f"written: {asked.output}")
 
 
-def draw_tuned(path: Path, wanted: Figure, output_format: Format) -> None:
+def draw_tuned(path: Path, asked: ResultsOptions) -> None:
     """Draw the times of a tuned file's versions over the input, or print their numbers.
 
     Args:
         path: of the file.
-        wanted: the figure.
-        output_format: JSON for the numbers.
+        asked: the options; JSON for the numbers.
 
     Raises:
         InvalidInputError: no such file or feature, or it can't be written.
@@ -170,19 +130,19 @@ def draw_tuned(path: Path, wanted: Figure, output_format: Format) -> None:
     from coarsen.opencl_bench.reporting.sheet import save
 
     file = TunedFile.read(path)
-    if output_format is Format.JSON:
-        print_json(asdict(input_times(file, wanted.over)))
-    if wanted.output is not None:
-        save(draw_input_times(file, wanted.over), wanted.output)
-        note(f"written: {wanted.output}")
+    if asked.is_json:
+        print_json(asdict(input_times(file, asked.over)))
+    if asked.output is not None:
+        save(draw_input_times(file, asked.over), asked.output)
+        note(f"written: {asked.output}")
 
 
-def write_page(results: Results | None, wanted: Figure, tuned: Sequence[Path]) -> None:
+def write_page(results: Results | None, asked: ResultsOptions, tuned: Sequence[Path]) -> None:
     """Write a page for a browser.
 
     Args:
         results: None for a page of tuned files alone.
-        wanted: the page.
+        asked: the options.
         tuned: files of kernels that are tuned over inputs.
 
     Raises:
@@ -193,15 +153,15 @@ def write_page(results: Results | None, wanted: Figure, tuned: Sequence[Path]) -
     from coarsen.opencl_bench.reporting.page.page import write_report
     from coarsen.opencl_bench.workloads.lookup import known_kernel
 
-    assert wanted.output is not None
+    assert asked.output is not None
     names = () if results is None else results.benchmarks
     if len(names) > _MANY:
         note(f"coarsening and drawing {len(names)} kernels")
-    write_report(results, wanted.output, kernels=wanted.kernels, processes=processors(), tuned=tuple(tuned))
-    unknown = [name for name in names if known_kernel(name, wanted.kernels) is None]
+    write_report(results, asked.output, kernels=asked.descriptions, processes=processors(), tuned=tuple(tuned))
+    unknown = [name for name in names if known_kernel(name, asked.descriptions) is None]
     if unknown:
-        note(_without_source(unknown, wanted.kernels))
-    note(f"written: {wanted.output}")
+        note(_without_source(unknown, asked.descriptions))
+    note(f"written: {asked.output}")
 
 
 def _without_source(names: Sequence[str], kernels: Path | None) -> str:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import counted, print_json, print_line, print_table
+from coarsen.cli.output import (
+    counted,
+    picked,
+    print_fields,
+    print_json,
+    print_line,
+    print_lines,
+    print_records,
+    print_table,
+)
 from coarsen.cli.stores import KEY_DIGITS
 from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.results.best import BestRow, Case, Summary, best_words, verified_against
@@ -33,15 +43,13 @@ MILLISECONDS = 1e-6  # in a nanosecond
 
 def print_summaries(summaries: Sequence[Summary], location: str) -> None:
     """Print a table per device and form of code, a line per benchmark and preset, and below where the rows are."""
-    headings = ["benchmark", "preset", "rows", "failed", "best configuration", "speed-up", "key", "newest"]
     ordered = sorted(summaries, key=lambda summary: (_device(summary.case), summary.case))
     several = _several_drivers(summaries)
     for device, group in groupby(ordered, key=lambda summary: _device(summary.case)):
         found = list(group)
         print_line(_place(device, _name(found[0].case) in several))
-        print_table(headings, map(_summary_row, found), numbers=["rows"])
-        for sentence in _notes(found):
-            print_line(sentence)
+        print_records(found, _SUMMARY_COLUMNS, numbers=["rows"])
+        print_lines(*_notes(found))
         print_line()
     rows = sum(summary.rows for summary in summaries)
     print_line(f"{counted(rows, 'row')} in {location}")
@@ -54,11 +62,10 @@ def summaries_as_data(summaries: Iterable[Summary], location: str) -> dict[str, 
 
 def print_measurement(measurement: Measurement) -> None:
     """Print all that is known of a row, a field a line, and how to use its configuration."""
-    print_table(["field", "value"], ([name, value] for name, value in _fields(measurement) if value))
+    print_fields(_fields(measurement))
     if measurement.invalidity is Invalidity.CORRECT:
         print_line()
-        for line in paste_of(measurement, source_file(measurement.subject.benchmark)).lines:
-            print_line(line)
+        print_lines(*paste_of(measurement, source_file(measurement.subject.benchmark)).lines)
 
 
 def _device(case: Case) -> tuple[str, str, bool]:
@@ -88,26 +95,25 @@ def _notes(summaries: Iterable[Summary]) -> Iterator[str]:
             yield f"{summary.case.benchmark} ({summary.case.preset}): {sentence}"
 
 
-def _summary_row(summary: Summary) -> list[str]:
-    case, best = summary.case, summary.best
-    failed = ", ".join(f"{ending} {count}" for ending, count in summary.failures.items())
-    return [
-        *(case.benchmark, case.preset, str(summary.rows), failed),
-        *(str(best.candidate) if best else "", best_words(best.speedup) if best else ""),
-        *(best.key[:KEY_DIGITS] if best else "", _minute(summary.newest)),
-    ]
+_SUMMARY_COLUMNS: Mapping[str, Callable[[Summary], str]] = MappingProxyType(
+    {
+        "benchmark": lambda each: each.case.benchmark,
+        "preset": lambda each: each.case.preset,
+        "rows": lambda each: str(each.rows),
+        "failed": lambda each: ", ".join(f"{ending} {count}" for ending, count in each.failures.items()),
+        "best configuration": lambda each: str(each.best.candidate) if each.best else "",
+        "speed-up": lambda each: best_words(each.best.speedup) if each.best else "",
+        "key": lambda each: each.best.key[:KEY_DIGITS] if each.best else "",
+        "newest": lambda each: _minute(each.newest),
+    }
+)
 
 
 def _summary_as_data(summary: Summary) -> dict[str, Any]:
-    case = summary.case
     return {
-        "device": case.device,
-        "platform": case.platform,
-        "form": case.form,
-        "driver": case.driver_version,
-        "cold_cache": case.cold_cache,
-        "benchmark": case.benchmark,
-        "preset": case.preset,
+        **picked(summary.case, "device platform form"),
+        "driver": summary.case.driver_version,
+        **picked(summary.case, "cold_cache benchmark preset"),
         "rows": summary.rows,
         "failures": {ending.value: count for ending, count in summary.failures.items()},
         "best": best_row_as_data(summary.best) if summary.best else None,
@@ -209,7 +215,7 @@ def print_best(table: pd.DataFrame) -> None:
     for row in geometric_means(table).itertuples():
         mean = "" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}; "
         kernels = f"{row.measured} of {counted(row.kernels, 'kernel')} measured"
-        others = f", arrays that lie otherwise {row.laid_out} more" if row.laid_out else ""
+        others = f", other layouts {row.laid_out} more" if row.laid_out else ""
         print_line(f"{row.label}: {mean}{kernels}; coarsening helps {row.helped}{others}")
 
 
@@ -250,13 +256,12 @@ def _best_lines(table: pd.DataFrame) -> Iterator[list[str]]:
 # How `coarsen results` prints remembered choices.
 
 _AS_IT_IS = "as it is"
-_HEADINGS = ("key", "kernel", "device", "sizes", "choice", "speed-up", "found")
 
 
 def print_choices(choices: Sequence[RememberedChoice], location: str) -> None:
     """Print a line per choice, and below where they are."""
     if choices:
-        print_table(_HEADINGS, map(_choice_row, choices))
+        print_records(choices, _CHOICE_COLUMNS)
         print_line()
     print_line(f"{counted(len(choices), 'choice')} in {location}")
 
@@ -268,19 +273,22 @@ def choices_as_data(choices: Iterable[RememberedChoice], location: str) -> dict[
 
 def print_choice(choice: RememberedChoice) -> None:
     """Print all that is known of a choice, a field a line, and how to use it in a program."""
-    print_table(["field", "value"], ([name, value] for name, value in _choice_fields(choice) if value))
+    print_fields(_choice_fields(choice))
     print_line()
-    for line in paste_of_variant(choice.variant, choice.key.kernel).lines:
-        print_line(line)
+    print_lines(*paste_of_variant(choice.variant, choice.key.kernel).lines)
 
 
-def _choice_row(choice: RememberedChoice) -> list[str]:
-    key = choice.key
-    return [
-        *(key.digest[:KEY_DIGITS], key.kernel, f"{key.device} ({key.platform})", str(key.size_class)),
-        *(_words(choice), str(choice.speedup) if choice.has_result else "-"),
-        choice.found_at[:16].replace("T", " "),
-    ]
+_CHOICE_COLUMNS: Mapping[str, Callable[[RememberedChoice], str]] = MappingProxyType(
+    {
+        "key": lambda choice: choice.key.digest[:KEY_DIGITS],
+        "kernel": lambda choice: choice.key.kernel,
+        "device": lambda choice: f"{choice.key.device} ({choice.key.platform})",
+        "sizes": lambda choice: str(choice.key.size_class),
+        "choice": lambda choice: _words(choice),
+        "speed-up": lambda choice: str(choice.speedup) if choice.has_result else "-",
+        "found": lambda choice: _minute(choice.found_at),
+    }
+)
 
 
 def _words(choice: RememberedChoice) -> str:
@@ -301,7 +309,7 @@ def _choice_fields(choice: RememberedChoice) -> Iterator[tuple[str, str]]:
     yield "class of sizes", str(key.size_class)
     yield "tuned at", f"global size {shape(choice.global_size)}, local size {_chosen_local_size(choice)}"
     if choice.has_result:
-        yield "confirmed", f"in {_processes(choice.processes)}"
+        yield "confirmed", f"in {counted(choice.processes, 'new process', 'new processes')}"
         yield "tried", f"{counted(choice.trials, 'configuration')} in {choice.seconds:.3g} s"
     else:
         yield "tried", f"for {choice.seconds:.3g} s, without a result; tuning with more seconds tries again"
@@ -316,10 +324,6 @@ def _choice_fields(choice: RememberedChoice) -> Iterator[tuple[str, str]]:
 
 def _chosen_local_size(choice: RememberedChoice) -> str:
     return "left to the device" if choice.local_size is None else shape(choice.local_size)
-
-
-def _processes(number: int) -> str:
-    return "1 new process" if number == 1 else f"{number} new processes"
 
 
 # Leave out rows of kernels that were edited since, and say so.

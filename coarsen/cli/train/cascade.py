@@ -22,6 +22,7 @@ from coarsen.models.model_files import model_name
 from coarsen.targets import target_of
 
 if TYPE_CHECKING:
+    from coarsen.cli.train.options import TrainOptions
     from coarsen.models.cascade.step_classifier import Progress
     from coarsen.models.cascade.trained import TrainedModel
     from coarsen.models.examples import Example
@@ -41,28 +42,6 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 @dataclass(frozen=True)
-class CascadeTraining:
-    """The cascade to train, and where it goes.
-
-    Args:
-        device: whose, as the user calls it.
-        data: files or stores of runtimes or best factors; where empty, table 5 for its four GPUs, for others the
-            package's own measurements of synthetic kernels.
-        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-        folder: where the model is stored.
-        dimension: of the NDRange, along which it predicts.
-        seed: of the networks' first weights.
-    """
-
-    device: str
-    data: tuple[str, ...]
-    kernels: Path | None
-    folder: Path
-    dimension: int = 0
-    seed: int = 0
-
-
-@dataclass(frozen=True)
 class _Learned:
     """The examples of a device, others' predictions by kernel, and where both are from."""
 
@@ -78,42 +57,45 @@ def check_libraries() -> None:
             raise InvalidInputError(f"training needs {name}: pip install 'coarsen[train]'")
 
 
-def train_cascade(wanted: CascadeTraining, output_format: Format) -> TrainedModel:
+def train_cascade(wanted: TrainOptions, device: str) -> TrainedModel:
     """Fit a device's cascade, print how good the method is on kernels held out, and store it.
+
+    Without data it learns from table 5 for its four GPUs, for others from the package's own measurements of
+    synthetic kernels.
 
     Raises:
         DeviceError: nothing is known of the device.
         InvalidInputError: a file can't be read or has nothing of the device; a folder can't be written.
     """
-    learned = _learned(wanted)
+    learned = _learned(wanted, device)
     note(f"training on {counted(len(learned.examples), 'kernel')}, and again without each of them")
     with training_progress() as progress:
         trained, paths = _train_and_save(learned, wanted, progress)
-    if output_format is Format.JSON:
+    if wanted.output_format is Format.JSON:
         print_json(_as_data(trained, paths))
     else:
         _print(trained, paths)
     return trained
 
 
-def _learned(wanted: CascadeTraining) -> _Learned:
+def _learned(wanted: TrainOptions, device: str) -> _Learned:
     # Imported late: only training needs the suite.
     from coarsen.base.processes import processors
     from coarsen.opencl_bench.results.examples import examples_of
 
-    name, data, sources = curves_of(wanted)
-    curves = [curve for curve in data.curves if curve.device == name and curve.dimension == wanted.dimension]
+    name, data, sources = curves_of(device, wanted)
+    curves = [curve for curve in data.curves if curve.device == name and curve.dimension == wanted.dim]
     if not curves:
-        raise InvalidInputError(f"no kernel was coarsened along dimension {wanted.dimension} on {name}")
+        raise InvalidInputError(f"no kernel was coarsened along dimension {wanted.dim} on {name}")
     note(f"computing the features of {counted(len({curve.kernel for curve in curves}), 'kernel')}")
     found = examples_of(curves, wanted.kernels, processors())
     for text in dict.fromkeys((*data.notes, *found.notes)):
         note(text)
-    renamed = tuple(replace(example, device=model_name(_own_name(wanted, name))) for example in found.examples)
+    renamed = tuple(replace(example, device=model_name(_own_name(device, name))) for example in found.examples)
     return _Learned(renamed, data.predicted_on(name), sources)
 
 
-def curves_of(wanted: CascadeTraining) -> tuple[str, CurveData, tuple[str, ...]]:
+def curves_of(device: str, wanted: TrainOptions) -> tuple[str, CurveData, tuple[str, ...]]:
     """Return what is learned from: the name of the device in the data, the data, and in words where it is from.
 
     Raises:
@@ -126,15 +108,15 @@ def curves_of(wanted: CascadeTraining) -> tuple[str, CurveData, tuple[str, ...]]
 
     if wanted.data:
         data = merged([read_curves(source, None, wanted.kernels) for source in wanted.data])
-        return _name_in(wanted.device, data), data, tuple(Path(source).name for source in wanted.data)
-    name = _known_name(wanted.device)
+        return _name_in(device, data), data, tuple(Path(source).name for source in wanted.data)
+    name = _known_name(device)
     if name in DEVICES:
         return name, read_curves(str(PUBLISHED)), (CITATION,)
     source = f"synthetic_{name}"
     known = _measured_devices()
     if name not in known:
         raise DeviceError(
-            f"nothing is known of '{wanted.device}': give its runtimes or best factors with --data FILE; without, "
+            f"nothing is known of '{device}': give its runtimes or best factors with --data FILE; without, "
             f"there are: {', '.join(sorted((*DEVICES, *known)))}"
         )
     return name, read_curves(source), (f"{source}.parquet",)
@@ -158,10 +140,10 @@ def _measured_devices() -> tuple[str, ...]:
     return tuple(path.stem.removeprefix("synthetic_") for path in synthetic_files())
 
 
-def _own_name(wanted: CascadeTraining, found: str) -> str:
+def _own_name(device: str, found: str) -> str:
     """The name of the model: the device's in the data, or the user's for one that nothing else is known of."""
-    same = {wanted.device.strip().casefold(), _known_name(wanted.device).casefold()}
-    return found if found.casefold() in same or _is_known(wanted.device) else wanted.device.strip()
+    same = {device.strip().casefold(), _known_name(device).casefold()}
+    return found if found.casefold() in same or _is_known(device) else device.strip()
 
 
 def _is_known(device: str) -> bool:
@@ -190,7 +172,7 @@ def _name_in(device: str, data: CurveData) -> str:
 
 
 def _train_and_save(
-    learned: _Learned, wanted: CascadeTraining, progress: Progress
+    learned: _Learned, wanted: TrainOptions, progress: Progress
 ) -> tuple[TrainedModel, tuple[Path, ...]]:
     # Imported late: they load PyTorch.
     from coarsen.models.cascade.trained import EVALUATION_SEEDS, save_model, train_device
@@ -272,7 +254,7 @@ def _print_scores(trained: TrainedModel) -> None:
 
 @contextmanager
 def training_progress() -> Iterator[Callable[[int, int], None]]:
-    """Give what is to be told the iterations that are done and their total, while the context lasts."""
+    """Give a function to call with the iterations that are done and their total, while the context lasts."""
     if not logging.getLogger("coarsen").isEnabledFor(NOTE) or not sys.stderr.isatty():
         yield plain_lines()
         return

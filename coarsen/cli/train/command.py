@@ -2,66 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from coarsen.cli.options import Dimension, OutputFormat, checked_dimension, existing_folder, prepared_folder
+from coarsen.cli.declared import takes
+from coarsen.cli.options import checked_dimension, existing_folder, prepared_folder
 from coarsen.cli.output import Format, print_line
+from coarsen.cli.train.options import TrainOptions
 from coarsen.errors import InvalidInputError
-from coarsen.user_models import ModelName, answering_model, user_models
-
-Device = Annotated[
-    str | None,
-    typer.Option("-d", "--device", metavar="NAME", help="Whose cascade to train, tahiti for example."),
-]
-Model = Annotated[
-    ModelName,
-    typer.Option("-m", "--model", help="A device's published cascade (PACT 2014), or the launch model."),
-]
-Data = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--data",
-        metavar="FILE",
-        help="What is learned from: runtimes (.csv: kernel,factor,DEVICE_ns,…), results (.parquet, .json, "
-        ".jsonl), a store, a sweep that comes along, synthetic_intel for example, or for the cascade best factors "
-        "(.csv: kernel,device,best_factor). May be repeated.  [default: what was published of the cascade's "
-        "device; else the synthetic kernels' measurements]",
-    ),
-]
-Kernels = Annotated[
-    Path | None,
-    typer.Option(
-        "--kernels",
-        metavar="FOLDER",
-        help="Descriptions (NAME.toml) of kernels that are not the suite's.",
-    ),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FOLDER", help="Store the model there.  [default: the user's data folder]"
-    ),
-]
-Seed = Annotated[
-    int,
-    typer.Option("--seed", metavar="NUMBER", min=0, help="Seed of the networks' first weights, or the trees."),
-]
+from coarsen.user_models import ModelName, answering_model
 
 
-def train(
-    device: Device = None,
-    model: Model = ModelName.CASCADE,
-    data: Data = None,
-    kernels: Kernels = None,
-    dim: Dimension = 0,
-    output: Output = None,
-    seed: Seed = 0,
-    output_format: OutputFormat = Format.TABLE,
-) -> None:
+@takes(TrainOptions)
+def train(asked: TrainOptions) -> None:
     """Train a predictor, print its evaluation and store it, where `coarsen predict` takes it from.
 
     A device's cascade learns from runtimes or best factors of any kernels on it. Without --data these are the best
@@ -77,31 +29,27 @@ def train(
 
     Example: coarsen train --model launch --data launches.sqlite --output models
     """
-    folder, described, sources = output or user_models(), existing_folder("--kernels", kernels), tuple(data or ())
-    if model is ModelName.LAUNCH:
-        _refuse_for_launch_model({"--device": device, "--dim": dim})
+    existing_folder("--kernels", asked.kernels)
+    if asked.model is ModelName.LAUNCH:
+        for name, value in {"--device": asked.device, "--dim": asked.dim}.items():
+            if value:
+                raise InvalidInputError(f"{name} is not for the launch model")
         # Imported late: it loads the suite.
-        from coarsen.cli.train.launch import LaunchTraining, train_launch_model
+        from coarsen.cli.train.launch import train_launch_model
 
-        with prepared_folder(folder):
-            train_launch_model(LaunchTraining(sources, folder, seed, described), output_format)
+        with prepared_folder(asked.folder):
+            train_launch_model(asked)
     else:
-        from coarsen.cli.train.cascade import CascadeTraining, check_libraries, train_cascade
+        from coarsen.cli.train.cascade import check_libraries, train_cascade
 
-        if device is None:
+        if asked.device is None:
             raise InvalidInputError("give the cascade's --device, or --model launch for the model of all devices")
-        wanted = CascadeTraining(device, sources, described, folder, checked_dimension(dim), seed)
+        checked_dimension(asked.dim)
         check_libraries()
-        with prepared_folder(folder):
-            train_cascade(wanted, output_format)
-    if output_format is not Format.JSON:
-        print_line(_how_to_use(model, device, output))
-
-
-def _refuse_for_launch_model(options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value:
-            raise InvalidInputError(f"{name} is not for the launch model")
+        with prepared_folder(asked.folder):
+            train_cascade(asked, asked.device)
+    if asked.output_format is not Format.JSON:
+        print_line(_how_to_use(asked.model, asked.device, asked.output))
 
 
 def _how_to_use(model: ModelName, device: str | None, output: Path | None) -> str:

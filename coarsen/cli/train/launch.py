@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import datetime
-import importlib.util
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.cli.evaluate.launch_text import judgement_as_data, print_judgement
+from coarsen.cli.evaluate.launch import judgement_as_data, print_judgement, read_cases
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, counted, print_json, print_line
+from coarsen.cli.output import Format, print_json, print_line
+from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from coarsen.cli.train.options import TrainOptions
     from coarsen.models.launch.case import LaunchCase
     from coarsen.models.launch.evaluation import Judgement
     from coarsen.models.launch.storage import LaunchProvenance
@@ -25,18 +26,7 @@ if TYPE_CHECKING:
 _PACKAGES = ("coarsen", "numpy", "scikit-learn")
 
 
-@dataclass(frozen=True)
-class LaunchTraining:
-    """The data to learn from, the folder of the model, the seed, and where kernels are described."""
-
-    data: tuple[str, ...]
-    folder: Path
-    seed: int = 0
-    kernels: Path | None = None
-    date: str | None = None
-
-
-def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
+def train_launch_model(wanted: TrainOptions) -> None:
     """Fit the launch model, print how good it is on kernels that were held out, and store it.
 
     Raises:
@@ -45,7 +35,9 @@ def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
     """
     if not wanted.data:
         raise InvalidInputError("the launch model learns from measured launches: give some with --data FILE")
-    check_packages(wanted.data)
+    check_packages(("sklearn",), "training", "train")
+    if not all(source.lower().endswith(".csv") for source in wanted.data):
+        check_packages(("pyarrow",), "reading measurements")
     # Imported late: they load the suite and scikit-learn.
     from coarsen.models.launch.evaluation import judge_nested
     from coarsen.models.launch.storage import save_launch
@@ -58,7 +50,7 @@ def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
     judgement = judge_nested(fitted.views[0])
     provenance = _provenance(wanted, fitted_on, settled_on, settings, fitted, judgement)
     paths = save_launch(fitted.model, provenance, wanted.folder)
-    if output_format is Format.JSON:
+    if wanted.output_format is Format.JSON:
         print_json({"model": "launch", **judgement_as_data(judgement), "stored": [str(path) for path in paths]})
         return
     print_line("Kernels of the data, by trees and decisions that never saw their families:")
@@ -67,33 +59,8 @@ def train_launch_model(wanted: LaunchTraining, output_format: Format) -> None:
     print_line(f"stored in {' and '.join(map(str, paths))}")
 
 
-def check_packages(sources: Iterable[str]) -> None:
-    """Refuse to start without the packages that training on files needs. Raises InvalidInputError."""
-    if importlib.util.find_spec("sklearn") is None:
-        raise InvalidInputError("training needs scikit-learn: pip install 'coarsen[train]'")
-    tables = all(source.lower().endswith(".csv") for source in sources)
-    if not tables and importlib.util.find_spec("pyarrow") is None:
-        raise InvalidInputError("reading measurements needs more packages: pip install 'coarsen[bench]'")
-
-
-def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase, ...]:
-    """Return the cases of files that something is learned from, and say what was left out.
-
-    Raises:
-        InvalidInputError: a file can't be read; a kernel is unknown, or one of the second judge.
-    """
-    from coarsen.base.processes import processors
-    from coarsen.opencl_bench.results.launch_cases import read_learnable_cases
-
-    note(f"planning the launches of {counted(len(sources), 'file')}")
-    found = read_learnable_cases(sources, kernels, processors())
-    for text in found.notes:
-        note(text)
-    return found.cases
-
-
 def _provenance(
-    wanted: LaunchTraining,
+    wanted: TrainOptions,
     fitted_on: Sequence[LaunchCase],
     settled_on: Sequence[LaunchCase],
     settings: TreeSettings,
@@ -104,8 +71,8 @@ def _provenance(
     from coarsen.models.launch.storage import LaunchProvenance, cases_by_device
 
     return LaunchProvenance(
-        date=wanted.date or datetime.datetime.now(datetime.UTC).date().isoformat(),
-        sources=tuple(Path(source).name for source in wanted.data),
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        sources=tuple(Path(source).name for source in wanted.data or ()),
         settings={**asdict(settings), "seed": wanted.seed},
         versions={package: version(package) for package in _PACKAGES},
         cases=cases_by_device(fitted_on),

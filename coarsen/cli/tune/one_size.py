@@ -1,24 +1,25 @@
-"""`coarsen tune` at one size: what is found is shown, remembered, and written where arrays lie otherwise."""
+"""`coarsen tune` at one size: what is found is shown, remembered, and written where arrays have other layouts."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coarsen.base.codec import encoded
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, counted, print_json, print_line, print_table
+from coarsen.cli.output import Format, counted, picked, print_fields, print_json, print_line, print_lines
 from coarsen.cli.variant_options import array_choices
 from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.opencl_bench.results.paste import paste_of_variant
-from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.tuned import Tuned
 from coarsen.variant.variant import shape
 from coarsen.variant.variant_json import variant_to_json
 
 if TYPE_CHECKING:
+    from coarsen.cli.tune.options import TuneOptions
     from coarsen.devices.discovery import DeviceDescription
     from coarsen.drop_in.remembering import Kept
     from coarsen.policy.keys import KernelFacts
@@ -59,25 +60,12 @@ class Subject:
         return Transforms(device_kind=device_kind_of(self.device.device_types))
 
 
-def tune_one_size(
-    kernel: str,
-    find_device: Callable[[], DeviceDescription],
-    preset: str,
-    settings: Tune,
-    layouts: LayoutRequest,
-    output: Path | None,
-    output_format: Format,
-) -> None:
+def tune_one_size(asked: TuneOptions, find_device: Callable[[], DeviceDescription]) -> None:
     """Tune a kernel at one size, remember what is found and show it.
 
     Args:
-        kernel: a name of the suite, or a description.
+        asked: the options.
         find_device: returns where, asked once the kernel is known.
-        preset: the size.
-        settings: how.
-        layouts: how arrays may lie.
-        output: where a tuned file of layouts goes; beside the description if None.
-        output_format: of what is printed.
 
     Raises:
         InvalidInputError: no such kernel or preset, a value out of range, layouts that can't be tried.
@@ -91,12 +79,13 @@ def tune_one_size(
     from coarsen.tuning.settings import TimeOverError
     from coarsen.tuning.tuner import tune_described
 
-    ((benchmark, name),) = benchmarks_of([kernel])
-    benchmark.preset(preset)
-    path = tuned_path(name, output) if layouts.is_asked_for else None
-    subject = Subject(benchmark, name, preset, find_device())
-    facts, arrays = subject.facts, layouts.choices(benchmark, subject.device)
-    given = name, benchmark, preset, subject.device, subject.transforms, facts.groups_matter
+    settings = asked.one_size()
+    ((benchmark, name),) = benchmarks_of([asked.kernel])
+    benchmark.preset(asked.preset)
+    path = tuned_path(name, asked.output) if asked.has_layouts else None
+    subject = Subject(benchmark, name, asked.preset, find_device())
+    facts, arrays = subject.facts, layout_choices(asked, benchmark, subject.device)
+    given = name, benchmark, asked.preset, subject.device, subject.transforms, facts.groups_matter
     try:
         with tuning_is_shown(benchmark.kernel, settings) as shown:
             tuned = tune_described(*given, shown, arrays)
@@ -105,11 +94,11 @@ def tune_one_size(
         raise
     kept = _remember(tuned, subject, facts, settings)
     file = _tuned_file(tuned, subject, path) if arrays else None
-    if output_format is Format.JSON:
-        laid_out = laid_out_as_data(tuned, layouts.runs, file) if arrays else {}
+    if asked.output_format is Format.JSON:
+        laid_out = laid_out_as_data(tuned, asked.runs, file) if arrays else {}
         print_json({**tuned_as_data(tuned, kept.location, kept.reason), **laid_out})
     else:
-        fields = laid_out_fields(tuned, layouts.runs) if arrays else ()
+        fields = laid_out_fields(tuned, asked.runs) if arrays else ()
         print_tuned(tuned, str(_file(benchmark)), kept.location, kept.reason, fields)
         if file is not None:
             print_line(f"tuned file: {file}")
@@ -190,62 +179,33 @@ def _reason_against(tuned: Tuned, subject: Subject, facts: KernelFacts) -> str:
 EVERY_LAYOUT = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutRequest:
-    """What a person asks for about layouts.
-
-    Args:
-        every: whether all that may do are tried.
-        layouts: of arguments' arrays, as `--layout` has them.
-        orders: of their dimensions, as `--order` has them.
-        runs: on the same data; None where that isn't known.
+def layout_choices(
+    asked: TuneOptions, benchmark: Benchmark, device: DeviceDescription
+) -> tuple[ArrayChoices, ...]:
+    """Return how arrays may lie; a note says of arrays of records why they can't.
 
     Raises:
-        InvalidInputError: runs of no layouts.
+        InvalidInputError: a layout that can't be read, an argument that isn't there, nothing to try.
+        RefusalError: the kernel can't be read, or not be rewritten for a layout that is named.
     """
+    if not asked.has_layouts:
+        return ()
+    # Imported late: it loads LLVM.
+    from coarsen.tuning import layout_choices as layouts
 
-    every: bool
-    layouts: tuple[str, ...]
-    orders: tuple[str, ...]
-    runs: int | None
-
-    def __post_init__(self) -> None:
-        if self.runs is not None and not self.is_asked_for:
-            raise InvalidInputError("--runs goes with --layout and --order")
-
-    @classmethod
-    def of(cls, layouts: Sequence[str], orders: Sequence[str], runs: int | None) -> LayoutRequest:
-        """Return the request of the options, of whose layouts one may be `all`."""
-        named = tuple(word for word in layouts if word != EVERY_LAYOUT)
-        return cls(EVERY_LAYOUT in layouts, named, tuple(orders), runs)
-
-    @property
-    def is_asked_for(self) -> bool:
-        """Return True if arrays may lie otherwise."""
-        return bool(self.every or self.layouts or self.orders)
-
-    def choices(self, benchmark: Benchmark, device: DeviceDescription) -> tuple[ArrayChoices, ...]:
-        """Return how arrays may lie; a note says of arrays of records why they can't.
-
-        Raises:
-            InvalidInputError: a layout that can't be read, an argument that isn't there, nothing to try.
-            RefusalError: the kernel can't be read, or not be rewritten for a layout that is named.
-        """
-        if not self.is_asked_for:
-            return ()
-        # Imported late: it loads LLVM.
-        from coarsen.tuning.layout_choices import FoundLayouts, check_choices, layout_choices
-
-        named = array_choices({"layout": self.layouts, "order": self.orders})
-        check_choices(benchmark, named, device.macros)
-        known = layout_choices(benchmark, device.macros) if self.every else FoundLayouts(benchmark.arrays)
-        for sentence in known.refused:
-            note(sentence)
-        arguments = {choices.argument for choices in named}
-        found = (*(choices for choices in known.choices if choices.argument not in arguments), *named)
-        if not found:
-            raise InvalidInputError(f"{benchmark.kernel} has no array of records that could lie otherwise")
-        return found
+    words = asked.chosen["layout"] or []
+    named = array_choices({**asked.chosen, "layout": [word for word in words if word != EVERY_LAYOUT]})
+    layouts.check_choices(benchmark, named, device.macros)
+    known = layouts.FoundLayouts(benchmark.arrays)
+    if EVERY_LAYOUT in words:
+        known = layouts.layout_choices(benchmark, device.macros)
+    for sentence in known.refused:
+        note(sentence)
+    arguments = {choices.argument for choices in named}
+    found = (*(choices for choices in known.choices if choices.argument not in arguments), *named)
+    if not found:
+        raise InvalidInputError(f"{benchmark.kernel} has no array of records that could have another layout")
+    return found
 
 
 def tuned_path(name: str | Path, output: Path | None) -> Path | None:
@@ -272,7 +232,7 @@ def tuned_path(name: str | Path, output: Path | None) -> Path | None:
 
 
 def laid_out_fields(tuned: Tuned, runs: int | None) -> Iterator[tuple[str, str]]:
-    """Yield what was found with arrays that lie otherwise, for people.
+    """Yield what was found with other layouts, for people.
 
     Args:
         tuned: with layouts among what was tried.
@@ -327,42 +287,28 @@ def print_tuned(
         file: the kernel's source.
         location: where it is remembered; empty where it is not.
         reason: why it is not.
-        laid_out: further fields: what was found with arrays that lie otherwise.
+        laid_out: further fields: what was found with other layouts.
     """
     fields = (*_fields(tuned), *laid_out)
-    print_table(["field", "value"], ([name, value] for name, value in fields if value))
+    print_fields(fields)
     print_line()
-    for line in paste_of_variant(tuned.choice, tuned.kernel, file).lines:
-        print_line(line)
+    print_lines(*paste_of_variant(tuned.choice, tuned.kernel, file).lines)
     print_line(f"remembered in {location}" if location else f"not remembered for programs: {reason}")
 
 
 def tuned_as_data(tuned: Tuned, location: str, reason: str) -> dict[str, Any]:
     """Return the same for JSON."""
     return {
-        "kernel": tuned.kernel,
-        "device": tuned.device,
-        "global_size": list(tuned.global_size),
-        "local_size": None if tuned.local_size is None else list(tuned.local_size),
-        "is_faster": tuned.is_faster,
+        **picked(tuned, "kernel device global_size local_size is_faster"),
         "doubt": tuned.doubt or None,
         "choice": variant_to_json(tuned.choice),
-        "speedup": asdict(tuned.speedup),
-        "speedup_over_uncoarsened": _as_data(tuned.decision.over_uncoarsened),
+        **picked(tuned, "speedup"),
+        "speedup_over_uncoarsened": encoded(tuned.decision.over_uncoarsened),
         "processes": tuned.decision.processes,
-        "trials": tuned.trials,
-        "failed": tuned.failed,
-        "wrong": list(tuned.wrong),
-        "share": tuned.share,
-        "seconds": tuned.seconds,
-        "ending": tuned.ending,
+        **picked(tuned, "trials failed wrong share seconds ending"),
         "store": location or None,
         "not_remembered": reason or None,
     }
-
-
-def _as_data(speedup: Speedup | None) -> dict[str, Any] | None:
-    return None if speedup is None else asdict(speedup)
 
 
 def _fields(tuned: Tuned) -> Iterator[tuple[str, str]]:
@@ -374,15 +320,10 @@ def _fields(tuned: Tuned) -> Iterator[tuple[str, str]]:
     if tuned.is_faster:
         yield "speed-up over the launch as it was", str(tuned.speedup)
         yield "over the fastest local size tried uncoarsened", str(tuned.decision.over_uncoarsened or "")
-        yield "confirmed", f"in {counted_processes(tuned.decision.processes)}"
+        yield "confirmed", f"in {counted(tuned.decision.processes, 'new process', 'new processes')}"
     yield "tried", _tried(tuned)
     yield "failed", counted(tuned.failed, "variant") if tuned.failed else ""
     yield "ended", tuned.ending
-
-
-def counted_processes(number: int) -> str:
-    """`1 new process`, `3 new processes`."""
-    return "1 new process" if number == 1 else f"{number} new processes"
 
 
 def _tried(tuned: Tuned) -> str:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from coarsen.cli.bench.options import Caches
+from coarsen.cli.bench.inputs import described_name
 from coarsen.cli.bench.progress import SECONDS_BETWEEN_LINES, rows_per_minute
 from coarsen.cli.messages import INTERRUPTED, NowAndThen, note, say_interrupted
-from coarsen.cli.output import Format, counted, print_json, print_line, print_table
+from coarsen.cli.output import Format, counted, print_json, print_line, print_lines, print_table
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.cli.tune.tuned_text import print_summary
 from coarsen.drop_in.live_line import is_live, live_line
@@ -23,7 +23,7 @@ from coarsen.opencl_bench.inputs.drawing import coverage_of, list_inputs, number
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
 from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice
-from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
 from coarsen.opencl_bench.workloads.input_space import InputSpace
@@ -34,110 +34,35 @@ from coarsen.tuning.workload.benchmark import Size
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
+    from coarsen.cli.tune.options import TuneOptions
     from coarsen.devices.discovery import DeviceDescription
-    from coarsen.opencl_bench.inputs.over_inputs import OverInputs
-    from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
-
 
 TUNED_SUFFIX = ".tuned.json"
 _PACKAGES = (*STORE_PACKAGES, "scipy", "sklearn")
 
 
-@dataclass(frozen=True, slots=True)
-class InputsRequest:
-    """What a person asks for beside the kernel and the device; None is the default.
-
-    Attributes:
-        inputs: how many inputs.
-        output: where the tuned file goes.
-        seed: of the searches.
-        store: where rows go.
-        recording: the folder of recorded launches that are the inputs.
-        distinct: whether versions may take it that arguments lead to distinct memory.
-        budget: what a search may try, in words.
-        caches: their state before every timed run.
-    """
-
-    inputs: int | None
-    output: Path | None
-    seed: int
-    store: str | None
-    recording: Path | None = None
-    distinct: bool = True
-    budget: str | None = None
-    caches: Caches = Caches.WARM
-
-    @property
-    def is_asked_for(self) -> bool:
-        """Return True if an option is given that only tuning over inputs has; a tuned file, layouts have, too."""
-        return self.inputs is not None or self.recording is not None or self.caches is not Caches.WARM
-
-    def stage_one(self) -> StageOneSettings:
-        """Return how versions are searched. Raises InvalidInputError for a budget that is none."""
-        # Imported late: they load NumPy and SciPy.
-        from coarsen.cli.bench.options import parsed_budget
-        from coarsen.opencl_bench.inputs.stage_one import StageOneSettings
-        from coarsen.tuning.search.guided import GuidedSearcher
-
-        limit = None if self.budget is None else parsed_budget(self.budget, "--trials")
-        return StageOneSettings(GuidedSearcher(), seed=self.seed, limit=limit)
-
-    def settings(self, listed: int | None) -> OverInputs:
-        """Return how it is tuned.
-
-        Args:
-            listed: how many of the listed inputs; all if None.
-
-        Raises:
-            InvalidInputError: as `stage_one` does.
-        """
-        from coarsen.opencl_bench.inputs.over_inputs import OverInputs
-        from coarsen.tuning.records.measurement import Method
-
-        return OverInputs(
-            listed,
-            stage_one=self.stage_one(),
-            method=Method(cold_cache=self.caches is Caches.COLD),
-            distinct=self.distinct,
-            cold_check=self.caches is Caches.BOTH,
-        )
-
-
-def described_over_inputs(kernel: str, request: InputsRequest) -> Path | None:
+def described_over_inputs(asked: TuneOptions) -> Path | None:
     """Return the description whose inputs a kernel is tuned over; None where it is to be tuned at one size.
-
-    Args:
-        kernel: as a person names it.
-        request: what is asked for.
 
     Raises:
         InvalidInputError: inputs are asked for, and there are none.
     """
-    # Imported late: they load NumPy.
-    from coarsen.cli.bench.inputs import described_name
-    from coarsen.opencl_bench.workloads.described.inputs import KEY
-    from coarsen.opencl_bench.workloads.described.read import read_table
-    from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
-
-    name, is_asked_for = described_name(kernel), request.is_asked_for or request.output is not None
+    name, is_asked_for = described_name(asked.kernel), asked.has_inputs or asked.output is not None
     if isinstance(name, Path):
         table = read_table(name)
         return name if is_asked_for or table.has(KEY) or table.has(RECORDED) else None
     if is_asked_for:
-        raise InvalidInputError(f"{kernel} has no inputs to tune over: name a description, KERNEL.toml")
+        raise InvalidInputError(f"{asked.kernel} has no inputs to tune over: name a description, KERNEL.toml")
     return None
 
 
-def tune_inputs(
-    path: Path, find_device: Callable[[], DeviceDescription], request: InputsRequest, output_format: Format
-) -> None:
+def tune_inputs(path: Path, find_device: Callable[[], DeviceDescription], asked: TuneOptions) -> None:
     """Tune a described kernel over its inputs, and write its tuned file.
 
     Args:
         path: of the description.
         find_device: returns where, asked once the inputs are known.
-        request: what is asked for.
-        output_format: of what is printed.
+        asked: the options.
 
     Raises:
         InvalidInputError: the file declares no inputs, a mistake in it, a package is missing, or no place is given
@@ -145,29 +70,27 @@ def tune_inputs(
         VerificationError: the default version has wrong results at an input.
         DeviceError: the device can't be opened (any more).
     """
-    output = request.output or beside(path)
+    output = asked.output or beside(path)
     check_output(output)
     check_packages(_PACKAGES)
-    # Imported late: they load the store's packages, SciPy and scikit-learn.
+    # Imported late: they load SciPy and scikit-learn.
     from coarsen.opencl_bench.inputs.described import check_described
-    from coarsen.opencl_bench.inputs.over_inputs import listed_presets, tune_over_inputs
-    from coarsen.opencl_bench.workloads.described.read import read_description
+    from coarsen.opencl_bench.inputs.over_inputs import tune_over_inputs
 
-    request.stage_one()  # a mistake in it is said before anything is written
-    listed = listed_inputs(path, request.inputs, request.recording)
-    if request.output is None:
+    asked.stage_one()  # a mistake in it is said before anything is written
+    listed = listed_inputs(path, asked.inputs, asked.inputs_from)
+    if asked.output is None:
         _check_no_loss(output, listed.path.name, len(listed_presets(read_description(listed.path), listed.count)))
     for line in check_described(listed.path):
         note(line)
     device = find_device()
-    if output_format is Format.TABLE:
-        listed.covered.show()
-    settings = request.settings(listed.count)
+    if asked.output_format is Format.TABLE:
+        listed.show()
+    settings = asked.over_inputs(listed.count)
     tuned = measured_rows(
-        request.store,
-        lambda store, progress: tune_over_inputs(listed.path, device, store, settings, progress),
+        asked.store, lambda store, progress: tune_over_inputs(listed.path, device, store, settings, progress)
     )
-    keep_and_tell(tuned, output, str(listed.path), listed.covered, output_format)
+    _keep_and_tell(tuned, output, listed, asked.output_format)
 
 
 def _check_no_loss(path: Path, origin: str, inputs: int) -> None:
@@ -220,14 +143,18 @@ _REASONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class CoveredInputs:
-    """What inputs to tune over cover.
+class ListedInputs:
+    """Inputs to tune over.
 
     Args:
+        path: of the description that lists them.
+        count: how many of those that it lists; None for all.
         places: the numbers of each, by name.
-        lines: what else is to be said of them.
+        lines: what else is to be said of what they cover.
     """
 
+    path: Path
+    count: int | None
     places: tuple[Mapping[str, float], ...]
     lines: tuple[str, ...] = ()
 
@@ -238,31 +165,16 @@ class CoveredInputs:
             (name, _number(low), _number(high), str(count)) for name, low, high, count in numbers_of(self.places)
         )
         print_table(headings, numbers, numbers=headings[1:])
-        for line in self.lines:
-            print_line(line)
+        print_lines(*self.lines)
         print_line()
 
-    def as_data(self) -> dict[str, Any]:
-        """Return the same for JSON."""
+    @property
+    def coverage(self) -> dict[str, Any]:
+        """Return what they cover, for JSON."""
         return {
             name: {"least": low, "largest": high, "different": count}
             for name, low, high, count in numbers_of(self.places)
         }
-
-
-@dataclass(frozen=True, slots=True)
-class ListedInputs:
-    """Inputs to tune over.
-
-    Args:
-        path: of the description that lists them.
-        count: how many of those that it lists; None for all.
-        covered: what they cover.
-    """
-
-    path: Path
-    count: int | None
-    covered: CoveredInputs
 
 
 def listed_inputs(path: Path, count: int | None, recording: Path | None) -> ListedInputs:
@@ -279,8 +191,7 @@ def listed_inputs(path: Path, count: int | None, recording: Path | None) -> List
     if recording is not None:
         found = inputs_from(path, recording, count or DEFAULT_COUNT)
         note(f"listed the inputs in {found.path}")
-        covered = CoveredInputs(found.places, tuple(_recorded_lines(found, path.name)))
-        return ListedInputs(found.path, None, covered)
+        return ListedInputs(found.path, None, found.places, tuple(_recorded_lines(found, path.name)))
     if not read_table(path).has(RECORDED):
         listed, is_new = list_inputs(path)
         if is_new:
@@ -288,18 +199,8 @@ def listed_inputs(path: Path, count: int | None, recording: Path | None) -> List
     description = read_description(path)
     sizes = [description.sizes[name] for name in listed_presets(description, count)]
     space = None if description.recorded else description.inputs
-    return ListedInputs(path, count, covered_inputs(sizes, space))
-
-
-def covered_inputs(sizes: Sequence[Size], space: InputSpace | None) -> CoveredInputs:
-    """Return what inputs cover.
-
-    Args:
-        sizes: of each.
-        space: that they were drawn from; None for others.
-    """
     lines = () if space is None else tuple(_drawn_lines(space, sizes))
-    return CoveredInputs(tuple({**each} for each in sizes), lines)
+    return ListedInputs(path, count, tuple({**each} for each in sizes), lines)
 
 
 def _number(value: float) -> str:
@@ -339,7 +240,7 @@ def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
         yield f"left out for {counted(len(others), 'other reason')}: {sum(others)} launches"
 
 
-# How `coarsen tune` over inputs ends: rows are kept whatever happens, the tuned file is written, and told.
+# How `coarsen tune` over inputs ends: rows are kept whatever happens, the tuned file is written and summarised.
 
 
 def measured_rows(url: str | None, tune: Callable[[Store, InputsProgress], TunedOverInputs]) -> TunedOverInputs:
@@ -360,18 +261,8 @@ def measured_rows(url: str | None, tune: Callable[[Store, InputsProgress], Tuned
             raise typer.Exit(INTERRUPTED) from None
 
 
-def keep_and_tell(
-    tuned: TunedOverInputs, output: Path, description: str | None, covered: CoveredInputs, output_format: Format
-) -> None:
-    """Write a tuned file and print what was found.
-
-    Args:
-        tuned: what was found.
-        output: the file.
-        description: the path of the kernel's; None for a kernel of the package.
-        covered: what the inputs cover.
-        output_format: of what is printed.
-    """
+def _keep_and_tell(tuned: TunedOverInputs, output: Path, listed: ListedInputs, output_format: Format) -> None:
+    """Write a tuned file and print what was found."""
     for name, reason in tuned.left_out.items():
         note(f"{name} is left out, for the default version does not run there: {reason}")
     for version, reason in tuned.wrong.items():
@@ -380,9 +271,9 @@ def keep_and_tell(
     choice, caches = worth_of_choice(tuned.file), cold_changes(tuned.file)
     if output_format is Format.JSON:
         rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}
-        made = {"tuned_file": str(output), "description": description, "versions": len(tuned.file.versions)}
+        made = {"tuned_file": str(output), "description": str(listed.path), "versions": len(tuned.file.versions)}
         found = {"choice": asdict(choice), "cold_check": [asdict(each) for each in caches]}
-        print_json({**made, **rows, **found, "coverage": covered.as_data()})
+        print_json({**made, **rows, **found, "coverage": listed.coverage})
     else:
         print_summary(tuned.file, len(tuned.times.inputs), str(output), choice, caches)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from coarsen.cli.output import counted, print_line, print_table
+from coarsen.cli.output import counted, print_line, print_lines, print_records, print_table
 from coarsen.dispatch.tree import Leaf, rules, versions_of
 from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.opencl_bench.inputs.evidence import LEFT_OPEN
@@ -33,7 +34,7 @@ def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:
         else:
             _print_rules(file)
             print_line()
-            print_line("what its versions are worth isn't told: it keeps no times of a tuning")
+            print_line("the speed of its versions is not known: it keeps no times of a tuning")
         print_line()
         print_table(["version", "what"], ([str(n), str(each.variant)] for n, each in enumerate(file.versions)))
     else:
@@ -43,8 +44,7 @@ def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:
     if file.layouts:
         print_line()
         print_line("for a coarsen.Program whose arrays lie so:")
-        headings = ["what", "over the default", "conversion", "pays after"]
-        print_table(headings, (_layout_cells(version) for version in file.layouts), numbers=headings[1:])
+        print_records(file.layouts, _LAYOUT_COLUMNS, numbers=[*_LAYOUT_COLUMNS][1:])
     elif found is None and file.evidence:
         print_line()
         print_line("no layout was found to be faster than the launch as it was")
@@ -54,24 +54,20 @@ def _print_rules(file: TunedFile) -> None:
     if isinstance(file.tree, Leaf):
         print_line(f"not input-sensitive: one version suffices, version {file.tree.version}")
     else:
-        for line in rules(file.tree):
-            print_line(line)
+        print_lines(*rules(file.tree))
     if file.tree_without_supplied is not None:
         print_line()
         print_line("for a caller who supplies no features:")
-        for line in rules(file.tree_without_supplied):
-            print_line(line)
+        print_lines(*rules(file.tree_without_supplied))
 
 
 def _print_worth(file: TunedFile, found: FoundOverInputs) -> None:
     headings = ["version", "what", "chosen at", "fastest of these at", "over the default", "without it"]
     print_table(headings, (_cells(file, each) for each in found.worth), numbers=headings[2:])
     print_line()
-    for line in worth_lines(found.choice):
-        print_line(line)
+    print_lines(*worth_lines(found.choice))
     print_line()
-    for line in cold_lines(found.caches):
-        print_line(line)
+    print_lines(*cold_lines(found.caches))
     if found.caches:
         print_line()
     print_line("what a version may be chosen by, of a launch:")
@@ -79,14 +75,14 @@ def _print_worth(file: TunedFile, found: FoundOverInputs) -> None:
         print_line(f"    {feature.name} = {feature.expression or 'supplied by the caller'}")
 
 
-def _layout_cells(version: LaidOutVersion) -> list[str]:
-    runs = version.runs_until_it_pays
-    return [
-        str(version.variant),
-        f"{version.speedup:.2f} times as fast",
-        f"{version.conversion_seconds * 1e3:.3g} ms",
-        "never" if runs is None else counted(runs, "run"),
-    ]
+_LAYOUT_COLUMNS: Mapping[str, Callable[[LaidOutVersion], str]] = MappingProxyType(
+    {
+        "what": lambda each: str(each.variant),
+        "over the default": lambda each: f"{each.speedup:.2f} times as fast",
+        "conversion": lambda each: f"{each.conversion_seconds * 1e3:.3g} ms",
+        "pays after": lambda each: counted(each.runs_until_it_pays, "run") if each.runs_until_it_pays else "never",
+    }
+)
 
 
 def worth_lines(choice: ChoiceWorth) -> Iterator[str]:
@@ -118,8 +114,7 @@ def print_summary(
         print_line(f"{file.kernel} is not input-sensitive: one version suffices for {counted(inputs, 'input')}")
     else:
         print_line(f"{file.kernel}: {chosen} versions for {counted(inputs, 'input')}")
-    for line in (*worth_lines(choice), *cold_lines(caches)):
-        print_line(line)
+    print_lines(*worth_lines(choice), *cold_lines(caches))
     print_line(f"wrote {output}; coarsen results show {output} has its rules")
 
 

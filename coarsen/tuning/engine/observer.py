@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from coarsen.base.bug_report import bug_message
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, VerificationError
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.search.searcher import Found
+from coarsen.tuning.settings import Remeasure as Remeasure
 from coarsen.variant.variant import Variant
-
-if TYPE_CHECKING:
-    from coarsen.tuning.search.searcher import Found
-
-
-class Remeasure(enum.StrEnum):
-    """The stored rows that are measured again.
-
-    None, those that failed (not by constraints), those whose interval is too wide to say anything, all.
-    """
-
-    NOTHING = "nothing"
-    FAILED = "failed"
-    UNCERTAIN = "uncertain"
-    EVERYTHING = "everything"
 
 
 @dataclass(frozen=True, slots=True)

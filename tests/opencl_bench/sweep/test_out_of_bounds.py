@@ -54,7 +54,7 @@ Invalid read of size 4 at global memory address 0x%x
 def file(tmp_path: Path) -> Path:
     kernel = tmp_path / "graph.cl"
     kernel.write_text(GRAPH)
-    describe(kernel)
+    describe(kernel_file=kernel)
     return kernel.with_suffix(".toml")
 
 
@@ -145,7 +145,7 @@ def test_a_crash_of_the_original_is_bad_input_and_told_once(
 def test_a_kernel_without_indices_has_no_hint(tmp_path: Path) -> None:
     kernel = tmp_path / "k.cl"
     kernel.write_text("kernel void k(global int *o, global const int *a) { o[get_global_id(0)] = a[0]; }\n")
-    describe(kernel)
+    describe(kernel_file=kernel)
     assert indices_hint(read_benchmark(kernel.with_suffix(".toml")), ()) == ""
 
 
@@ -154,7 +154,7 @@ def test_a_changed_guard_zone_of_the_original_is_bad_input(
 ) -> None:
     kernel = tmp_path / "beside.cl"
     kernel.write_text("kernel void beside(global int *o) { o[get_global_id(0) + 1] = 7; }\n")
-    describe(kernel)
+    describe(kernel_file=kernel)
     monkeypatch.setattr(out_of_bounds, "_log", lambda *_: "")
     result = swept(kernel.with_suffix(".toml"), "intel", tmp_path)
     assert result.exit_code == InvalidInputError.exit_code

@@ -57,7 +57,7 @@ def test_whole_numbers_have_no_roundings_but_may_come_of_some(tmp_path: Path) ->
     path = tmp_path / "q.cl"
     path.write_text("kernel void q(global int *o, global const float *a) { o[0] = (int)(a[0] * 255); }\n")
     assert rounds_to_integers(lower(path, "q", ()))
-    describe(path)
+    describe(kernel_file=path)
     assert "integer_tolerance = 1  # CHECK" in path.with_suffix(".toml").read_text()
 
 
@@ -103,7 +103,7 @@ def test_sums_coarsened_and_contracted_are_right(queue: cl.CommandQueue, tmp_pat
         SIGNATURE
         + f"float s = 0; for (int k = 0; k < {terms}; ++k) s += a[(i + k) % m] * a[k % m]; o[i] = s; }}\n"
     )
-    describe(path, build_option=["-cl-mad-enable"])
+    describe(kernel_file=path, build_option=["-cl-mad-enable"])
     read = read_benchmark(path.with_suffix(".toml"))
     made = read.workload("test")
     assert made.rounding_steps == 2 * terms

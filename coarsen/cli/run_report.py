@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coarsen.base.files import replace_file
-from coarsen.cli.output import counted, json_text
+from coarsen.cli.output import counted, json_text, picked
 from coarsen.drop_in.launch_table import LaunchRow
 from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
@@ -41,7 +41,7 @@ def report_lines(script: Script, otherwise: Otherwise, result: RunResult) -> Ite
 
     Args:
         script: that was run.
-        otherwise: what was done with launches of which nothing is remembered.
+        otherwise: what was done with launches that have no remembered variant.
         result: what came of it.
     """
     rows = result.rows
@@ -153,19 +153,8 @@ def report_as_data(script: Script, result: RunResult) -> dict[str, Any]:
 def _row_as_data(row: LaunchRow) -> dict[str, Any]:
     before, after = row.nanoseconds or (None, None)
     return {
-        "kernel": row.kernel,
-        "source": row.source,
-        "device": row.device,
-        "platform": row.platform,
-        "size_class": row.size_class,
-        "global_size": list(row.global_size),
-        "local_size": None if row.local_size is None else list(row.local_size),
-        "other_sizes": row.other_sizes,
-        "launches": row.launches,
-        "runs": row.runs,
-        "is_original": row.is_original,
-        "why": row.why,
-        "speedup": None if row.speedup is None else asdict(row.speedup),
+        **picked(row, "kernel source device platform size_class global_size local_size other_sizes"),
+        **picked(row, "launches runs is_original why speedup"),
         "nanoseconds_before": before,
         "nanoseconds_after": after,
         "seconds_saved": row.saved,

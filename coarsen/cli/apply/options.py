@@ -1,0 +1,79 @@
+"""The options of `coarsen apply`."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coarsen.cli.declared import option
+from coarsen.cli.options import SourceOptions, file_argument, kernel_option
+from coarsen.cli.output import Format
+from coarsen.cli.variant_options import EVERY, variant_options
+from coarsen.variant.transforms import DeviceKind
+
+
+class Form(enum.StrEnum):
+    """The forms that can be written: OpenCL C, LLVM IR, SPIR-V, PTX."""
+
+    CL = "cl"
+    LL = "ll"
+    SPV = "spv"
+    PTX = "ptx"
+
+
+class Stage(enum.StrEnum):
+    """The stages of the pipeline after which there is IR to show."""
+
+    LOWER = "lower"
+    LAYOUT = "layout"
+    GUARD = "guard"
+    REPLICATE = "replicate"
+    NORMALISE = "normalise"
+    WIDEN = "widen"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(SourceOptions):
+    """The options of `coarsen apply`."""
+
+    file: Path = file_argument()
+    chosen: Mapping[str, Any] = variant_options(*EVERY)
+    kernel: str | None = kernel_option()
+    device: str | None = option(
+        "Take the factor predicted for this device; choose the transforms for its kind.", "NAME", "-d --device"
+    )
+    device_kind: DeviceKind | None = option("What the kernel is to run on.  [default: that of --device, else any]")
+    emit: Form | None = option("Write OpenCL C, LLVM IR, SPIR-V or PTX.  [default: cl]")
+    output: Path | None = option("Write there, not to standard output.", "FILE", "-o --output")
+    explain: bool = option(
+        "Mark divergent lines and regions, with --factor what comes of them, instead.", default=False
+    )
+    report: bool = option(
+        "Say instead what was done to each divergent region, and what accesses cost.", default=False
+    )
+    features: str | None = option(
+        "Show instead the static features of the kernel at each factor: paper (the 17 of PACT'14), and with "
+        "them work (loops, instructions and accesses as functions of the sizes), registers:CHIP.",
+        "KIND,...",
+    )
+    tuned: Path | None = option(
+        "Write instead the versions that the tuned file of this kernel has, and a C header that chooses "
+        "between them, into the folder of -o.",
+        "FILE.tuned.json",
+    )
+    report_format: Format | None = option(
+        "Of --report and --features: a table, or JSON.  [default: table]", None, "-f --format"
+    )
+    local_size: str | None = option(
+        "The original launch's local size, 64 or 16x16; with --report and --features.", "SIZE"
+    )
+    global_size: str | None = option("The launch's global size, 512x512; for --features work.", "SIZE")
+    size: list[str] | None = option(
+        "A whole argument of the launch; for --features work. Repeatable.", "NAME=NUMBER"
+    )
+    print_after: list[Stage] | None = option(
+        "Show the IR after lower, layout, guard, replicate, normalise or widen. May be repeated.", "STAGE"
+    )

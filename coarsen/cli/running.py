@@ -1,0 +1,229 @@
+"""A run by `coarsen run`: its options, and what is done. It needs none of the command line's packages.
+
+    fields of RunOptions ─▶ options of the command (`run.py`), its help, messages about mistakes
+                         ─▶ plain_run ─▶ run_with
+
+typer takes as long to load as a program with one kernel takes to start: words without mistakes do without it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from coarsen.cli.declared import argument, flags_of, option
+from coarsen.cli.messages import Settings, set_level
+from coarsen.cli.stores import check_packages, store_option
+from coarsen.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from coarsen.drop_in.mode import Otherwise
+    from coarsen.drop_in.running import Recording
+    from coarsen.tuning.settings import Tune
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of `coarsen run`."""
+
+    program: str = argument("The program's file, or folder.", "PROGRAM")
+    arguments: list[str] | None = argument(
+        "All that comes after the program's name is its own, options too.", "ARGUMENT", default=None
+    )
+    module: bool = option("PROGRAM is the name of a module, as after python -m.", None, "-m", default=False)
+    tune: bool = option(
+        "Tune launches that have no remembered variant, and remember what is found.", default=False
+    )
+    seconds: float | None = option(
+        "The most that tuning one kernel at one class of sizes may take.  [default: 20]", "NUMBER"
+    )
+    predict: bool = option(
+        "Use a predicted factor, which nobody measured, for launches that have no remembered variant.",
+        default=False,
+    )
+    record: str | None = option(
+        "Write the first launch of each kernel and class of sizes as a workload for coarsen bench, and a "
+        "list of what all launches pass, for coarsen tune KERNEL.toml --inputs-from FOLDER.",
+        "FOLDER",
+    )
+    record_contents: str | None = option(
+        "Whose buffers are recorded: of the first launch of each class of sizes, of each that passes "
+        "something else, or of none: then only arguments, sizes and counts are.  [default: class]",
+        "class|each|none",
+    )
+    most_bytes: str | None = option(
+        "The most that the buffers of recorded launches may hold in all: 500M, 2G.  [default: 1G]", "NUMBER"
+    )
+    report: str | None = option("Write the table there as JSON, not on standard error.", "FILE")
+    store: str | None = store_option()
+
+
+_FLAGS = {
+    flag: each for each in fields(RunOptions) if "is_argument" not in each.metadata for flag in flags_of(each)
+}
+_COMMON: Mapping[str, Callable[[Settings], None]] = MappingProxyType(
+    {
+        **dict.fromkeys(("-v", "--verbose"), lambda _: set_level(logging.INFO)),
+        **dict.fromkeys(("-q", "--quiet"), lambda _: set_level(logging.ERROR)),
+        "--debug": Settings.show_tracebacks,
+    }
+)
+
+
+def plain_run(words: Sequence[str], settings: Settings) -> Callable[[], int] | None:
+    """Return what runs the program that words ask for; None for words that typer is to read: help, and mistakes.
+
+    Args:
+        words: those after `run`.
+        settings: changed by the common options among them.
+    """
+    left = iter(words)
+    chosen: dict[str, Any] = {}
+    common: list[Callable[[Settings], None]] = []
+    for word in left:
+        if not word.startswith("-"):
+            options = RunOptions(program=word, arguments=[*left] or None, **chosen)
+            return partial(_run_with, common, settings, options)
+        if word in _COMMON:
+            common.append(_COMMON[word])
+            continue
+        try:
+            name, value = _read(word, left)
+        except (KeyError, ValueError, StopIteration):
+            return None
+        chosen[name] = value
+    return None
+
+
+def _run_with(common: Sequence[Callable[[Settings], None]], settings: Settings, options: RunOptions) -> int:
+    for act in common:
+        act(settings)
+    return run_with(options)
+
+
+def _read(word: str, following: Iterator[str]) -> tuple[str, bool | float | str]:
+    """The field and value of an option. Raises KeyError, ValueError or StopIteration for what may be a mistake."""
+    flag, equals, value = word.partition("=")
+    declared = _FLAGS[flag]
+    if declared.type == "bool":
+        if equals:
+            raise ValueError(word)
+        return declared.name, True
+    value = value if equals else next(following)
+    if not value or value.startswith("-"):
+        raise ValueError(word)
+    return declared.name, float(value) if declared.type == "float | None" else value
+
+
+def run_with(options: RunOptions) -> int:
+    """Run a PyOpenCL program, and report what was launched. Returns the program's exit code.
+
+    Raises:
+        InvalidInputError: options that exclude each other or are out of range; a package is missing; no such
+            program.
+        KeyboardInterrupt: the program was interrupted.
+    """
+    otherwise = mode_of(options.tune, options.seconds, options.store, options.predict)
+    settings = settings_of(options.seconds, options.store)
+    recording = recording_of(options.record, options.most_bytes, options.record_contents)
+    # The program may go to another folder.
+    file = None if options.report is None else _checked_file(Path(options.report))
+    # Imported late: they load PyOpenCL.
+    from coarsen.cli.run_report import print_report, write_report
+    from coarsen.drop_in.running import run_program
+    from coarsen.drop_in.script import Script
+
+    script = Script(options.program, tuple(options.arguments or ()), options.module)
+    process = os.getpid()
+    result = run_program(script, otherwise, settings, recording)
+    if os.getpid() == process:
+        # A process that the program forked may come here too.
+        if file is None:
+            print_report(script, otherwise, result)
+        else:
+            write_report(script, result, file)
+    if result.is_interrupted:
+        raise KeyboardInterrupt
+    return result.exit_code
+
+
+def _checked_file(report: Path) -> Path:
+    """Return the file's absolute path. Raises InvalidInputError where no file can be written."""
+    if report.is_dir() or not report.absolute().parent.is_dir():
+        raise InvalidInputError(f"{report}: no file can be written there")
+    return report.absolute()
+
+
+_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def mode_of(tune: bool, seconds: float | None, store: str | None, predict: bool = False) -> Otherwise:
+    """Return what is done with launches that have no remembered variant.
+
+    Raises:
+        InvalidInputError: options that exclude each other; a package that tuning needs is missing.
+    """
+    if predict and tune:
+        raise InvalidInputError("--predict guesses, and measures nothing: leave out --tune")
+    if seconds is not None and not tune:
+        raise InvalidInputError("--seconds says how long to tune: add --tune")
+    if importlib.util.find_spec("pyopencl") is None:
+        raise InvalidInputError("programs are run with PyOpenCL: pip install pyopencl")
+    # Imported late: these load PyOpenCL.
+    from coarsen.drop_in.mode import Otherwise
+    from coarsen.tuning.store.place import chosen_store, sqlite_file
+
+    if tune or sqlite_file(chosen_store(store)) is None:
+        check_packages()
+
+    if tune:
+        return Otherwise.TUNE
+    return Otherwise.PREDICT if predict else Otherwise.LEAVE
+
+
+def settings_of(seconds: float | None, store: str | None) -> Tune:
+    """Return the settings of tuning. Raises InvalidInputError for a number of seconds that is not above 0."""
+    from coarsen.tuning.settings import Tune
+
+    return Tune(store=store) if seconds is None else Tune(seconds=seconds, store=store)
+
+
+def recording_of(folder: str | None, most_bytes: str | None, contents: str | None) -> Recording | None:
+    """Return where launches are recorded and which; None for not at all.
+
+    Raises:
+        InvalidInputError: options that say how to record, and no folder; or that mean nothing together.
+    """
+    if folder is None:
+        for option, value in (("--most-bytes", most_bytes), ("--record-contents", contents)):
+            if value is not None:
+                raise InvalidInputError(f"{option} says how much to record: add --record FOLDER")
+        return None
+    # Imported late: these load PyOpenCL.
+    from coarsen.drop_in.recorder import MOST_BYTES, Contents
+    from coarsen.drop_in.running import Recording
+
+    words = [each.value for each in Contents]
+    if contents is not None and contents not in words:
+        raise InvalidInputError(
+            f"--record-contents takes {', '.join(words[:-1])} or {words[-1]}, not '{contents}'"
+        )
+    if contents == Contents.NONE and most_bytes is not None:
+        raise InvalidInputError("--most-bytes limits contents, and --record-contents none records none")
+    chosen = Contents.CLASS if contents is None else Contents(contents)
+    return Recording(Path(folder), MOST_BYTES if most_bytes is None else byte_count(most_bytes), chosen)
+
+
+def byte_count(text: str) -> int:
+    """Return a number of bytes: `4096`, `500M`, `2G`. Raises InvalidInputError for any other text."""
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].upper() in _UNITS else (text, "")
+    if not (number.isascii() and number.isdigit()) or not int(number):
+        raise InvalidInputError(f"--most-bytes takes a number of bytes, such as 500M or 2G, not '{text}'")
+    return int(number) << _UNITS.get(unit, 0)
