@@ -22,8 +22,8 @@ from coarsen.models.model_files import model_name
 from coarsen.targets import target_of
 
 if TYPE_CHECKING:
-    from coarsen.models.cascade.step_classifier import Progress
     from coarsen.models.cascade.trained import TrainedModel
+    from coarsen.models.cascade.training import Progress
     from coarsen.models.examples import Example
     from coarsen.opencl_bench.results.curves import CurveData
 
