@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes
@@ -15,9 +16,8 @@ from coarsen.ir.kernel import Kernel
 from coarsen.launch_prediction import device_of, launch_model, learned_devices
 from coarsen.models.launch.case import launch_inputs
 from coarsen.models.launch.device import LaunchDevice
-from coarsen.models.launch.expected_improvement import Prior
 from coarsen.models.launch.model import LaunchModel
-from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
+from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.targets import target_of_installed
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
 from coarsen.tuning.workload.launch_sizes import sizes_of_launch
@@ -29,6 +29,18 @@ _UNKNOWN = 0.35
 # The standard deviation of what another local size changes, in logarithms of the time, in the stored sweeps of
 # CPUs (it is a little more on the H200; half of the others are faster, half slower).
 _OF_LOCAL_SIZE = 0.37
+
+
+class Prior(Protocol):
+    """What is expected of the variants of a launch before anything is measured."""
+
+    def __call__(self, variant: Variant) -> float:
+        """Return the expected logarithm of a variant's time over that of the launch as it is."""
+        ...
+
+    def deviation(self, variant: Variant) -> float:
+        """Return the standard deviation of that logarithm."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -179,7 +191,7 @@ def launch_model_prior(
         lowered = kernel or lower(benchmark.code, benchmark.kernel, benchmark.own_options, device.macros)
         planned = PlannedKernel(lowered)
         sizes = PlannedSizes(benchmark, preset, planned)
-        prior = LaunchModelPrior(model, KernelPlanner(planned), sizes, device_of(target), variant)
+        prior = LaunchModelPrior(model, WorkPlanner(planned), sizes, device_of(target), variant)
     except CoarsenError:
         return None
     prior.prepare([variant])

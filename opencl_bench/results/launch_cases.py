@@ -31,7 +31,7 @@ from coarsen.models.held_out import refuse_judge
 from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import usual_global_sizes
-from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
+from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.models.trees.arrays import Array
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
@@ -120,7 +120,7 @@ def _cases(wanted: _Wanted) -> list[LaunchCase | str]:
     benchmark = find_measured(name, wanted.folder)
     try:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
-        planner = KernelPlanner(PlannedKernel(kernel))
+        planner = WorkPlanner(PlannedKernel(kernel))
     except RefusalError as refusal:
         return [f"{name} can't be coarsened: {refusal}"]
     return [_case(benchmark, kernel, planner, wanted, measured) for measured in wanted.measured]

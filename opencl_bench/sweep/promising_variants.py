@@ -13,7 +13,7 @@ from pathlib import Path
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
-from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior
+from coarsen.models.launch.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.tuning.engine.choice import CLEAR_GAIN, most_doubtful
@@ -110,7 +110,7 @@ def measure_promising(
     known = {launch.of(variant): what for variant, what in expected.items()}
     violation = LaunchConstraint(benchmark, launch.preset, limits_of(device))
     variants = [variant for variant in known if violation(variant) is None]
-    belief = Belief(variants, KnownPrior(known))
+    belief = Belief({variant: known[variant] for variant in variants})
     chosen = launch.of(first) if first is not None else None
     chosen = chosen if chosen in variants and chosen != launch.own else None
     collector = CollectingObserver(observer or SweepObserver())

@@ -28,7 +28,6 @@ class LaunchEvaluation:
         models: the folder of the model that is judged on `data`, in place of one that is fitted.
         kernels: where kernels are described that are not the suite's.
         without_sizes: whether the model is not told sizes and arguments of what is judged.
-        seed: of the trees.
     """
 
     data: tuple[str, ...]
@@ -36,7 +35,6 @@ class LaunchEvaluation:
     models: Path | None = None
     kernels: Path | None = None
     without_sizes: bool = False
-    seed: int = 0
 
 
 def evaluate_launches(wanted: LaunchEvaluation, output_format: Format) -> None:
@@ -75,7 +73,7 @@ def _judgements(wanted: LaunchEvaluation) -> Mapping[str, Judgement]:
             "nothing can be judged: the data has no kernel that ran at several local sizes uncoarsened"
         )
     folds = family_folds(fitted_on, held_out)
-    judgement = judge_nested(list(judged(folds, TreeSettings(), wanted.seed, note)))
+    judgement = judge_nested(list(judged(folds, TreeSettings(), 0, note)))
     calibration = judgement.only(is_calibration)
     found = {FAMILIES: judgement, f"{FAMILIES}, the calibration set": calibration}
     return {name: each for name, each in found.items() if each.outcomes}
@@ -94,7 +92,7 @@ def _unseen(wanted: LaunchEvaluation) -> Judgement:
         model = launch_model(wanted.models)
     else:
         fitted_on, settled_on = split(read_cases(wanted.training, wanted.kernels))
-        model = train_launch(fitted_on, settled_on, TreeSettings(), wanted.seed, note).model
+        model = train_launch(fitted_on, settled_on, TreeSettings(), 0, note).model
     unsized = wanted.without_sizes
     found = read_launch_cases(wanted.data, wanted.kernels, processors(), at_usual_sizes=unsized)
     for text in found.notes:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.models.launch.expected_improvement import Belief, expected_improvements
+from coarsen.models.launch.expected_improvement import Belief, Expected, expected_improvements
 from coarsen.tuning.launch_prior import EvenPrior
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
@@ -23,22 +23,9 @@ OTHER = Variant((256,))
 VALUES = {OWN: (0.0, 0.0), PAIR: (-0.2, 0.1), FOUR: (-0.3, 0.3), GROUPS: (0.0, 0.4), OTHER: (0.0, 0.05)}
 
 
-class MadeUp(EvenPrior):
-    """An expectation of four variants: logarithm of the time, and its deviation."""
-
-    def __init__(self) -> None:
-        super().__init__((64,))
-
-    def __call__(self, variant: Variant) -> float:
-        return VALUES[variant][0]
-
-    def deviation(self, variant: Variant) -> float:
-        return VALUES[variant][1]
-
-
 @pytest.fixture
 def belief() -> Belief:
-    return Belief((OWN, PAIR, FOUR, GROUPS, OTHER), MadeUp())
+    return Belief({variant: Expected(*values) for variant, values in VALUES.items()})
 
 
 def test_the_improvement_expected_of_normal_times() -> None:
