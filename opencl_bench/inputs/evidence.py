@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -83,54 +83,6 @@ class LeftOpenTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class ColdTimes:
-    """What a check with flushed caches measured of a file's versions at a few inputs.
-
-    Attributes:
-        times: of the versions in the file's order; None where the default version runs at none of the inputs.
-        left_out: inputs at which the default version does not run with cold caches, each with why.
-    """
-
-    times: VersionTimes | None
-    left_out: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return it as a tuned file keeps it."""
-        times = self.times
-        return {
-            "inputs": [] if times is None else [point.name for point in times.inputs],
-            "seconds": [] if times is None else [_seconds_to_json(row) for row in times.seconds.tolist()],
-            "endings": [] if times is None else times.endings.tolist(),
-            "left_out": dict(self.left_out),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], warm: VersionTimes) -> Self:
-        """Return what `to_json` gave.
-
-        Args:
-            value: as the file has it.
-            warm: times of the file's versions at all inputs of the tuning.
-
-        Raises:
-            InvalidInputError: it is of other inputs or versions.
-            KeyError, TypeError, ValueError, AttributeError: it is none of that.
-        """
-        names = [str(name) for name in value["inputs"]]
-        seconds = np.array([_seconds_from_json(row) for row in value["seconds"]])
-        endings = np.array([[int(Ending(each)) for each in row] for row in value["endings"]], dtype=np.int8)
-        left_out = {str(name): str(reason) for name, reason in value["left_out"].items()}
-        if not names:
-            return cls(None, left_out)
-        places = {point.name: place for place, point in enumerate(warm.inputs)}
-        shape = len(names), len(warm.versions)
-        if not places.keys() >= {*names} or not seconds.shape == endings.shape == shape:
-            raise InvalidInputError("the tuned file's times with flushed caches are of other inputs or versions")
-        own = warm.of_inputs([places[name] for name in names])
-        return cls(replace(own, seconds=seconds, endings=endings), left_out)
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """What a tuning found.
 
@@ -141,8 +93,6 @@ class Evidence:
         left_open: of the default version with a local size that the driver chooses; None where that was not looked
             at.
         is_cold: True if the caches were flushed before every timed run.
-        cold: times of the file's versions with flushed caches at a few inputs; None where that was not looked
-            at.
     """
 
     description: str
@@ -150,7 +100,6 @@ class Evidence:
     times: VersionTimes
     left_open: LeftOpenTimes | None = None
     is_cold: bool = False
-    cold: ColdTimes | None = None
 
     def to_json(self) -> dict[str, JSON]:
         """Return it as a tuned file keeps it."""
@@ -167,7 +116,7 @@ class Evidence:
             "endings": times.endings.tolist(),
             "seconds": [_seconds_to_json(row) for row in times.seconds.tolist()],
             **({} if self.left_open is None else {"left_open": self.left_open.to_json()}),
-            **_caches(self.is_cold, self.cold),
+            **({"cold_cache": True} if self.is_cold else {}),
         }
 
 
@@ -186,16 +135,13 @@ def evidence_of(file: TunedFile) -> Evidence:
         # Files of older releases tell neither endings nor the baseline.
         endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)
         times = VersionTimes(inputs, versions, seconds, int(kept["default"]), endings)
-        found = Evidence(
+        return Evidence(
             str(kept["description"]),
             float(kept["margin"]),
             times,
             LeftOpenTimes.from_json(kept["left_open"], len(inputs)) if "left_open" in kept else None,
             bool(kept.get("cold_cache", False)),
         )
-        if "cold_check" not in kept:
-            return found
-        return replace(found, cold=ColdTimes.from_json(kept["cold_check"], shipped_times(file, found)))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         missing = f" (there is no {error})" if isinstance(error, KeyError) else ""
         raise InvalidInputError(f"the tuned file keeps no times of its tuning that can be read{missing}") from None
@@ -219,25 +165,6 @@ def shipped_times(file: TunedFile, kept: Evidence) -> VersionTimes:
     if columns[file.default] != kept.times.default:
         raise InvalidInputError("the tuned file's default version isn't the one that its times are compared with")
     return kept.times.of_versions(columns)
-
-
-def with_caches(file: TunedFile, *, is_cold: bool = False, cold: ColdTimes | None = None) -> TunedFile:
-    """Return a tuned file that also says how its caches were.
-
-    Args:
-        file: as it was made.
-        is_cold: True if they were flushed before every timed run.
-        cold: times of its versions with flushed caches at a few inputs.
-    """
-    return replace(file, evidence={**file.evidence, **_caches(is_cold, cold)})
-
-
-def _caches(is_cold: bool, cold: ColdTimes | None) -> dict[str, JSON]:
-    """Return what a tuned file keeps of the caches: nothing where they were warm throughout."""
-    return {
-        **({"cold_cache": True} if is_cold else {}),
-        **({} if cold is None else {"cold_check": cold.to_json()}),
-    }
 
 
 def _seconds_to_json(seconds: Iterable[float]) -> list[JSON]:

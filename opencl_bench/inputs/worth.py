@@ -107,100 +107,20 @@ def _worths(file: TunedFile, seconds: Array, chosen: NDArray[np.int64]) -> Itera
 
 
 @dataclass(frozen=True, slots=True)
-class ColdChange:
-    """One input with warm and with cold caches.
-
-    Attributes:
-        input: its name.
-        warm: the number of the file's fastest version there as it was tuned.
-        cold: that of the fastest with flushed caches.
-        gain: how many times as fast as `warm` that one is then.
-        changes: True where this is more than noise.
-        reason: why nothing was timed there; empty where it was, and else the numbers mean nothing.
-    """
-
-    input: str
-    warm: int = 0
-    cold: int = 0
-    gain: float = 1.0
-    changes: bool = False
-    reason: str = ""
-
-    def __str__(self) -> str:
-        """Return what is to be said of it, in one line."""
-        if self.reason:
-            return f"{self.input}: not timed, for the default version does not run: {self.reason}"
-        if not self.changes:
-            return f"{self.input}: version {self.warm} is the fastest, or within noise of it, as otherwise"
-        return (
-            f"{self.input}: version {self.cold} is the fastest, {self.gain:.2f} times as fast as version "
-            f"{self.warm}, which is otherwise"
-        )
-
-
-def cold_changes(file: TunedFile) -> tuple[ColdChange, ...]:
-    """Return what a check with cold caches found at each of its inputs; nothing where there was none.
-
-    Args:
-        file: keeps the times.
-
-    Raises:
-        InvalidInputError: it keeps no times of its tuning.
-    """
-    kept = evidence_of(file)
-    if kept.cold is None:
-        return ()
-    not_timed = tuple(ColdChange(name, reason=reason) for name, reason in kept.cold.left_out.items())
-    cold = kept.cold.times
-    if cold is None:
-        return not_timed
-    warm = shipped_times(file, kept)
-    names = [point.name for point in warm.inputs]
-    return (
-        *(
-            _change(point.name, warm.played[names.index(point.name)], cold.played[place], kept.margin)
-            for place, point in enumerate(cold.inputs)
-        ),
-        *not_timed,
-    )
-
-
-def _change(name: str, warm: Array, cold: Array, margin: float) -> ColdChange:
-    usual, fastest = int(warm.argmin()), int(cold.argmin())
-    gain = float(cold[usual] / cold[fastest])
-    return ColdChange(name, usual, fastest, gain, gain > 1 + margin)
-
-
-def cold_lines(changes: tuple[ColdChange, ...]) -> Iterator[str]:
-    """Yield the sentences of a check with cold caches; none where there was none."""
-    if changes:
-        flips = sum(change.changes for change in changes)
-        yield (
-            f"With flushed caches, another version is the fastest at {flips} of {len(changes)} inputs that were "
-            "looked at:"
-        )
-        yield from (f"    {change}" for change in changes)
-
-
-@dataclass(frozen=True, slots=True)
 class FoundOverInputs:
     """What a tuning over inputs found.
 
     Attributes:
         worth: of each version.
         choice: what choosing between them is worth.
-        caches: what a check with cold caches found.
         is_cold: True if the caches were flushed before every timed run.
     """
 
     worth: tuple[VersionWorth, ...]
     choice: ChoiceWorth
-    caches: tuple[ColdChange, ...]
     is_cold: bool
 
 
 def found_over_inputs(file: TunedFile) -> FoundOverInputs:
     """Return what a tuned file keeps of its tuning. Raises InvalidInputError where it keeps no times."""
-    return FoundOverInputs(
-        worth_of_versions(file), worth_of_choice(file), cold_changes(file), evidence_of(file).is_cold
-    )
+    return FoundOverInputs(worth_of_versions(file), worth_of_choice(file), evidence_of(file).is_cold)

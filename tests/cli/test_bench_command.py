@@ -92,7 +92,6 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         (("mt", "--device-kind", "cpu"), 2, "there is no --device-kind any more: --device cpu or gpu does that"),
         (("mt", "--tls", "."), 2, "--tls goes with --scheduler"),
         (("mt", "--form", "ptx"), 2, "--form is opencl_c or spirv, once; ptx and several are for --pack"),
-        (("mt", "--caches", "both"), 2, "--caches both is for coarsen tune over inputs: take warm or cold"),
         (
             ("mt", "--scheduler", "tcp://127.0.0.1:1", "--tls", "."),
             2,

@@ -31,11 +31,10 @@ class CodeForm(enum.StrEnum):
 
 
 class Caches(enum.StrEnum):
-    """The state of the caches before a timed run: as the runs before left them, flushed, or both in turn."""
+    """The state of the caches before a timed run: as the runs before left them, or flushed."""
 
     WARM = "warm"
     COLD = "cold"
-    BOTH = "both"
 
 
 class AgainChoice(enum.StrEnum):
@@ -147,8 +146,6 @@ def method_of(quick: bool, caches: Caches) -> Method:
     """Return the method that the options ask for. Raises InvalidInputError for caches in both states."""
     from coarsen.tuning.records.measurement import QUICK, Method
 
-    if caches is Caches.BOTH:
-        raise InvalidInputError("--caches both is for coarsen tune over inputs: take warm or cold")
     return replace(QUICK if quick else Method(), cold_cache=caches is Caches.COLD)
 
 

@@ -340,7 +340,6 @@ def _show_tuned(path: Path, asked: Request) -> None:
     if found is not None:
         content["choice"] = asdict(found.choice)
         content["cold_cache"] = found.is_cold
-        content["cold_check"] = [asdict(each) for each in found.caches]
     print_json(content)
 
 

@@ -19,10 +19,10 @@ from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.cli.tune.tuned_text import print_summary
 from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.drawing import coverage_of, list_inputs, numbers_of
+from coarsen.opencl_bench.inputs.drawing import list_inputs, numbers_of
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
-from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice
+from coarsen.opencl_bench.inputs.worth import worth_of_choice
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
@@ -99,7 +99,6 @@ class InputsRequest:
             stage_one=self.stage_one(),
             method=Method(cold_cache=self.caches is Caches.COLD),
             distinct=self.distinct,
-            cold_check=self.caches is Caches.BOTH,
         )
 
 
@@ -308,16 +307,8 @@ def _number(value: float) -> str:
 
 
 def _drawn_lines(space: InputSpace, sizes: Sequence[Size]) -> Iterator[str]:
-    covered = coverage_of(space, sizes)
-    yield f"{counted(covered.inputs, 'input')} of {counted(covered.groups, 'different size')}"
-    if len(covered.ranges) > 1:
-        first, second, *_ = covered.ranges
-        yield (
-            f"{first} to {second}: {covered.thin:.0%} thin, {covered.square:.0%} square (up to a factor of 4), "
-            f"{covered.wide:.0%} wide"
-        )
-    if len(covered.contents) > 1:
-        yield f"contents: {', '.join(f'{each} at {number}' for each, number in covered.contents.items())}"
+    groups = len({space.group_of(each) for each in sizes})
+    yield f"{counted(len(sizes), 'input')} of {counted(groups, 'different size')}"
 
 
 def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
@@ -377,14 +368,13 @@ def keep_and_tell(
     for version, reason in tuned.wrong.items():
         note(f"{version} is left out, for its results are wrong at {reason}")
     tuned.file.write(output)
-    choice, caches = worth_of_choice(tuned.file), cold_changes(tuned.file)
+    choice = worth_of_choice(tuned.file)
     if output_format is Format.JSON:
         rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}
         made = {"tuned_file": str(output), "description": description, "versions": len(tuned.file.versions)}
-        found = {"choice": asdict(choice), "cold_check": [asdict(each) for each in caches]}
-        print_json({**made, **rows, **found, "coverage": covered.as_data()})
+        print_json({**made, **rows, "choice": asdict(choice), "coverage": covered.as_data()})
     else:
-        print_summary(tuned.file, len(tuned.times.inputs), str(output), choice, caches)
+        print_summary(tuned.file, len(tuned.times.inputs), str(output), choice)
 
 
 class InputsProgress(SweepObserver):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.inputs.worth import ChoiceWorth, ColdChange, VersionWorth
+from coarsen.opencl_bench.inputs.worth import ChoiceWorth, VersionWorth
 from coarsen.opencl_bench.reporting.input_times import InputTimes
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE
@@ -278,7 +278,6 @@ class TunedSection:
         worth: of choosing.
         charts: over one size or feature each.
         is_cold: True if the caches were flushed before every timed run.
-        caches: what a check with cold caches found, by input.
     """
 
     slug: str
@@ -295,7 +294,6 @@ class TunedSection:
     worth: ChoiceWorth
     charts: tuple[InputChart, ...]
     is_cold: bool = False
-    caches: tuple[ColdChange, ...] = ()
 
     @property
     def has_break_evens(self) -> bool:

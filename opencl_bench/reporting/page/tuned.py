@@ -12,7 +12,7 @@ from coarsen.dispatch.tree import Split, nodes, rules
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.evidence import evidence_of
-from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice, worth_of_versions
+from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
 from coarsen.opencl_bench.reporting.input_times import InputTimes, duration, input_times, section_times
 from coarsen.opencl_bench.reporting.page.charts import Segment
 from coarsen.opencl_bench.reporting.page.content import InputChart, TunedSection, TunedVersionRow, ratio
@@ -51,7 +51,6 @@ def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
         charts = tuple(_charts(file))
         worths = worth_of_versions(file)
         worth = worth_of_choice(file)
-        caches = cold_changes(file)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     return TunedSection(
@@ -72,7 +71,6 @@ def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
         worth=worth,
         charts=tuple(InputChart(f"{slug}-{number}", each) for number, each in enumerate(charts)),
         is_cold=kept.is_cold,
-        caches=caches,
     )
 
 
