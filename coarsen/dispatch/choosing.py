@@ -66,30 +66,6 @@ def numbers_function(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> C
     return _compiled([*lines, f"    return {_tuple(results)}"])
 
 
-def groups_function(
-    inputs: Mapping[str, Kind], groups: Sequence[Sequence[Steps]]
-) -> Callable[..., tuple[tuple[int, ...], ...] | None]:
-    """Return a function of numbers, given by position, that returns what groups of formulas come to.
-
-    Args:
-        inputs: the names of the numbers, in their order, each with its kind.
-        groups: formulas of whole numbers over these names.
-
-    Returns:
-        A function that returns a tuple of results for each group; None where one has no value, or isn't positive.
-    """
-    lines, results = _body(inputs, [formula for group in groups for formula in group])
-    # Of those that are constants, nothing need be asked at each call.
-    lines += (
-        f"    if {result} <= 0: return None" for result in dict.fromkeys(results) if not _is_positive(result)
-    )
-    rest = iter(results)
-    made: Callable[..., tuple[tuple[int, ...], ...] | None] = _compiled(
-        [*lines, f"    return {_tuple([_tuple([next(rest) for _ in group]) for group in groups])}"]
-    )
-    return made
-
-
 def tree_function(tree: Tree, features: Sequence[str]) -> Callable[..., int]:
     """Return a function of features' values, given by position, that returns the version that a tree chooses."""
     places = {name: f"f{index}" for index, name in enumerate(features)}
@@ -134,11 +110,6 @@ def _statements(
 
 def _tuple(parts: Sequence[str]) -> str:
     return f"({''.join(f'{part}, ' for part in parts)})"
-
-
-def _is_positive(result: str) -> bool:
-    """Return True for the text of a positive constant."""
-    return result.startswith("(") and not result.startswith("(-") and result != "(0)"
 
 
 def _step(step: Step, target: str, places: Mapping[str, str], first: int) -> Iterator[str]:
