@@ -20,7 +20,7 @@ from typing import Any, Self, TypeAlias
 from coarsen.base.codec import WHOLE_NUMBERS, Coders, decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument, check_name, feature_steps, input_kinds
-from coarsen.dispatch.tree import Leaf, Split, Tree, check_tree, features_of, tree_from_json, tree_to_json
+from coarsen.dispatch.tree import Leaf, Tree, check_tree, features_of, tree_from_json
 from coarsen.dispatch.tuned_version import (
     MOST_ARGUMENTS,
     TunedVersion,
@@ -325,7 +325,7 @@ _ENCODERS: Coders = {
     Feature: lambda feature: [feature.name, feature.expression],
     TunedVersion: version_to_json,
     Variant: variant_to_json,
-    **dict.fromkeys((Leaf, Split), tree_to_json),
+    Leaf: lambda leaf: leaf.version,
 }
 _DECODERS: Coders = {
     Feature: _feature,

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import numpy as np
 
 from coarsen.base.bug_report import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
-from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.inputs.portfolio import margin_of
-from coarsen.models.inputs.regret_tree import Shipped, regret_tree, shipped
+from coarsen.models.inputs.regret_tree import regret_tree, shipped
 from coarsen.models.inputs.times import VersionTimes
 from coarsen.opencl_bench.inputs.baselines import left_open, left_open_times
 from coarsen.opencl_bench.inputs.described import check_described, described_points, described_versions
@@ -37,6 +34,7 @@ from coarsen.opencl_bench.inputs.measuring import (
     without_repeated,
 )
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
+from coarsen.opencl_bench.inputs.worth import worth_of_versions
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
@@ -219,7 +217,7 @@ def tuned_file(
     margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
     supplied = {each.feature.name for each in description.features if each.feature.is_supplied}
     choice = shipped(regret_tree(times, margin, supplied), times)
-    return TunedFile(
+    file = TunedFile(
         kernel=description.kernel,
         arguments=tuple(kernel_arguments(description.arguments_of(description.kernel))),
         source_hash=description.source_hash,
@@ -232,20 +230,11 @@ def tuned_file(
         default=choice.default,
         tree=choice.tree,
         tree_without_supplied=choice.tree_without_supplied,
-        evidence={
-            **Evidence(description.path.name, margin, times, baseline, is_cold).to_json(),
-            "gains": [*_gains(choice, times)],
-        },
+        evidence=Evidence(description.path.name, margin, times, baseline, is_cold).to_json(),
     )
-
-
-def _gains(choice: Shipped, times: VersionTimes) -> Iterator[float]:
-    """Yield how many times as fast as the default each version is where it is chosen, in the geometric mean."""
-    chosen = [answer(choice.tree, point.features) for point in times.inputs]
-    for number, version in enumerate(choice.versions):
-        seconds = times.played[[row for row, own in enumerate(chosen) if own == number]]
-        gain = np.log(seconds[:, times.default] / seconds[:, times.versions.index(version)])
-        yield float(np.exp(gain.mean())) if gain.size else 1.0
+    # How many times as fast as the default each version is where it is chosen.
+    gains = [1.0 if each.over_default is None else each.over_default for each in worth_of_versions(file)]
+    return replace(file, evidence={**file.evidence, "gains": gains})
 
 
 def tune_inputs(
