@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.models.inputs.times import VersionTimes
-from coarsen.models.trees.arrays import Array
+from coarsen.models.trees.flat_forest import Array
 
 MOST_DEPTH = 6
 _SEED = 0

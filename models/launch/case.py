@@ -19,7 +19,7 @@ from coarsen.models.launch.inputs import (
     local_size_rows,
 )
 from coarsen.models.launch.planning import DescribedLaunch, PlannedLaunch
-from coarsen.models.trees.arrays import Array, Rows, in_half_precision
+from coarsen.models.trees.flat_forest import Array, Rows, in_half_precision
 from coarsen.variant.variant import Variant
 
 # The standard error of log times from which on a case judges nothing, and a row weighs half.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.models.launch.case import LaunchInputs
-from coarsen.models.trees.arrays import Array
+from coarsen.models.trees.flat_forest import Array
 
 
 class Risk(enum.StrEnum):

@@ -25,7 +25,7 @@ from coarsen.models.launch.expected_improvement import Belief
 from coarsen.models.launch.expected_improvement import Expected as Expectation
 from coarsen.models.launch.model import Expected, LaunchModel
 from coarsen.models.launch.settling import Judged, Settled, family_folds, settle
-from coarsen.models.trees.arrays import Array
+from coarsen.models.trees.flat_forest import Array
 from coarsen.variant.variant import Variant
 
 SELECTING, ORACLE_RUN, SCORING = 0, 1, 2

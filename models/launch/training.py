@@ -36,8 +36,7 @@ from coarsen.models.launch.settling import (
     mechanism_folds,
     settle,
 )
-from coarsen.models.trees.arrays import Array, Rows
-from coarsen.models.trees.flat_forest import FlatForest, flatten
+from coarsen.models.trees.flat_forest import Array, FlatForest, Rows, flatten
 
 Progress = Callable[[str], None]
 

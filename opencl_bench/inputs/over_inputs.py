@@ -18,13 +18,12 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.inputs.portfolio import margin_of
 from coarsen.models.inputs.regret_tree import regret_tree, shipped
-from coarsen.models.inputs.times import VersionTimes
+from coarsen.models.inputs.times import VersionTimes, margin_of
 from coarsen.opencl_bench.inputs.baselines import left_open, left_open_times
 from coarsen.opencl_bench.inputs.described import check_described, described_points, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
-from coarsen.opencl_bench.inputs.evidence import Evidence, LeftOpenTimes
+from coarsen.opencl_bench.inputs.evidence import Evidence, LeftOpenTimes, worth_of_versions
 from coarsen.opencl_bench.inputs.measuring import (
     VersionsPlan,
     check_default,
@@ -34,7 +33,6 @@ from coarsen.opencl_bench.inputs.measuring import (
     without_repeated,
 )
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
-from coarsen.opencl_bench.inputs.worth import worth_of_versions
 from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description

@@ -32,7 +32,7 @@ from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import usual_global_sizes
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
-from coarsen.models.trees.arrays import Array
+from coarsen.models.trees.flat_forest import Array
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.versions import newest_versions

@@ -20,9 +20,9 @@ from coarsen.cli.tune.tuned_text import print_summary
 from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import list_inputs, numbers_of
+from coarsen.opencl_bench.inputs.evidence import worth_of_choice
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
-from coarsen.opencl_bench.inputs.worth import worth_of_choice
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED

@@ -11,7 +11,7 @@ from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.opencl_bench.inputs.evidence import LEFT_OPEN
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.inputs.worth import ChoiceWorth, FoundOverInputs, VersionWorth
+    from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, FoundOverInputs, VersionWorth
 
 
 def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:

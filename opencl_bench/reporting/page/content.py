@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.inputs.worth import ChoiceWorth, VersionWorth
+from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, VersionWorth
 from coarsen.opencl_bench.reporting.input_times import InputTimes
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE

@@ -11,8 +11,7 @@ from pathlib import Path
 from coarsen.dispatch.tree import Split, nodes, rules
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.evidence import evidence_of
-from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
+from coarsen.opencl_bench.inputs.evidence import evidence_of, worth_of_choice, worth_of_versions
 from coarsen.opencl_bench.reporting.input_times import InputTimes, duration, input_times, section_times
 from coarsen.opencl_bench.reporting.page.charts import Segment
 from coarsen.opencl_bench.reporting.page.content import InputChart, TunedSection, TunedVersionRow, ratio

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from coarsen.models.inputs.growing import Inside, ranked, read_tree
 from coarsen.models.inputs.times import VersionTimes
-from coarsen.models.trees.arrays import Array
+from coarsen.models.trees.flat_forest import Array
 from tests.models.inputs.parameters import Parameter, parameters_of
 
 LEAST_INPUTS = (8, 4, 2, 1)
