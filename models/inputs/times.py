@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.trees.flat_forest import Array
+from coarsen.models.flat_forest import Array
 from coarsen.variant.variant import Variant
 
 # A version that takes four times as long as the best is as bad as one can be: more is not told apart.

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coarsen.models.flat_forest import Array
 from coarsen.models.launch.case import LaunchInputs
-from coarsen.models.trees.flat_forest import Array
 
 
 class Risk(enum.StrEnum):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coarsen.models.evaluation.scores import Interval, mean_interval
+from coarsen.models.flat_forest import Array
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import Decision, ErrorTable, Risk, decide, fit_errors
 from coarsen.models.launch.device import LaunchDevice
@@ -25,7 +26,6 @@ from coarsen.models.launch.expected_improvement import Belief
 from coarsen.models.launch.expected_improvement import Expected as Expectation
 from coarsen.models.launch.model import Expected, LaunchModel
 from coarsen.models.launch.settling import Judged, Settled, family_folds, settle
-from coarsen.models.trees.flat_forest import Array
 from coarsen.variant.variant import Variant
 
 SELECTING, ORACLE_RUN, SCORING = 0, 1, 2

@@ -20,8 +20,8 @@ import numpy as np
 from coarsen.cost.work_counts import AccessCount, InstructionClass
 from coarsen.features.kernel_facts import DIVERGENCE_FACTS, KERNEL_FACTS, along
 from coarsen.models.analytic.estimate import moved_bytes
+from coarsen.models.flat_forest import Array, Rows, in_half_precision
 from coarsen.models.launch.planning import PATTERNS, PLAN_COSTS, DescribedLaunch
-from coarsen.models.trees.flat_forest import Array, Rows, in_half_precision
 from coarsen.variant.coarsening import DIMENSIONS, Level
 
 # The parts of the analytic models' estimates.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import LEAF, FlatForest
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import LEVELS, Binned, ErrorTable, Place, Risk, Rule
 from coarsen.models.launch.files import NAME, SHIPPED, has_launch
@@ -31,7 +32,6 @@ from coarsen.models.model_files import (
     read_tensors,
     write_model,
 )
-from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
 _STORED_LEAF = 255
 _FORESTS = ("local", "coarsened")

@@ -16,6 +16,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from coarsen.base.processes import processors
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.flat_forest import Array, FlatForest, Rows, flatten
 from coarsen.models.held_out import is_calibration, refuse_calibration, refuse_judge
 from coarsen.models.launch.case import MOST_ERROR, LaunchCase
 from coarsen.models.launch.decision import fit_errors
@@ -36,7 +37,6 @@ from coarsen.models.launch.settling import (
     mechanism_folds,
     settle,
 )
-from coarsen.models.trees.flat_forest import Array, FlatForest, Rows, flatten
 
 Progress = Callable[[str], None]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes, fixed_best
-from coarsen.models.trees.flat_forest import Array
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import InputPoint
-from coarsen.models.trees.flat_forest import Array
 from coarsen.opencl_bench.inputs.measuring import VersionsPlan, opened_inputs
 from coarsen.tuning.engine.live_evaluator import LiveEvaluator
 from coarsen.tuning.engine.observer import SweepObserver

@@ -14,9 +14,9 @@ from coarsen.base.names import did_you_mean
 from coarsen.dispatch.tree import Split, Tree, answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.break_even import BreakEven, break_evens
 from coarsen.models.inputs.times import VersionTimes, fixed_best
-from coarsen.models.trees.flat_forest import Array
 from coarsen.opencl_bench.inputs.evidence import (
     Evidence,
     evidence_of,

@@ -27,12 +27,12 @@ from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.examples import family_of
+from coarsen.models.flat_forest import Array
 from coarsen.models.held_out import refuse_judge
 from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import usual_global_sizes
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
-from coarsen.models.trees.flat_forest import Array
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.versions import newest_versions

@@ -7,8 +7,8 @@ import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import flatten
 from coarsen.models.launch.training import coarsening_rows, grow
-from coarsen.models.trees.flat_forest import flatten
 from tests.models.launch.made_up import SMALL, case, cases
 
 
