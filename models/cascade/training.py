@@ -63,7 +63,8 @@ class _Known:
 
     @property
     def is_constant(self) -> bool:
-        return len(self.further) < FEWEST_EXAMPLES or self.further.all() or not self.further.any()
+        further = int(self.further.sum())
+        return len(self.further) < FEWEST_EXAMPLES or further in (0, len(self.further))
 
 
 def fit_cascade(examples: Sequence[Example], seed: int, progress: Progress = unobserved) -> CascadeModel:
