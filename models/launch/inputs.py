@@ -174,7 +174,7 @@ def _time(launch: DescribedLaunch) -> list[float]:
 
 @_group("vectors", "lanes used", "odd by 4", "odd by 8", "odd by 16", "rows")
 def vectors(launch: DescribedLaunch) -> list[float]:
-    """How work-items fill vectors along dimension 0, and the rows of work-items in a group."""
+    """Return how work-items fill vectors along dimension 0, and the rows of work-items in a group."""
     first, second, third = launch.planned.sizes.local_size
     return [
         min(0.0, math.log2(first / launch.device.simd_width)),
@@ -190,7 +190,7 @@ def vectors(launch: DescribedLaunch) -> list[float]:
     "strided stores",
 )
 def accesses(launch: DescribedLaunch) -> list[float]:
-    """Shares of the accesses to memory that all work-groups share, weighted by how often they are made."""
+    """Return shares of the accesses to memory that all work-groups share, weighted by how often they are made."""
     total = sum(access.count for access in launch.outer) or 1.0
     found = [0.0] * 11
     for access in launch.outer:
@@ -342,7 +342,7 @@ def _count(launch: DescribedLaunch) -> float:
 
 @_group("divergence", *DIVERGENCE_FACTS)
 def divergence(pair: Pair) -> list[float]:
-    """The divergence along the dimensions that are coarsened, weighted by the doublings along each."""
+    """Return the divergence along the dimensions that are coarsened, weighted by the doublings along each."""
     coarsenings = pair.after.variant.coarsenings
     total = sum(math.log2(each.factor) for each in coarsenings) or 1.0
     return [
@@ -369,7 +369,7 @@ def divergence(pair: Pair) -> list[float]:
     *("scalar operations after", "masked before", "masked after", "growth of accesses apart"),
 )
 def gathers(pair: Pair) -> list[float]:
-    """What vectors over work-items cost before and after."""
+    """Return what vectors over work-items cost before and after."""
     before, after = _Lanes.of(pair.before), _Lanes.of(pair.after)
     speedups = (_at_least(first / second) for first, second in zip(before.costs, after.costs, strict=True))
     return [
