@@ -27,7 +27,7 @@ from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import Candidate, OwnLaunch, launch_grid, usual_global_sizes
 from coarsen.models.launch.model import LaunchModel
-from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
+from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.models.launch.prediction import LaunchPrediction, expected_launches
 from coarsen.models.launch.storage import load_launch
 from coarsen.targets import Target
@@ -85,7 +85,7 @@ def predict_launch(
     _check_learned(model, target)
     device = device_of(target)
     own = own_launch(kernel, asked)
-    grid = planned_grid(KernelPlanner(PlannedKernel(kernel)), own, device, asked)
+    grid = planned_grid(WorkPlanner(PlannedKernel(kernel)), own, device, asked)
     expected, first = model.expect(grid.inputs, device), grid.inputs[0]
     if asked.factors_only:
         kept = [place for place, variant in enumerate(first.variants) if _is_factor(variant, own)]

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from coarsen.models.evaluation.calibration import Calibration, calibrations
     from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
     from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
-    from coarsen.models.evaluation.method import Choice
     from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore
-    from coarsen.models.examples import Example
+    from coarsen.models.examples import Choice, Example
     from coarsen.models.launch.model import LaunchModel
     from coarsen.models.launch.prediction import LaunchPrediction
     from coarsen.models.launch.storage import load_launch
@@ -60,7 +59,7 @@ _MODULE_OF = {
     "PUBLISHED": "best_factors",
     "Calibration": "evaluation.calibration",
     "CascadeModel": "cascade.model",
-    "Choice": "evaluation.method",
+    "Choice": "examples",
     "Contribution": "cascade.model",
     "DeviceDescriptor": "device_descriptors",
     "Entrant": "evaluation.entrants",

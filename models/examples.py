@@ -1,10 +1,11 @@
-"""What a predictor learns from and is judged by: one kernel on one device, along one dimension."""
+"""What a predictor learns from and is judged by, one kernel on one device along one dimension, and its answer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from coarsen.features import FeatureTable
 
@@ -58,3 +59,39 @@ def family_of(kernel: str) -> str:
 def best_factor_of(speedup: Mapping[int, float]) -> int:
     """Return the fastest factor, 1 where none is faster; the smaller of two that are equal."""
     return min((1, *speedup), key=lambda factor: (-speedup.get(factor, 1.0), factor))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One fit that is wanted: what to learn from, in no particular order, and the seed of all randomness."""
+
+    training: tuple[Example, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The factor that a predictor chooses.
+
+    Args:
+        factor: the choice, 1 for none.
+        abstained: whether it stayed at 1 because the kernel is unlike what it learned from.
+        step_probability: at a factor f, the probability that 2f is faster than f on this kernel and device; empty
+            where the predictor has none.
+    """
+
+    factor: int
+    abstained: bool = False
+    step_probability: Mapping[int, float] = field(default_factory=dict)
+
+
+class Predictor(Protocol):
+    """A method fitted on training examples."""
+
+    def choose(self, example: Example) -> Choice:
+        """Return the factor for a kernel on a device.
+
+        Args:
+            example: without its answer (`Example.blind`): `speedup` is empty and `best_factor` says nothing.
+        """
+        ...

@@ -22,9 +22,6 @@ from safetensors.numpy import save as format_tensors
 from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
 
-# The code that the features describe; a card that says nothing is older than other transforms.
-TRANSFORMS = "replication alone"
-
 # No number of a model that was trained comes near it; powers and products of smaller ones are finite.
 LARGEST = 1e6
 # Of what is divided by: deviations may be of rounding alone, and squares of quotients are finite.
@@ -120,44 +117,8 @@ def check_format(name: str, card: Card, version: int) -> None:
     written = card.get("format_version")
     if written != version:
         raise InvalidInputError(
-            f"the model '{name}' is in format {_short(written)}; this version reads {version}: train it again"
+            f"the model '{name}' is in format {str(written)[:40]}; this version reads {version}: train it again"
         )
-
-
-def check_features(name: str, card: Card, what: str, version: int, names: tuple[str, ...]) -> None:
-    """Refuse a model that was made for other features.
-
-    Args:
-        name: the model's.
-        card: its card.
-        what: the features, such as "features": the card has them under this name with underscores, and their
-            version under the same in the singular with `_set_version`.
-        version: the version that this package computes; `names` are those of its features, in their order.
-
-    Raises:
-        InvalidInputError: the version or the names differ.
-    """
-    key = what.replace(" ", "_")
-    written = card.get(f"{key.removesuffix('s')}_set_version")
-    if written != version or card.get(key) != list(names):
-        raise InvalidInputError(
-            f"the model '{name}' was made for version {written} of the {what}, this is version {version}; "
-            "train it again"
-        )
-
-
-def check_transforms(name: str, card: Card) -> None:
-    """Refuse a model of other code than this version predicts for: replication alone. Raises InvalidInputError."""
-    described = card.get("transforms", TRANSFORMS)
-    if described != TRANSFORMS:
-        raise InvalidInputError(
-            f"the model '{name}' describes {_short(described)}, this version predicts for {TRANSFORMS}; "
-            "train it again"
-        )
-
-
-def _short(value: object) -> str:
-    return str(value)[:40]
 
 
 def write_model(name: str, folder: Path, tensors: Tensors, card: Callable[[str], Card]) -> tuple[Path, Path]:

@@ -108,7 +108,7 @@ _GONE_OPTIONS: Mapping[str, Mapping[str, str]] = MappingProxyType(
                 "--layouts": "--layout all",
                 "--budget": "--trials",
                 "--cold-cache": "--caches cold",
-                "--cold-check": "--caches both",
+                "--cold-check": "--caches cold",
             }
         ),
         "apply": MappingProxyType({"--time-passes": "-v"}),

@@ -13,13 +13,12 @@ from coarsen.dispatch.steps import (
     COEFFICIENTS,
     SMALLEST,
     SQUARE_ROOT_OF_HALF,
-    Constant,
     Kind,
     Named,
-    Operand,
     Operation,
     Step,
     Steps,
+    written,
 )
 from coarsen.dispatch.tree import Leaf, Tree
 
@@ -157,18 +156,12 @@ def statements(formulas: Sequence[Steps], invalid: str) -> tuple[list[str], list
         formulas: over the members of `in`.
         invalid: the statement for a formula that has no value.
     """
-    lines: list[str] = []
-    results: list[str] = []
-    count = 0
-    for formula in formulas:
-        for number, step in enumerate(formula.steps, count):
-            lines += _step(step, f"t{number}", count, invalid)
-        result = _operand(formula.result, count)
-        if formula.kind is Kind.REAL:
-            lines += (f"if (!coarsen_is_finite({result}))", f"    {invalid}")
-        results.append(result)
-        count += len(formula.steps)
-    return lines, results
+    return written(
+        formulas,
+        lambda operand: f"in->{operand.name}" if isinstance(operand, Named) else _constant(operand.value),
+        lambda step, target, values: _step(step, target, values, invalid),
+        lambda result: (f"if (!coarsen_is_finite({result}))", f"    {invalid}"),
+    )
 
 
 def declarations(formulas: Sequence[Steps]) -> list[str]:
@@ -188,13 +181,11 @@ def tree_lines(tree: Tree, places: Mapping[str, str], indent: str) -> Iterator[s
     yield from tree_lines(tree.above, places, indent)
 
 
-def _step(step: Step, target: str, first: int, invalid: str) -> Iterator[str]:
+def _step(step: Step, target: str, values: Sequence[str], invalid: str) -> Iterator[str]:
     operation = step.operation
-    values = [_operand(operand, first) for operand in step.operands]
     if step.kind is Kind.WHOLE and operation in (*_OF_WHOLE, Operation.NEGATE):
-        function, operands = _OF_WHOLE.get(operation, "coarsen_subtract"), values
-        if operation is Operation.NEGATE:
-            operands = ["0", *values]
+        function = _OF_WHOLE.get(operation, "coarsen_subtract")
+        operands = ["0", *values] if operation is Operation.NEGATE else values
         yield f"if (!{function}({', '.join(operands)}, &{target}))"
         yield f"    {invalid}"
         return
@@ -219,12 +210,6 @@ def _value(operation: Operation, values: Sequence[str]) -> str:
         return f"coarsen_logarithm({first})"
     sign = "<=" if operation is Operation.SMALLER else ">="
     return f"{first} {sign} {values[1]} ? {first} : {values[1]}"
-
-
-def _operand(operand: Operand, first: int) -> str:
-    if isinstance(operand, Constant):
-        return _constant(operand.value)
-    return f"in->{operand.name}" if isinstance(operand, Named) else f"t{first + operand.step}"
 
 
 def _constant(value: int | float) -> str:

@@ -26,14 +26,13 @@ from coarsen.dispatch.features import Feature, KernelArgument, feature_steps, in
 from coarsen.dispatch.steps import (
     LARGEST,
     SMALLEST,
-    Constant,
     Kind,
     Named,
-    Operand,
     Operation,
     Step,
     Steps,
     binary_logarithm,
+    written,
 )
 from coarsen.dispatch.tree import Leaf, Tree, features_of
 from coarsen.dispatch.tuned_file import TunedFile
@@ -62,32 +61,16 @@ def numbers_function(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> C
     Returns:
         A function that returns the results in a tuple; None where one has no value.
     """
-    lines, results = _body(inputs, formulas)
-    return _compiled([*lines, f"    return {_tuple(results)}"])
-
-
-def groups_function(
-    inputs: Mapping[str, Kind], groups: Sequence[Sequence[Steps]]
-) -> Callable[..., tuple[tuple[int, ...], ...] | None]:
-    """Return a function of numbers, given by position, that returns what groups of formulas come to.
-
-    Args:
-        inputs: the names of the numbers, in their order, each with its kind.
-        groups: formulas of whole numbers over these names.
-
-    Returns:
-        A function that returns a tuple of results for each group; None where one has no value, or isn't positive.
-    """
-    lines, results = _body(inputs, [formula for group in groups for formula in group])
-    # Of those that are constants, nothing need be asked at each call.
-    lines += (
-        f"    if {result} <= 0: return None" for result in dict.fromkeys(results) if not _is_positive(result)
+    places = {name: f"i{index}" for index, name in enumerate(inputs)}
+    lines, results = written(
+        formulas,
+        lambda operand: places[operand.name] if isinstance(operand, Named) else f"({operand.value!r})",
+        _step,
+        lambda result: [f"if not -{_LARGEST_DOUBLE} <= {result} <= {_LARGEST_DOUBLE}: return None"],
     )
-    rest = iter(results)
-    made: Callable[..., tuple[tuple[int, ...], ...] | None] = _compiled(
-        [*lines, f"    return {_tuple([_tuple([next(rest) for _ in group]) for group in groups])}"]
-    )
-    return made
+    checks = [_unless_64_bits(places[name]) for name, kind in inputs.items() if kind is Kind.WHOLE]
+    body = (f"    {line}" for line in (*checks, *lines, f"return ({''.join(f'{each}, ' for each in results)})"))
+    return _compiled([f"def made({', '.join(places.values())}):", *body])
 
 
 def tree_function(tree: Tree, features: Sequence[str]) -> Callable[..., int]:
@@ -106,44 +89,8 @@ def _compiled(lines: Sequence[str]) -> Callable[..., Any]:
     return made
 
 
-def _body(inputs: Mapping[str, Kind], formulas: Sequence[Steps]) -> tuple[list[str], list[str]]:
-    """The lines of a function that computes formulas, and the expressions of their results."""
-    places = {name: f"i{index}" for index, name in enumerate(inputs)}
-    results: list[str] = []
-    lines = [f"def made({', '.join(places.values())}):"]
-    lines += (f"    {line}" for line in _statements(inputs, places, formulas, results))
-    return lines, results
-
-
-def _statements(
-    inputs: Mapping[str, Kind], places: Mapping[str, str], formulas: Sequence[Steps], results: list[str]
-) -> Iterator[str]:
-    for name, kind in inputs.items():
-        if kind is Kind.WHOLE:
-            yield _unless_64_bits(places[name])
-    count = 0
-    for formula in formulas:
-        for number, step in enumerate(formula.steps, count):
-            yield from _step(step, f"t{number}", places, count)
-        result = _operand(formula.result, places, count)
-        if formula.kind is Kind.REAL:
-            yield f"if not -{_LARGEST_DOUBLE} <= {result} <= {_LARGEST_DOUBLE}: return None"
-        results.append(result)
-        count += len(formula.steps)
-
-
-def _tuple(parts: Sequence[str]) -> str:
-    return f"({''.join(f'{part}, ' for part in parts)})"
-
-
-def _is_positive(result: str) -> bool:
-    """Return True for the text of a positive constant."""
-    return result.startswith("(") and not result.startswith("(-") and result != "(0)"
-
-
-def _step(step: Step, target: str, places: Mapping[str, str], first: int) -> Iterator[str]:
+def _step(step: Step, target: str, operands: Sequence[str]) -> Iterator[str]:
     operation = step.operation
-    operands = [_operand(operand, places, first) for operand in step.operands]
     if operation in (Operation.QUOTIENT, Operation.REMAINDER):
         yield f"if {operands[0]} < 0 or {operands[1]} <= 0: return None"
     elif operation is Operation.DIVIDE:
@@ -168,12 +115,6 @@ def _value(operation: Operation, operands: Sequence[str]) -> str:
         return f"logarithm({first})"
     sign = "<=" if operation is Operation.SMALLER else ">="
     return f"{first} if {first} {sign} {operands[1]} else {operands[1]}"
-
-
-def _operand(operand: Operand, places: Mapping[str, str], first: int) -> str:
-    if isinstance(operand, Constant):
-        return f"({operand.value!r})"
-    return places[operand.name] if isinstance(operand, Named) else f"t{first + operand.step}"
 
 
 def _unless_64_bits(place: str) -> str:

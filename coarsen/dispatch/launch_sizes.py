@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-from coarsen.dispatch.choosing import groups_function, numbers_function
+from coarsen.dispatch.choosing import numbers_function
 from coarsen.dispatch.expressions import parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, input_kinds
 from coarsen.dispatch.steps import Kind, Steps, whole_steps_of
@@ -92,23 +92,16 @@ def sizes_function(
         inputs: the names of the numbers, by position, as `size_inputs` has them.
 
     Returns:
-        A function that returns None where a size has no value, or a global or local size isn't positive.
+        A function that returns None where a size has no value, or isn't positive.
     """
-    own = version.variant.local_size or None
     if not version.launches:
-        unchanged = VersionSizes(None, own, _NO_MEMORY)
+        unchanged = VersionSizes(None, version.variant.local_size or None, _NO_MEMORY)
         return lambda *numbers: unchanged
-    formulas = launch_formulas(version, version.launches[0], file.arguments)
-    groups = (formulas.global_size, formulas.local_size, formulas.local_memory)
-    compute = groups_function(dict.fromkeys(inputs, Kind.WHOLE), groups)
-    places = formulas.memory_places
+    all_sizes = sequence_function(file, version, inputs)
 
     def sizes(*numbers: int) -> VersionSizes | None:
-        values = compute(*numbers)
-        if values is None:
-            return None
-        whole, local, memory = values
-        return VersionSizes(whole, local or None, dict(zip(places, memory, strict=True)) if memory else _NO_MEMORY)
+        found = all_sizes(*numbers)
+        return None if found is None else found.launches[0]
 
     return sizes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from coarsen.errors import InvalidInputError
 
@@ -105,20 +105,8 @@ def check_tree(tree: Tree, features: frozenset[str], versions: int) -> None:
             raise InvalidInputError(f"a tree has more than {MOST_LEAVES} answers")
 
 
-def tree_to_json(tree: Tree) -> Any:  # noqa: ANN401 (a JSON value)
-    """Write a tree as JSON takes it: the number of a version, or an object."""
-    if isinstance(tree, Leaf):
-        return tree.version
-    return {
-        "feature": tree.feature,
-        "threshold": tree.threshold,
-        "at_most": tree_to_json(tree.at_most),
-        "above": tree_to_json(tree.above),
-    }
-
-
 def tree_from_json(value: object, depth: int = 0) -> Tree:
-    """Read the tree that `tree_to_json` wrote; `check_tree` says whether it makes sense.
+    """Read a tree, the number of a version or an object; `check_tree` says whether it makes sense.
 
     Raises:
         InvalidInputError: it isn't in that form, or is too deep.

@@ -17,16 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from coarsen.base.codec import WHOLE_NUMBERS, decoded, encoded
+from coarsen.base.codec import WHOLE_NUMBERS, Coders, decoded, encoded
 from coarsen.base.files import MEBIBYTE, read_file, replace_file
 from coarsen.dispatch.features import ArgumentKind, Feature, KernelArgument, check_name, feature_steps, input_kinds
-from coarsen.dispatch.tree import Tree, check_tree, features_of, tree_from_json, tree_to_json
+from coarsen.dispatch.tree import Leaf, Tree, check_tree, features_of, tree_from_json
 from coarsen.dispatch.tuned_version import (
     MOST_ARGUMENTS,
-    DefaultVersion,
     TunedVersion,
     check_version,
-    default_version,
     version_from_json,
     version_to_json,
 )
@@ -39,8 +37,6 @@ JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | 
 
 FORMAT = "coarsen tuned file 1"
 LARGEST_FILE = 4 * MEBIBYTE
-# Only there where there are any.
-_LAYOUTS = "layouts"
 MOST_VERSIONS = 64
 MOST_FEATURES = 64
 _DEEPEST = 32
@@ -83,7 +79,7 @@ class TunedFile:
     default: int
     tree: Tree
     tree_without_supplied: Tree | None = None
-    evidence: Mapping[str, JSON] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = field(default_factory=dict)
     layouts: tuple[LaidOutVersion, ...] = ()
 
     def __post_init__(self) -> None:
@@ -100,9 +96,9 @@ class TunedFile:
         check_laid_out(self.layouts, self.arguments)
 
     @property
-    def default_version(self) -> DefaultVersion:
-        """Return the version whose sizes a call passes."""
-        return DefaultVersion(self.default, self.versions[self.default])
+    def default_version(self) -> TunedVersion:
+        """Return the version whose sizes a call passes: one launch of the kernel as it is written."""
+        return self.versions[self.default]
 
     @property
     def needs_supplied(self) -> bool:
@@ -113,57 +109,24 @@ class TunedFile:
     @property
     def has_sizes(self) -> bool:
         """Return True if the versions say their launches' sizes, so that a caller need not."""
-        return self.default_version.launch is not None
+        return bool(self.default_version.launches)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON takes it."""
-        without = self.tree_without_supplied
-        layouts = {_LAYOUTS: encoded(self.layouts, {Variant: variant_to_json})} if self.layouts else {}
-        return {
-            "format": FORMAT,
-            "kernel": self.kernel,
-            "arguments": encoded(self.arguments),
-            "source_hash": self.source_hash,
-            "device": self.device,
-            "driver": self.driver,
-            "build_options": list(self.build_options),
-            "coarsen_version": self.coarsen_version,
-            "features": [[feature.name, feature.expression] for feature in self.features],
-            "versions": [version_to_json(version) for version in self.versions],
-            "default": self.default,
-            "tree": tree_to_json(self.tree),
-            "tree_without_supplied": None if without is None else tree_to_json(without),
-            "evidence": json.loads(json.dumps(dict(self.evidence), sort_keys=True)),
-            **layouts,
-        }
+        """Return it as JSON takes it; layouts are only there where there are any."""
+        value = {"format": FORMAT, **encoded(self, _ENCODERS)}
+        value["evidence"] = json.loads(json.dumps(value["evidence"], sort_keys=True))
+        if not self.layouts:
+            del value["layouts"]
+        return value
 
     @classmethod
     def from_json(cls, value: object) -> Self:
         """Return the file that `to_json` gave; raises InvalidInputError for anything else."""
         if not isinstance(value, Mapping) or value.get("format") != FORMAT:
             raise InvalidInputError(f"it is no tuned file of the format '{FORMAT}'")
-        rest = {name: entry for name, entry in value.items() if name not in ("format", _LAYOUTS)}
-        found = decoded(_Written, rest, "the tuned file", {Any: lambda entry: entry})
-        without = found.tree_without_supplied
-        return cls(
-            found.kernel,
-            found.arguments,
-            found.source_hash,
-            found.device,
-            found.driver,
-            found.build_options,
-            found.coarsen_version,
-            _features(found.features),
-            tuple(version_from_json(version) for version in _list(found.versions, "versions")),
-            found.default,
-            tree_from_json(found.tree),
-            None if without is None else tree_from_json(without),
-            _evidence(found.evidence),
-            tuple(
-                decoded(LaidOutVersion, version, "a version of a layout", {Variant: variant_from_json})
-                for version in _list(value.get(_LAYOUTS, []), _LAYOUTS)
-            ),
-        )
+        fields = {"layouts": [], **value}
+        del fields["format"]
+        return decoded(cls, fields, "the tuned file", _DECODERS)
 
     def to_bytes(self) -> bytes:
         """Return the content of the file: the same bytes for the same content."""
@@ -193,39 +156,13 @@ class TunedFile:
             raise InvalidInputError(f"{path}: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """The fields of a file as they are written; those of any kind are read by themselves."""
-
-    kernel: str
-    arguments: tuple[KernelArgument, ...]
-    source_hash: str
-    device: str
-    driver: str
-    build_options: tuple[str, ...]
-    coarsen_version: str
-    features: Any
-    versions: Any
-    default: int
-    tree: Any
-    tree_without_supplied: Any
-    evidence: Any
-
-
-def _features(value: object) -> tuple[Feature, ...]:
-    entries = _list(value, "features")
-    if not all(isinstance(entry, list) and len(entry) == 2 for entry in entries):
+def _feature(value: object) -> Feature:
+    if not isinstance(value, list) or len(value) != 2:
         raise InvalidInputError("a feature of the tuned file must be a name and an expression, or null")
-    return tuple(Feature(name, expression) for name, expression in entries)
+    return Feature(*value)
 
 
-def _list(value: object, what: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise InvalidInputError(f"the field '{what}' of the tuned file must be a list")
-    return value
-
-
-def _evidence(value: object) -> Mapping[str, JSON]:
+def _evidence(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidInputError("the field 'evidence' of the tuned file must be an object")
     return value
@@ -271,7 +208,13 @@ def check_versions(
         raise InvalidInputError("a tuned file has a version twice")
     if len({bool(version.launches) for version in versions}) > 1:
         raise InvalidInputError("some versions have launches and others none: give all their sizes, or none")
-    default_version(kernel, versions, default)
+    found = versions[default]
+    if found.variant.is_coarsened or found.is_sequence:
+        raise InvalidInputError("the default version must be one launch of the kernel as it is written")
+    if found.launches and found.launches[0].kernel != kernel:
+        raise InvalidInputError(
+            f"the default version must launch {kernel}, the file's kernel, not {found.launches[0].kernel}"
+        )
     for version in versions:
         check_version(version, tuple(arguments))
 
@@ -376,3 +319,19 @@ def _check_numbers(version: LaidOutVersion) -> None:
     runs = version.runs_until_it_pays
     if runs is not None and (type(runs) is not int or runs < 1):
         raise InvalidInputError("a version of a layout pays after a number of runs, or never (null)")
+
+
+_ENCODERS: Coders = {
+    Feature: lambda feature: [feature.name, feature.expression],
+    TunedVersion: version_to_json,
+    Variant: variant_to_json,
+    Leaf: lambda leaf: leaf.version,
+}
+_DECODERS: Coders = {
+    Feature: _feature,
+    TunedVersion: version_from_json,
+    Variant: variant_from_json,
+    Tree: tree_from_json,
+    Tree | None: lambda value: None if value is None else tree_from_json(value),
+    Mapping[str, Any]: _evidence,
+}

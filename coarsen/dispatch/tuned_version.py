@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from coarsen.dispatch.expressions import Expression, parse_expression
 from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument, check_name, input_kinds
 from coarsen.dispatch.steps import Kind
 from coarsen.errors import InvalidInputError
-from coarsen.variant.variant import Definitions, Variant
+from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 MOST_LAUNCHES = 16
@@ -213,43 +213,3 @@ def _pairs(value: object) -> _Pairs:
     if not isinstance(value, Mapping) or not all(isinstance(entry, str) for entry in value.values()):
         raise InvalidInputError("local memory and scratch of a tuned file must be objects of texts")
     return tuple(sorted(value.items()))
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultVersion:
-    """One launch of the file's kernel, nothing merged, with macros of its own.
-
-    Args:
-        number: the index of the version in the file.
-        version: the version.
-
-    Raises:
-        InvalidInputError: it takes several launches, or is coarsened.
-    """
-
-    number: int
-    version: TunedVersion
-
-    def __post_init__(self) -> None:
-        if self.version.variant.is_coarsened or self.version.is_sequence:
-            raise InvalidInputError("the default version must be one launch of the kernel as it is written")
-
-    @property
-    def definitions(self) -> Definitions:
-        """Return its macros, which may have other values than in the source as it stands."""
-        return self.version.variant.definitions
-
-    @property
-    def launch(self) -> TunedLaunch | None:
-        """Return its launch; None where the sizes are the caller's."""
-        return self.version.launches[0] if self.version.launches else None
-
-
-def default_version(kernel: str, versions: Sequence[TunedVersion], number: int) -> DefaultVersion:
-    """Return the default version among those of a kernel; raises InvalidInputError for one that can't be it."""
-    found = DefaultVersion(number, versions[number])
-    if found.launch is not None and found.launch.kernel != kernel:
-        raise InvalidInputError(
-            f"the default version must launch {kernel}, the file's kernel, not {found.launch.kernel}"
-        )
-    return found

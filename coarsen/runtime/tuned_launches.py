@@ -326,10 +326,10 @@ class BuiltDefault:
         self._is_own = is_own
         self._is_of_other_code = problem is not None and problem.is_other_code
         self._has_sizes = file.has_sizes
-        self._macros = " ".join(definition_options(file.default_version.definitions))
+        self._macros = " ".join(definition_options(file.default_version.variant.definitions))
         self._say_once = say_once
         # Returns what it is launched with, of the numbers that `size_inputs` names.
-        self.sizes = sizes_function(file, file.default_version.version, size_inputs(file))
+        self.sizes = sizes_function(file, file.default_version, size_inputs(file))
 
     def decision(self, passed: PassedSizes | None, sizes: VersionSizes | None, reason: str) -> Decision:
         """Return how it is launched, and say once why.

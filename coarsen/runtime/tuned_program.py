@@ -107,7 +107,7 @@ def _launches(
     problems: dict[int, Problem] = {address: found for address, found in by_device.items() if found is not None}
     if problem is None and len(problems) == len(by_device):
         problem = next(iter(problems.values()))
-    is_own = stand_in_source(file.default_version.definitions, settings.source, settings.options)
+    is_own = stand_in_source(file.default_version.variant.definitions, settings.source, settings.options)
     if problem is None:
         wanted = range(len(file.versions))
     else:

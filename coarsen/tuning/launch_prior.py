@@ -15,7 +15,7 @@ from coarsen.launch_prediction import device_of, launch_model, learned_devices
 from coarsen.models.launch.case import launch_inputs
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.model import LaunchModel
-from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
+from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.targets import target_of_installed
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize
 from coarsen.tuning.workload.launch_sizes import sizes_of_launch
@@ -118,10 +118,7 @@ def launch_prior(
         if target.descriptor.name not in learned_devices(model):
             return None
         lowered = kernel or lower(benchmark.code, benchmark.kernel, benchmark.own_options, device.macros)
-        planner, sizes = (
-            KernelPlanner(PlannedKernel(lowered)),
-            partial(sizes_of_launch, benchmark, lowered, preset),
-        )
+        planner, sizes = WorkPlanner(PlannedKernel(lowered)), partial(sizes_of_launch, benchmark, lowered, preset)
         prior = LaunchModelPrior(model, planner, sizes, device_of(target), variant)
     except CoarsenError:
         return None

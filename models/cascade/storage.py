@@ -1,12 +1,14 @@
-"""Reading a device's cascade from its two files (`model_files.py`)."""
+"""A device's cascade in its two files (`model_files.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.features import FEATURE_SET_VERSION, FEATURES
@@ -15,11 +17,10 @@ from coarsen.models.launch.files import NAME as LAUNCH
 from coarsen.models.model_files import (
     LARGEST,
     SMALLEST,
+    Card,
     Tensors,
-    check_features,
     check_format,
-    check_range,
-    check_transforms,
+    checked_tensor,
     model_names,
     read_card,
     read_tensors,
@@ -27,6 +28,8 @@ from coarsen.models.model_files import (
 
 SHIPPED = Path(__file__).parent.parent / "data"
 FORMAT_VERSION = 3
+# The code that the features describe; a card that says nothing is older than other transforms.
+TRANSFORMS = "replication alone"
 # One network that is asked at every factor (PACT 2014, section 6.2).
 NETWORKS = "one"
 # The models of all devices: the launch model, and one that former versions trained.
@@ -60,10 +63,7 @@ def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:
         raise InvalidInputError(f"there is no model '{name}'; there is: {known}")
     card = read_card(name, folder)
     check_format(name, card, FORMAT_VERSION)
-    check_features(name, card, "features", FEATURE_SET_VERSION, tuple(feature.name for feature in FEATURES))
-    check_transforms(name, card)
-    if card.get("networks") != NETWORKS:
-        raise InvalidInputError(f"the model '{name}' has not one network for all factors; train it again")
+    _check_card(name, card)
     tensors = read_tensors(name, folder, card)
     try:
         projection = _projection(tensors)
@@ -74,58 +74,65 @@ def load_model(name: str, folder: Path = SHIPPED) -> CascadeModel:
         raise InvalidInputError(f"the model '{name}' is damaged: {error}") from None
 
 
-def projection_names() -> Mapping[str, str]:
-    """Return what the arrays of the projection are called in the file, by what they are."""
-    return {part: f"projection.{part}" for part in ("mean", "scale", "loadings", "weights", "shares")}
+def _check_card(name: str, card: Card) -> None:
+    """Refuse a model that was made for other features, or other code than this version predicts for."""
+    written = card.get("feature_set_version")
+    if written != FEATURE_SET_VERSION or card.get("features") != [feature.name for feature in FEATURES]:
+        raise InvalidInputError(
+            f"the model '{name}' was made for version {written} of the features, this is version "
+            f"{FEATURE_SET_VERSION}; train it again"
+        )
+    described = str(card.get("transforms", TRANSFORMS))[:40]
+    if described != TRANSFORMS:
+        raise InvalidInputError(
+            f"the model '{name}' describes {described}, this version predicts for {TRANSFORMS}; train it again"
+        )
+    if card.get("networks") != NETWORKS:
+        raise InvalidInputError(f"the model '{name}' has not one network for all factors; train it again")
 
 
-def network_names() -> Mapping[str, str]:
-    """Return what the arrays of the network that all steps share are called in the file, by what they are."""
-    parts = ("hidden_weights", "hidden_biases", "output_weights", "output_bias")
-    return {part: f"network.{part}" for part in parts}
+def tensors_of(model: CascadeModel) -> Tensors:
+    """Return a model's numbers by their names in the file."""
+    found = {f"projection.{part.name}": getattr(model.projection, part.name) for part in fields(Projection)}
+    network = model.steps[0].network
+    if network is not None:
+        parts = {part.name: getattr(network, part.name) for part in fields(Network)}
+        found |= {f"network.{name}": np.atleast_1d(array) for name, array in parts.items()}
+    return found
 
 
 def _projection(tensors: Tensors) -> Projection:
-    part = {what: tensors[name] for what, name in projection_names().items()}
-    _, components = part["weights"].shape
+    _, components = tensors["projection.weights"].shape
     both = (INPUT_COUNT, components)
-    shapes = {
-        "mean": (INPUT_COUNT,),
-        "scale": (INPUT_COUNT,),
-        "loadings": both,
-        "weights": both,
-        "shares": (components,),
-    }
-    _check_shapes("the projection", part, shapes)
-    return Projection(**part)
+    mean, scale = (_array(tensors, "projection", part, (INPUT_COUNT,)) for part in ("mean", "scale"))
+    loadings, weights = (_array(tensors, "projection", part, both) for part in ("loadings", "weights"))
+    return Projection(mean, scale, loadings, weights, _array(tensors, "projection", "shares", (components,)))
 
 
 def _steps(cards: list[Mapping[str, Any]], tensors: Tensors, components: int) -> tuple[StepModel, ...]:
-    steps = tuple(_step(card, tensors, components) for card in cards)
+    network = None if all(card["constant"] for card in cards) else _network(tensors, components)
+    steps = tuple(
+        StepModel(int(card["factor"]), int(card["examples"]), int(card["further"]), network) for card in cards
+    )
     if tuple(step.factor for step in steps) != STEP_FACTORS:
         raise ValueError(f"its steps are not those at the factors {', '.join(map(str, STEP_FACTORS))}")
     return steps
 
 
-def _step(card: Mapping[str, Any], tensors: Tensors, components: int) -> StepModel:
-    factor, examples, further = int(card["factor"]), int(card["examples"]), int(card["further"])
-    if card["constant"]:
-        return StepModel(factor, examples, further)
-    part = {what: tensors[name] for what, name in network_names().items()}
-    hidden = len(part["hidden_biases"])
-    shapes = {
-        "hidden_weights": (hidden, components),
-        "hidden_biases": (hidden,),
-        "output_weights": (hidden,),
-        "output_bias": (1,),
-    }
-    _check_shapes(f"the step at factor {factor}", part, shapes)
-    weights = part["hidden_weights"], part["hidden_biases"], part["output_weights"]
-    return StepModel(factor, examples, further, Network(*weights, float(part["output_bias"][0])))
+def _network(tensors: Tensors, components: int) -> Network:
+    hidden = len(tensors["network.hidden_biases"])
+    weights, biases, outputs, bias = (
+        _array(tensors, "network", part, shape)
+        for part, shape in (
+            ("hidden_weights", (hidden, components)),
+            ("hidden_biases", (hidden,)),
+            ("output_weights", (hidden,)),
+            ("output_bias", (1,)),
+        )
+    )
+    return Network(weights, biases, outputs, float(bias[0]))
 
 
-def _check_shapes(whose: str, part: Tensors, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    for what, shape in shapes.items():
-        if part[what].shape != shape or part[what].dtype != np.float64:
-            raise ValueError(f"'{what}' of {whose} is of another shape or type")
-        check_range(f"'{what}' of {whose}", part[what], SMALLEST if what == "scale" else -LARGEST, LARGEST)
+def _array(tensors: Tensors, whose: str, what: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    least = SMALLEST if what == "scale" else -LARGEST
+    return checked_tensor(tensors, f"{whose}.{what}", shape, np.float64, least)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
 
 from coarsen.features import FACTORS, FEATURE_SET_VERSION, FEATURES
 from coarsen.models.best_factors import CITATION
-from coarsen.models.cascade.model import Array, CascadeModel, Network, StepModel, component_labels
-from coarsen.models.cascade.step_classifier import NetworkSettings, Progress, unobserved
-from coarsen.models.cascade.storage import FORMAT_VERSION, NETWORKS, SHIPPED, network_names, projection_names
-from coarsen.models.cascade.training import FEWEST_EXAMPLES, fit_cascade
-from coarsen.models.cascade.varimax_components import VARIANCE
+from coarsen.models.cascade.components import VARIANCE
+from coarsen.models.cascade.model import CascadeModel, StepModel, component_labels
+from coarsen.models.cascade.storage import FORMAT_VERSION, NETWORKS, SHIPPED, TRANSFORMS, tensors_of
+from coarsen.models.cascade.training import (
+    FEWEST_EXAMPLES,
+    HIDDEN_UNITS,
+    ITERATIONS,
+    LEARNING_RATE,
+    WEIGHT_DECAY,
+    Progress,
+    fit_cascade,
+    unobserved,
+)
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.evaluation.entrants import cascade_entrant
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
 from coarsen.models.evaluation.scores import HitScore
 from coarsen.models.examples import Example
-from coarsen.models.model_files import TRANSFORMS, write_model
+from coarsen.models.model_files import write_model
 
 # The cascade, and what to compare it with.
 METHODS = ("cascade", "unique", "never", "published")
@@ -132,7 +138,10 @@ def model_card(trained: TrainedModel, checksum: str) -> dict[str, object]:
             "seed": trained.seed,
             "variance_kept": VARIANCE,
             "components": None,
-            **asdict(NetworkSettings()),
+            "hidden_units": HIDDEN_UNITS,
+            "iterations": ITERATIONS,
+            "learning_rate": LEARNING_RATE,
+            "weight_decay": WEIGHT_DECAY,
         },
         "components": _components(model),
         "steps": [_step(step) for step in model.steps],
@@ -195,23 +204,5 @@ def save_model(trained: TrainedModel, folder: Path = SHIPPED) -> tuple[Path, Pat
     Raises:
         InvalidInputError: the folder can't be written.
     """
-    tensors = dict(_tensors(trained.model))
-    return write_model(trained.model.name, folder, tensors, lambda sha256: model_card(trained, sha256))
-
-
-def _tensors(model: CascadeModel) -> Iterator[tuple[str, Array]]:
-    for what, name in projection_names().items():
-        yield name, getattr(model.projection, what)
-    for step in model.steps:
-        parts = {} if step.network is None else _arrays(step.network)
-        names = network_names()
-        yield from ((names[what], array) for what, array in parts.items())
-
-
-def _arrays(network: Network) -> dict[str, Array]:
-    return {
-        "hidden_weights": network.hidden_weights,
-        "hidden_biases": network.hidden_biases,
-        "output_weights": network.output_weights,
-        "output_bias": np.array([network.output_bias]),
-    }
+    numbers = tensors_of(trained.model)
+    return write_model(trained.model.name, folder, numbers, lambda sha256: model_card(trained, sha256))

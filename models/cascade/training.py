@@ -1,47 +1,70 @@
 """Fitting cascades: one set of components and one network for all steps.
 
-examples ─▶ inputs of all steps ─▶ VarimaxComponents ─┐
-         └▶ samples of all steps ────────────────────┴▶ CascadeStepClassifier ─▶ CascadeModel
+examples ─▶ inputs of all steps  ─▶ components ─▶ scores ─┐
+         └▶ answers of all steps ─────────────────────────┴▶ network ─▶ CascadeModel
 
-The components are fitted on the training kernels' inputs at every factor, since the paper shows one set of
-loadings for the whole cascade (figure 9); they need no targets.
+The question at factor f (PACT 2014, section 6): does the next step, to 2f, help? One network is asked at every
+factor. It learns from five samples of each kernel: further below the best factor, stop at it and beyond it. The
+components are fitted on the training kernels' inputs at every factor, since the paper shows one set of loadings
+for the whole cascade (figure 9); they need no targets.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from sklearn.frozen import FrozenEstimator
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.cascade.model import STEP_FACTORS, Array, CascadeModel, StepModel, step_inputs
-from coarsen.models.cascade.step_classifier import (
-    CascadeStepClassifier,
-    Progress,
-    StepFit,
-    fit_together,
-    unobserved,
+from coarsen.models.cascade.components import fit_projection, on_grid
+from coarsen.models.cascade.model import (
+    STEP_FACTORS,
+    Array,
+    CascadeModel,
+    Network,
+    Projection,
+    StepModel,
+    step_inputs,
 )
-from coarsen.models.cascade.varimax_components import VarimaxComponents
-from coarsen.models.evaluation.method import Choice, Fit
-from coarsen.models.examples import Example
+from coarsen.models.examples import Choice, Example, Fit
 from coarsen.models.held_out import refuse_calibration, refuse_judge
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.
 FEWEST_EXAMPLES = 4
+# How a network is built and trained: fixed beforehand, for all devices alike.
+HIDDEN_UNITS = 4
+ITERATIONS = 500
+LEARNING_RATE = 0.02
+WEIGHT_DECAY = 0.01
+
+# Called with the iterations done and their total.
+Progress = Callable[[int, int], None]
+# A device and a dimension.
+Place = tuple[str, int]
+
+
+def unobserved(_done: int, _total: int) -> None:
+    """Do nothing: the progress of a training that nobody watches."""
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What a set of examples says: the fitted components, and the samples of the network."""
+    """What a set of examples says: the components, all samples' scores (n, c), whether a larger factor is best."""
 
-    place: tuple[str, int]
-    components: VarimaxComponents
-    samples: StepSamples
+    place: Place
+    projection: Projection
+    scores: Array
+    further: NDArray[np.bool_]
+
+    @property
+    def is_constant(self) -> bool:
+        further = int(self.further.sum())
+        return len(self.further) < FEWEST_EXAMPLES or further in (0, len(self.further))
 
 
 def fit_cascade(examples: Sequence[Example], seed: int, progress: Progress = unobserved) -> CascadeModel:
@@ -62,20 +85,17 @@ def fit_cascades(fits: Sequence[Fit], progress: Progress = unobserved) -> list[C
     """
     refuse_judge(example.kernel for fit in fits for example in fit.training)
     refuse_calibration(example.kernel for fit in fits for example in fit.training)
-    known = _known(fits)
-    networks = [_step_fit(each, fit.seed) for fit, each in zip(fits, known, strict=True)]
-    fit_together([fit for fit in networks if fit is not None], progress)
-    return [_model(each, fit) for each, fit in zip(known, networks, strict=True)]
-
-
-def _known(fits: Sequence[Fit]) -> list[_Known]:
-    """Return what each fit's examples say; found out once where the same come again with another seed."""
-    found: dict[tuple[int, ...], _Known] = {}
-    keys = [tuple(map(id, fit.training)) for fit in fits]
-    for key, fit in zip(keys, fits, strict=True):
-        if key not in found:
-            found[key] = _known_from(fit.training)
-    return [found[key] for key in keys]
+    # Found out once where the same examples come again with another seed.
+    by_examples = {tuple(map(id, fit.training)): fit.training for fit in fits}
+    known = {key: _known_from(training) for key, training in by_examples.items()}
+    of_fits = [known[tuple(map(id, fit.training))] for fit in fits]
+    problems = [
+        Problem(each.scores, each.further.astype(np.float64), fit.seed)
+        for fit, each in zip(fits, of_fits, strict=True)
+        if not each.is_constant
+    ]
+    networks = iter(train_networks(problems, progress))
+    return [_model(each, None if each.is_constant else next(networks)) for each in of_fits]
 
 
 def _known_from(examples: Sequence[Example]) -> _Known:
@@ -84,84 +104,133 @@ def _known_from(examples: Sequence[Example]) -> _Known:
     places = {(example.device, example.dimension) for example in examples}
     if len(places) > 1:
         raise InvalidInputError("a cascade learns from the kernels of one device, along one dimension")
-    samples = step_samples(examples)
-    return _Known(places.pop(), VarimaxComponents().fit(samples.inputs), samples)
+    inputs, further = step_samples(examples)
+    projection = fit_projection(inputs)
+    return _Known(places.pop(), projection, projection.scores(projection.standardise(inputs)), further)
 
 
-def _step_fit(known: _Known, seed: int) -> StepFit | None:
-    """The network that is to be trained; None where the answer is constant."""
-    further = known.samples.further
-    if len(further) < FEWEST_EXAMPLES or further.all() or not further.any():
-        return None
-    classifier = CascadeStepClassifier(FrozenEstimator(known.components), random_state=seed)
-    return StepFit(classifier, known.samples.inputs, further)
+def step_samples(examples: Sequence[Example]) -> tuple[Array, NDArray[np.bool_]]:
+    """Return five samples of each example: inputs (n, 34), and whether a larger factor is best (n,).
+
+    Raises:
+        InvalidInputError: a table lacks a factor.
+    """
+    inputs = [step_inputs(example.table, factor) for example in examples for factor in STEP_FACTORS]
+    further = [factor < example.best_factor for example in examples for factor in STEP_FACTORS]
+    return np.stack(inputs), np.array(further, dtype=bool)
 
 
-def _model(known: _Known, fit: StepFit | None) -> CascadeModel:
-    further = known.samples.further
-    network = None if fit is None else fit.classifier.network_
-    steps = tuple(StepModel(factor, len(further), int(further.sum()), network) for factor in STEP_FACTORS)
-    return CascadeModel(*known.place, known.components.projection_, steps)
+def _model(known: _Known, network: Network | None) -> CascadeModel:
+    samples, further = len(known.further), int(known.further.sum())
+    steps = tuple(StepModel(factor, samples, further, network) for factor in STEP_FACTORS)
+    return CascadeModel(*known.place, known.projection, steps)
 
 
-# From examples to what the network of the cascade learns from.
-#
-# The question at factor f (PACT 2014, section 6): does the next step, to 2f, help? One network is asked at every
-# factor. It learns from five samples of each kernel: further below the best factor, stop at it and beyond it.
+# The networks, by PyTorch: all in one batch, which is much faster than one after the other.
 
 
 @dataclass(frozen=True)
-class StepSamples:
-    """The samples of all steps: `inputs` (n, 34), and `further` (n,), whether a larger factor is best."""
+class Problem:
+    """What one network learns: `scores` (n, c), `targets` (n,) of 0 and 1; the seed of its first weights."""
 
-    inputs: Array
-    further: NDArray[np.bool_]
-
-
-def step_samples(examples: Sequence[Example]) -> StepSamples:
-    """Return five samples of each example. Raises InvalidInputError where a table lacks a factor."""
-    answers = [factor < example.best_factor for example in examples for factor in STEP_FACTORS]
-    return StepSamples(all_inputs(examples), np.array(answers, dtype=bool))
+    scores: Array
+    targets: Array
+    seed: int
 
 
-def all_inputs(examples: Sequence[Example]) -> Array:
-    """Return the inputs of every step of every example, of shape (5 examples, 34). Raises as `step_samples`."""
-    return np.stack([step_inputs(example.table, factor) for example in examples for factor in STEP_FACTORS])
+def train_networks(problems: Sequence[Problem], progress: Progress = unobserved) -> tuple[Network, ...]:
+    """Train one network per problem; `progress` is told after each iteration of all."""
+    if not problems:
+        return ()
+    with _deterministic():
+        inputs, targets, weights = _padded(problems)
+        parameters = _initial(problems, inputs.shape[2])
+        optimiser = torch.optim.Adam(parameters, lr=LEARNING_RATE)
+        for done in range(ITERATIONS):
+            optimiser.zero_grad()
+            each = torch.nn.functional.binary_cross_entropy_with_logits(
+                logits(inputs, parameters), targets, reduction="none"
+            )
+            size = parameters[0].square().sum() + parameters[2].square().sum()
+            loss = (each * weights).sum() + WEIGHT_DECAY * size
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            progress(done + 1, ITERATIONS)
+    arrays = [on_grid(parameter.detach().numpy()) for parameter in parameters]
+    return tuple(_network([array[n] for array in arrays], problem) for n, problem in enumerate(problems))
+
+
+def logits(inputs: torch.Tensor, parameters: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Return the networks' outputs (N, n) before the logistic function, for inputs (N, n, c)."""
+    hidden_weights, hidden_biases, output_weights, output_biases = parameters
+    hidden = torch.tanh(torch.einsum("Nnc,Nhc->Nnh", inputs, hidden_weights) + hidden_biases[:, None, :])
+    return torch.einsum("Nnh,Nh->Nn", hidden, output_weights) + output_biases[:, None]
+
+
+def _padded(problems: Sequence[Problem]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Problems in one shape: inputs (N, n, c), targets (N, n), weights (N, n), 0 for padding."""
+    samples = max(len(problem.targets) for problem in problems)
+    components = max(problem.scores.shape[1] for problem in problems)
+    inputs = np.zeros((len(problems), samples, components))
+    targets, weights = np.zeros((len(problems), samples)), np.zeros((len(problems), samples))
+    for index, problem in enumerate(problems):
+        count, width = problem.scores.shape
+        inputs[index, :count, :width] = problem.scores
+        targets[index, :count] = problem.targets
+        weights[index, :count] = 1.0 / count
+    return torch.from_numpy(inputs), torch.from_numpy(targets), torch.from_numpy(weights)
+
+
+def _initial(problems: Sequence[Problem], components: int) -> list[torch.Tensor]:
+    """First weights: uniform within 1 / √(inputs of the layer), biases 0."""
+    hidden_weights = np.zeros((len(problems), HIDDEN_UNITS, components))
+    output_weights = np.zeros((len(problems), HIDDEN_UNITS))
+    for index, problem in enumerate(problems):
+        seed = np.random.RandomState(problem.seed).randint(2**31)
+        generator = np.random.Generator(np.random.PCG64((int(seed),)))
+        width = problem.scores.shape[1]
+        drawn = generator.uniform(-1.0, 1.0, (HIDDEN_UNITS, width))
+        hidden_weights[index, :, :width] = drawn / np.sqrt(width)
+        output_weights[index] = generator.uniform(-1.0, 1.0, HIDDEN_UNITS) / np.sqrt(HIDDEN_UNITS)
+    biases = np.zeros((len(problems), HIDDEN_UNITS)), np.zeros(len(problems))
+    arrays = (hidden_weights, biases[0], output_weights, biases[1])
+    return [torch.from_numpy(array).requires_grad_() for array in arrays]
+
+
+def _network(arrays: Sequence[Array], problem: Problem) -> Network:
+    hidden_weights, hidden_biases, output_weights, output_bias = arrays
+    width = problem.scores.shape[1]
+    return Network(hidden_weights[:, :width].copy(), hidden_biases, output_weights, float(output_bias))
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    """One thread and deterministic algorithms; what the process had before comes back afterwards."""
+    threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(deterministic)
 
 
 # The cascade as a method of the evaluation: a model per device and dimension, learned from its examples alone.
 
-# A device and a dimension.
-Place = tuple[str, int]
 
-
-class Cascade:
-    """The published predictor (PACT 2014, section 6).
+def fit_predictors(fits: Sequence[Fit], progress: Progress = unobserved) -> list[CascadePredictor]:
+    """Return the published predictor (PACT 2014, section 6) of each fit, with all networks trained as one batch.
 
     It knows nothing of other devices: where it has fewer than `FEWEST_EXAMPLES` examples of a device along the
     dimension in question, it stays at factor 1.
-
-    Args:
-        progress: told how far the training of all networks is.
     """
-
-    name = "cascade"
-
-    def __init__(self, progress: Progress = unobserved) -> None:
-        self._progress = progress
-
-    def fit(self, training: Sequence[Example], seed: int) -> CascadePredictor:
-        """Learn from examples of any devices, each device on its own."""
-        return self.fit_many([Fit(tuple(training), seed)])[0]
-
-    def fit_many(self, fits: Sequence[Fit]) -> list[CascadePredictor]:
-        """Return the predictors of several fits, with all networks trained as one batch."""
-        groups = [_by_place(fit.training) for fit in fits]
-        wanted = [
-            Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
-        ]
-        models = iter(fit_cascades(wanted, self._progress))
-        return [CascadePredictor({place: next(models) for place in group}) for group in groups]
+    groups = [_by_place(fit.training) for fit in fits]
+    wanted = [
+        Fit(examples, fit.seed) for fit, group in zip(fits, groups, strict=True) for examples in group.values()
+    ]
+    models = iter(fit_cascades(wanted, progress))
+    return [CascadePredictor({place: next(models) for place in group}) for group in groups]
 
 
 @dataclass(frozen=True)

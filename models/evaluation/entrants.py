@@ -1,9 +1,9 @@
-"""The methods that can be evaluated, by name, and how each is to be fitted."""
+"""The methods that can be evaluated, by name, and how each is fitted."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -11,40 +11,11 @@ from typing import TYPE_CHECKING
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
-from coarsen.models.evaluation.method import Choice, Method
 from coarsen.models.evaluation.scores import log_speedup_of
-from coarsen.models.examples import Example
+from coarsen.models.examples import Choice, Example, Fit, Predictor
 
 if TYPE_CHECKING:
-    from coarsen.models.cascade.step_classifier import Progress
-
-
-class Never:
-    """Never coarsens."""
-
-    name = "never"
-
-    def fit(self, training: Sequence[Example], seed: int) -> OneFactor:
-        """Learns nothing."""
-        return OneFactor({})
-
-
-class Unique:
-    """One factor for every kernel, the baseline of Magni et al. (PACT 2014, section 7).
-
-    It is the factor with the best geometric mean over the training kernels of the device, along the dimension in
-    question; where only best factors are known, the most common of them. The smaller one of equals. On a device
-    that it has no training examples of, it stays at 1.
-    """
-
-    name = "unique"
-
-    def fit(self, training: Sequence[Example], seed: int) -> OneFactor:
-        """Find each device's factor; the seed changes nothing."""
-        groups: defaultdict[tuple[str, int], list[Example]] = defaultdict(list)
-        for example in training:
-            groups[example.device, example.dimension].append(example)
-        return OneFactor({place: best_single_factor(examples) for place, examples in groups.items()})
+    from coarsen.models.cascade.training import Progress
 
 
 @dataclass(frozen=True)
@@ -58,19 +29,33 @@ class OneFactor:
         return Choice(self.factors.get((example.device, example.dimension), 1))
 
 
+def fit_never(fits: Sequence[Fit]) -> Iterable[OneFactor]:
+    """Yield for each fit what never coarsens."""
+    return (OneFactor({}) for _ in fits)
+
+
+def fit_unique(fits: Sequence[Fit]) -> Iterable[OneFactor]:
+    """Yield for each fit one factor for every kernel, the baseline of Magni et al. (PACT 2014, section 7).
+
+    It is the factor with the best geometric mean over the training kernels of the device, along the dimension in
+    question; where only best factors are known, the most common of them. The smaller one of equals. On a device
+    that it has no training examples of, it stays at 1.
+    """
+    for fit in fits:
+        groups: defaultdict[tuple[str, int], list[Example]] = defaultdict(list)
+        for example in fit.training:
+            groups[example.device, example.dimension].append(example)
+        yield OneFactor({place: best_single_factor(examples) for place, examples in groups.items()})
+
+
 def best_single_factor(examples: Sequence[Example]) -> int:
-    """Return the factor that is best for all of them together; see `Unique`."""
+    """Return the factor that is best for all of them together; see `fit_unique`."""
     measured = [example for example in examples if example.speedup]
     if not measured:
-        return most_common_factor([example.best_factor for example in examples])
+        counts = Counter(example.best_factor for example in examples)
+        return min(counts, key=lambda factor: (-counts[factor], factor))
     gains = {factor: sum(log_speedup_of(example, factor) for example in measured) for factor in FACTORS}
     return min(gains, key=lambda factor: (-gains[factor], factor))
-
-
-def most_common_factor(factors: Sequence[int]) -> int:
-    """Return the factor that occurs most often; the smallest of those that do."""
-    counts = Counter(factors)
-    return min(counts, key=lambda factor: (-counts[factor], factor))
 
 
 @dataclass(frozen=True)
@@ -80,27 +65,27 @@ class Entrant:
     Args:
         name: by which `Plan.methods` names it.
         description: for a reader of the table.
-        make: makes an unfitted one; None for those that are no predictors, since they look at the answer or at a
-            table.
+        fit: yields a predictor for each fit, in their order; none may learn from another's examples. None for
+            those that are no predictors, since they look at the answer or at a table.
         is_random: whether the seed matters.
     """
 
     name: str
     description: str
-    make: Callable[[], Method] | None
+    fit: Callable[[Sequence[Fit]], Iterable[Predictor]] | None
     is_random: bool = False
 
 
 def cascade_entrant(progress: Progress | None = None) -> Entrant:
     """Return the cascade as an entrant; `progress` is told how far its training is."""
 
-    def make() -> Method:
+    def fit(fits: Sequence[Fit]) -> Iterable[Predictor]:
         # Imported late: it loads PyTorch.
-        from coarsen.models.cascade.training import Cascade
+        from coarsen.models.cascade.training import fit_predictors, unobserved
 
-        return Cascade() if progress is None else Cascade(progress)
+        return fit_predictors(fits, progress or unobserved)
 
-    return Entrant("cascade", "the published model, of one device", make, is_random=True)
+    return Entrant("cascade", "the published model, of one device", fit, is_random=True)
 
 
 NEVER, UNIQUE, ORACLE, PUBLISHED = "never", "unique", "oracle", "published"
@@ -108,8 +93,8 @@ ENTRANTS: Mapping[str, Entrant] = MappingProxyType(
     {
         entrant.name: entrant
         for entrant in (
-            Entrant(NEVER, "no coarsening", Never),
-            Entrant(UNIQUE, "one factor for all kernels, the best for those it learned from", Unique),
+            Entrant(NEVER, "no coarsening", fit_never),
+            Entrant(UNIQUE, "one factor for all kernels, the best for those it learned from", fit_unique),
             Entrant(PUBLISHED, "what the authors of table 5 predicted", None),
             cascade_entrant(),
             Entrant(ORACLE, "the best factor, known afterwards", None),

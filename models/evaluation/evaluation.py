@@ -1,6 +1,9 @@
 """All methods on all kernels held out: what each chose, and what came of it.
 
 examples ─▶ folds ─▶ choices of each method ─▶ outcomes ─▶ scores by device (`scores`), calibration (`calibration`)
+
+Folds are strict: a held-out family is unseen on every device, at every factor and along every dimension. Versions
+of one algorithm (mt and mtLocal) are one family.
 """
 
 from __future__ import annotations
@@ -8,19 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from coarsen.errors import InvalidInputError
-from coarsen.models.evaluation.entrants import (
-    NEVER,
-    ORACLE,
-    PUBLISHED,
-    UNIQUE,
-    Entrant,
-    entrant,
-)
-from coarsen.models.evaluation.folds import leave_one_family_out, run_method
-from coarsen.models.evaluation.method import Choice
+from coarsen.errors import InternalError, InvalidInputError
+from coarsen.models.evaluation.entrants import NEVER, ORACLE, PUBLISHED, UNIQUE, Entrant, entrant
 from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore, case_of, hit_score, speedup_score
-from coarsen.models.examples import Example
+from coarsen.models.examples import Choice, Example, Fit
 from coarsen.models.held_out import is_judge, refuse_judge
 
 # A kernel on a device along a dimension.
@@ -122,15 +116,9 @@ def evaluate(
     entrants = plan.entrants()
     evaluated = _evaluated(data, plan)
     answers = _answers(evaluated)
-    return Evaluation(
-        {
-            each.name: tuple(
-                Outcome(answers[key], seed, choice)
-                for seed, key, choice in _choices(each, data, evaluated, further, plan, progress)
-            )
-            for each in entrants
-        }
-    )
+    training = list(further) if plan.unseen else [each for each in data if not is_judge(each.kernel)]
+    folds = leave_one_family_out(evaluated, training)
+    return Evaluation({each.name: tuple(_outcomes(each, folds, answers, plan, progress)) for each in entrants})
 
 
 def _evaluated(data: Sequence[Example], plan: Plan) -> list[Example]:
@@ -145,34 +133,31 @@ def _evaluated(data: Sequence[Example], plan: Plan) -> list[Example]:
     return evaluated
 
 
-def _choices(
-    chosen: Entrant,
-    data: Sequence[Example],
-    evaluated: Sequence[Example],
-    further: Sequence[Example],
-    plan: Plan,
-    progress: Progress,
-) -> Iterator[tuple[int, Key, Choice]]:
-    if chosen.make is None:
-        yield from _looked_up(chosen.name, evaluated, plan.published)
+def _outcomes(
+    chosen: Entrant, folds: Sequence[Fold], answers: Mapping[Key, Example], plan: Plan, progress: Progress
+) -> Iterator[Outcome]:
+    """Yield what a method fitted on each fold, at each seed, chooses for what is held out."""
+    if chosen.fit is None:
+        yield from _looked_up(chosen.name, answers.values(), plan.published)
         return
-    training = list(further) if plan.unseen else [each for each in data if not is_judge(each.kernel)]
-    seeds = range(plan.seeds) if chosen.is_random else range(1)
-    folds = leave_one_family_out(evaluated, training)
-    for done in run_method(chosen.make(), folds, seeds, lambda count, total: progress(chosen.name, count, total)):
-        for example, choice in zip(done.fold.held_out, done.choices, strict=True):
-            yield done.seed, key_of(example), choice
+    places = [(fold, seed) for fold in folds for seed in range(plan.seeds if chosen.is_random else 1)]
+    predictors = chosen.fit([Fit(fold.training, seed) for fold, seed in places])
+    for done, ((fold, seed), predictor) in enumerate(zip(places, predictors, strict=True), 1):
+        choices = [predictor.choose(example) for example in fold.held_out]
+        progress(chosen.name, done, len(places))
+        for example, choice in zip(fold.held_out, choices, strict=True):
+            yield Outcome(answers[key_of(example)], seed, choice)
 
 
 def _looked_up(
     name: str, evaluated: Iterable[Example], published: Mapping[tuple[str, str], int]
-) -> Iterator[tuple[int, Key, Choice]]:
+) -> Iterator[Outcome]:
     for example in evaluated:
         place = example.kernel, example.device
         if name == ORACLE:
-            yield 0, key_of(example), Choice(example.best_factor)
+            yield Outcome(example, 0, Choice(example.best_factor))
         elif name == PUBLISHED and place in published:
-            yield 0, key_of(example), Choice(published[place])
+            yield Outcome(example, 0, Choice(published[place]))
 
 
 def key_of(example: Example) -> Key:
@@ -201,3 +186,41 @@ def _same_cases(
     """The others' outcomes in the cases that a method has outcomes in."""
     cases = {case_of(outcome) for outcome in outcomes}
     return {name: [outcome for outcome in found if case_of(outcome) in cases] for name, found in others.items()}
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Examples to learn from, and others to predict: of other families, and without their answers."""
+
+    training: tuple[Example, ...]
+    held_out: tuple[Example, ...]
+
+    def __post_init__(self) -> None:
+        seen = {example.family for example in self.training} & {example.family for example in self.held_out}
+        if seen:
+            raise InternalError(f"held out and learned from at once: {', '.join(sorted(seen))}")
+        if any(example.speedup or example.best_factor != 1 for example in self.held_out):
+            raise InternalError("the answers of held-out kernels are visible")
+
+
+def leave_one_family_out(evaluated: Sequence[Example], training: Sequence[Example]) -> tuple[Fold, ...]:
+    """Return a fold for each family that is evaluated; those that nothing could be learned of anyway share one.
+
+    Args:
+        evaluated: to be predicted.
+        training: to be learned from, but for the family that is held out.
+
+    Returns:
+        folds in which every evaluated example is held out once, in the order of the families.
+    """
+    learned = {example.family for example in training}
+    families = dict.fromkeys(example.family for example in evaluated)
+    unknown = frozenset(family for family in families if family not in learned)
+    groups = [frozenset([family]) for family in families if family in learned]
+    return tuple(
+        Fold(
+            tuple(example for example in training if example.family not in group),
+            tuple(example.blind() for example in evaluated if example.family in group),
+        )
+        for group in ([unknown] if unknown else []) + groups
+    )

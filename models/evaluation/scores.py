@@ -25,9 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from coarsen.errors import InternalError
-from coarsen.models.evaluation.method import Choice
-from coarsen.models.examples import Example
-from coarsen.models.trees.arrays import Array
+from coarsen.models.examples import Choice, Example
 
 # A kernel and a device.
 Case = tuple[str, str]
@@ -223,11 +221,7 @@ class Interval:
 
 
 def mean_interval(
-    values: Sequence[float],
-    families: Sequence[str],
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    level: float = LEVEL,
+    values: Sequence[float], families: Sequence[str], seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
     """Return the interval of the mean over kernels.
 
@@ -238,36 +232,12 @@ def mean_interval(
         families: those of the kernels, as many.
         seed: of the resampling.
         resamples: how often the families are drawn.
-        level: the interval's probability.
-    """
-    ones = np.ones(len(values))
-    return ratio_interval(values, ones, families, seed, resamples, level)
-
-
-def ratio_interval(
-    numerators: Sequence[float] | Array,
-    denominators: Sequence[float] | Array,
-    families: Sequence[str],
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    level: float = LEVEL,
-) -> Interval:
-    """Return the interval of the sum of some values over the sum of others.
-
-    Args:
-        numerators: one per kernel, shape (n,).
-        denominators: as many; resamples whose sum isn't above 0 tell nothing and are left out.
-        families: see `mean_interval`, as the others.
-        seed: of the resampling.
-        resamples: how often the families are drawn.
-        level: the interval's probability.
     """
     _, index = np.unique(np.asarray(families), return_inverse=True)
-    above, below = (np.bincount(index, np.asarray(each, dtype=np.float64)) for each in (numerators, denominators))
-    drawn = np.random.default_rng(seed).integers(len(above), size=(resamples, len(above)))
-    tops, bottoms = above[drawn].sum(axis=1), below[drawn].sum(axis=1)
-    ratios = tops[bottoms > 0] / bottoms[bottoms > 0]
-    low, high = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2])
+    sums, counts = np.bincount(index, np.asarray(values, dtype=np.float64)), np.bincount(index).astype(np.float64)
+    drawn = np.random.default_rng(seed).integers(len(sums), size=(resamples, len(sums)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
 
 

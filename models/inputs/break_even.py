@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.trees.arrays import Array
+from coarsen.models.flat_forest import Array
 
 
 @dataclass(frozen=True, slots=True)

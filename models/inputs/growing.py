@@ -19,8 +19,8 @@ from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from coarsen.dispatch.tree import Leaf, Split, Tree
+from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import VersionTimes
-from coarsen.models.trees.arrays import Array
 
 MOST_DEPTH = 6
 _SEED = 0

@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coarsen.dispatch.tree import Leaf, Tree, answer, features_of, nodes, versions_of
+from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.growing import RegretTable, TreeSettings, grown, prunings, regret_table
-from coarsen.models.inputs.portfolio import MOST_VERSIONS, fixed_best, portfolio
-from coarsen.models.inputs.times import VersionTimes
-from coarsen.models.trees.arrays import Array
+from coarsen.models.inputs.times import MOST_VERSIONS, VersionTimes, fixed_best, portfolio
 from coarsen.variant.variant import Variant
 
 LEAST_INPUTS = (1, 2, 3, 5)

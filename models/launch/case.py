@@ -10,11 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import Array, Rows, in_half_precision
 from coarsen.models.launch.device import LaunchDevice
-from coarsen.models.launch.input_values import Pair
-from coarsen.models.launch.inputs import COARSENING_INPUTS, coarsening_row, kernel_place, local_size_rows
+from coarsen.models.launch.inputs import (
+    COARSENING_INPUTS,
+    Pair,
+    coarsening_row,
+    kernel_place,
+    local_size_rows,
+)
 from coarsen.models.launch.planning import DescribedLaunch, PlannedLaunch
-from coarsen.models.trees.arrays import Array, Rows, in_half_precision
 from coarsen.variant.variant import Variant
 
 # The standard error of log times from which on a case judges nothing, and a row weighs half.

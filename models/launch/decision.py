@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from coarsen.models.flat_forest import Array
 from coarsen.models.launch.case import LaunchInputs
-from coarsen.models.trees.arrays import Array
 
 
 class Risk(enum.StrEnum):
@@ -145,32 +145,29 @@ class ErrorTable:
 
     binned: Mapping[str, Mapping[Place, Binned]]
 
-    def samples(self, predicted: Array, places: Sequence[Place], device: str, is_gpu: bool) -> Array:
-        """Return equally likely values of what was predicted, (n, levels).
-
-        Args:
-            predicted: log speed-ups, (n,).
-            places: the launches'.
-            device: its name; `is_gpu` its kind, where nothing is known of it.
-        """
-        names = (device, GPUS if is_gpu else CPUS, EVERY)
+    def samples(self, seen: Seen) -> Array:
+        """Return equally likely values of what was predicted, (n, levels)."""
+        names = (seen.device, GPUS if seen.is_gpu else CPUS, EVERY)
         table = next((self.binned[name] for name in names if name in self.binned), {})
-        found = np.repeat(predicted[:, None], len(LEVELS), axis=1)
-        for place in set(places) & table.keys():
-            chosen = np.array([each is place for each in places])
-            found[chosen] += table[place].of(predicted[chosen])
+        found = np.repeat(seen.predicted[:, None], len(LEVELS), axis=1)
+        for place in set(seen.places) & table.keys():
+            chosen = np.array([each is place for each in seen.places])
+            found[chosen] += table[place].of(seen.predicted[chosen])
         return np.asarray(found)
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Predictions of the launches of a case, and what came of them; all (n,), NaN where it isn't known."""
+    """Predictions of the launches of a case, and what came of them; all (n,), NaN where it isn't known.
+
+    `is_gpu` is the device's kind, which counts where nothing is known of it.
+    """
 
     device: str
     is_gpu: bool
     predicted: Array
-    true: Array
     places: tuple[Place, ...]
+    true: Array
 
 
 def places_of(speeds: Array, inputs: LaunchInputs) -> tuple[Place, ...]:

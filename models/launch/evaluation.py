@@ -18,23 +18,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coarsen.models.evaluation.scores import Interval, mean_interval
+from coarsen.models.flat_forest import Array
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import Decision, ErrorTable, Risk, decide, fit_errors
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.expected_improvement import Belief
+from coarsen.models.launch.expected_improvement import Expected as Expectation
 from coarsen.models.launch.model import Expected, LaunchModel
-from coarsen.models.launch.settling import Judged, Settled, family_folds, over_own_seen, settle
-from coarsen.models.trees.arrays import Array
+from coarsen.models.launch.settling import Judged, Settled, family_folds, settle
 from coarsen.variant.variant import Variant
 
 SELECTING, ORACLE_RUN, SCORING = 0, 1, 2
-NEVER, LOCAL_SIZE_ONLY, ANALYTIC, ORACLE = "never", "local-size-only", "analytic", "oracle"
-LAUNCH = "launch"
+ORACLE = "oracle"
 MEASURED = 2
-_NAMES = {Risk.CAUTIOUS: "launch-cautious", Risk.NEUTRAL: LAUNCH, Risk.BOLD: "launch-bold"}
-LAUNCH_MEASURED = f"{LAUNCH}+{MEASURED}"
-ENTRANTS = (NEVER, LOCAL_SIZE_ONLY, ANALYTIC, *_NAMES.values(), LAUNCH_MEASURED, ORACLE)
-"""The entrants, in the order of tables."""
 
 
 @dataclass(frozen=True)
@@ -164,33 +160,13 @@ def _promises(asked: Asked) -> Iterator[Promise]:
     )
 
 
-def _never(asked: Asked) -> int:
-    return asked.case.own_place
-
-
-def _local_size_only(asked: Asked) -> int:
-    return asked.decisions[Risk.NEUTRAL].fallback
-
-
-def _analytic(asked: Asked) -> int:
-    seconds = asked.case.inputs.analytic
-    return int(np.argmin(seconds)) if np.isfinite(seconds).all() else asked.case.own_place
-
-
-def _oracle(asked: Asked) -> int:
-    return int(np.argmin(asked.case.run(ORACLE_RUN)))
-
-
-def _by_risk(risk: Risk) -> Callable[[Asked], int]:
-    return lambda asked: asked.decisions[risk].chosen
-
-
 def _measured(asked: Asked) -> int:
     """The fastest of the own launch, and of those measured: one after the other, by expected improvement."""
     case, own = asked.case, asked.case.own_place
     times = case.run(SELECTING) - case.run(SELECTING)[own]
-    prior = ExpectedPrior(case.inputs.variants, asked.expected.over_own)
-    belief = Belief(case.inputs.variants, prior)
+    over_own = asked.expected.over_own
+    expectations = map(Expectation, (-over_own.mean(axis=1)).tolist(), over_own.std(axis=1).tolist())
+    belief = Belief(dict(zip(case.inputs.variants, expectations, strict=True)))
     places = {variant: place for place, variant in enumerate(case.inputs.variants)}
     measured = {case.inputs.variants[own]: 0.0}
     for _ in range(MEASURED):
@@ -200,36 +176,26 @@ def _measured(asked: Asked) -> int:
     return places[min(measured, key=lambda variant: measured[variant])]
 
 
-class ExpectedPrior:
-    """Return what a model expects of launches, as the choice of what to measure next takes it.
+def _analytic(asked: Asked) -> int:
+    seconds = asked.case.inputs.analytic
+    return int(np.argmin(seconds)) if np.isfinite(seconds).all() else asked.case.own_place
 
-    Args:
-        variants: the launches, (n,).
-        over_own: samples of the log speed-up over the own launch, (n, s).
-    """
 
-    def __init__(self, variants: Sequence[Variant], over_own: Array) -> None:
-        means, deviations = -over_own.mean(axis=1), over_own.std(axis=1)
-        self._means: Mapping[Variant, float] = dict(zip(variants, map(float, means), strict=True))
-        self._deviations: Mapping[Variant, float] = dict(zip(variants, map(float, deviations), strict=True))
-
-    def __call__(self, variant: Variant) -> float:
-        """Return the expected logarithm of a variant's time over that of the launch as it is."""
-        return self._means[variant]
-
-    def deviation(self, variant: Variant) -> float:
-        """Return the standard deviation of that logarithm."""
-        return self._deviations[variant]
+def _by_risk(risk: Risk) -> Callable[[Asked], int]:
+    return lambda asked: asked.decisions[risk].chosen
 
 
 _CHOOSERS: Mapping[str, Callable[[Asked], int]] = {
-    NEVER: _never,
-    LOCAL_SIZE_ONLY: _local_size_only,
-    ANALYTIC: _analytic,
-    **{name: _by_risk(risk) for risk, name in _NAMES.items()},
-    LAUNCH_MEASURED: _measured,
-    ORACLE: _oracle,
+    "never": lambda asked: asked.case.own_place,
+    "local-size-only": lambda asked: asked.decisions[Risk.NEUTRAL].fallback,
+    "analytic": _analytic,
+    "launch-cautious": _by_risk(Risk.CAUTIOUS),
+    "launch": _by_risk(Risk.NEUTRAL),
+    "launch-bold": _by_risk(Risk.BOLD),
+    f"launch+{MEASURED}": _measured,
+    ORACLE: lambda asked: int(np.argmin(asked.case.run(ORACLE_RUN))),
 }
+"""The choice of each entrant, in the order of tables."""
 
 
 # How good entrants' choices of launches are, over the best uncoarsened local size.
@@ -289,7 +255,7 @@ def launch_scores(outcomes: Iterable[LaunchOutcome]) -> Mapping[str, LaunchScore
     found: defaultdict[str, list[LaunchOutcome]] = defaultdict(list)
     for outcome in outcomes:
         found[outcome.entrant].append(outcome)
-    return {name: _score(found[name]) for name in ENTRANTS if name in found}
+    return {name: _score(found[name]) for name in _CHOOSERS if name in found}
 
 
 def promise_score(promises: Sequence[Promise]) -> PromiseScore | None:
@@ -350,8 +316,6 @@ def _mean(values: Iterable[float]) -> float:
 #
 # views ─▶ for each fold of families: decision settled on the others ─▶ choices for the fold ─▶ outcomes
 
-FOLDS = 5
-
 
 def judge_nested(judged: Sequence[Judged]) -> Judgement:
     """Return what comes of all entrants' choices for kernels.
@@ -366,29 +330,23 @@ def judge_nested(judged: Sequence[Judged]) -> Judgement:
 
 
 def _asked(judged: Sequence[Judged]) -> Iterator[Asked]:
-    by_case = {id(each.case): each for each in judged}
-    cases = [each.case for each in judged]
-    for fold in family_folds(cases, cases, FOLDS):
-        others = [by_case[id(case)] for case in fold.training]
-        settled = settle([others])
-        own_errors = fit_errors([over_own_seen(each, settled.slope) for each in others])
-        for case in fold.held_out:
-            yield _answer(by_case[id(case)], settled, own_errors)
+    for fold in family_folds(judged, judged):
+        settled = settle([fold.training])
+        own_errors = fit_errors([each.over_own(settled.slope) for each in fold.training])
+        for each in fold.held_out:
+            yield _answer(each, settled, own_errors)
 
 
 def _answer(judged: Judged, settled: Settled, own_errors: ErrorTable) -> Asked:
-    case = ran(judged.case)
-    known = judged.only(case)
-    best, own = known.seen(settled.slope), over_own_seen(known, settled.slope)
+    known = judged.only(ran(judged.case))
     expected = Expected(
         speeds=settled.slope * known.speeds,
-        over_best=settled.errors.samples(best.predicted, best.places, case.device, known.is_gpu),
-        over_own=own_errors.samples(own.predicted, own.places, case.device, known.is_gpu),
+        over_best=settled.errors.samples(known.over_best(settled.slope)),
+        over_own=own_errors.samples(known.over_own(settled.slope)),
         distance=known.distance,
     )
-    rules = settled.rules
-    return Asked(
-        case,
-        expected,
-        {risk: decide(expected.over_best, case.inputs.is_coarsened, known.distance, rules[risk]) for risk in Risk},
-    )
+    decisions = {
+        risk: decide(expected.over_best, known.case.inputs.is_coarsened, known.distance, rule)
+        for risk, rule in settled.rules.items()
+    }
+    return Asked(known.case, expected, decisions)

@@ -16,7 +16,6 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +35,6 @@ _NORMAL = NormalDist()
 Floats = NDArray[np.float64]
 
 
-class Prior(Protocol):
-    """What is expected of the variants of a launch before anything is measured."""
-
-    def __call__(self, variant: Variant) -> float:
-        """Return the expected logarithm of a variant's time over that of the launch as it is."""
-        ...
-
-    def deviation(self, variant: Variant) -> float:
-        """Return the standard deviation of that logarithm."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The expectation of a variant: its log time over that of the launch as it is, and the standard deviation."""
@@ -56,34 +43,18 @@ class Expected:
     deviation: float
 
 
-@dataclass(frozen=True)
-class KnownPrior:
-    """The expectations of a list of variants, as a model predicted them."""
-
-    expected: Mapping[Variant, Expected]
-
-    def __call__(self, variant: Variant) -> float:
-        """Return the expected logarithm of a variant's time over that of the launch as it is."""
-        return self.expected[variant].mean
-
-    def deviation(self, variant: Variant) -> float:
-        """Return the standard deviation of that logarithm."""
-        return self.expected[variant].deviation
-
-
 class Belief:
     """The expectation of each of some variants, given what was measured of some of them.
 
     Args:
-        variants: each once, the launch as it is among them or not.
-        prior: what is expected of them before anything is measured.
+        prior: what is expected of each before anything is measured; the launch as it is is among them or not.
     """
 
-    def __init__(self, variants: Sequence[Variant], prior: Prior) -> None:
-        self.variants = tuple(variants)
+    def __init__(self, prior: Mapping[Variant, Expected]) -> None:
+        self.variants = tuple(prior)
         self._numbers = {variant: number for number, variant in enumerate(self.variants)}
-        self._means = np.array([prior(variant) for variant in self.variants], np.float64)
-        self._deviations = np.array([prior.deviation(variant) for variant in self.variants], np.float64)
+        self._means = np.array([each.mean for each in prior.values()], np.float64)
+        self._deviations = np.array([each.deviation for each in prior.values()], np.float64)
         self._places = np.array([_place(variant) for variant in self.variants], np.float64)
 
     def expected(self, measured: Mapping[Variant, float]) -> tuple[Floats, Floats]:

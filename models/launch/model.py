@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
+from coarsen.models.flat_forest import LEAF, Array, FlatForest, Rows
 from coarsen.models.launch.case import LaunchInputs
-from coarsen.models.launch.decision import Decision, ErrorTable, Risk, Rule, decide, places_of
+from coarsen.models.launch.decision import Decision, ErrorTable, Risk, Rule, Seen, decide, places_of
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS
-from coarsen.models.trees.arrays import Array, Rows
-from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,15 @@ class LaunchModel:
         speeds = np.mean([self.parts.log_speeds(each, self.slope) for each in inputs], axis=0)
         first = inputs[0]
         places = places_of(speeds, first)
-        best = speeds[~first.is_coarsened].max()
+        unknown = np.full_like(speeds, np.nan)
+
+        def samples(errors: ErrorTable, other: float) -> Array:
+            return errors.samples(Seen(device.name, device.is_gpu, speeds - other, places, unknown))
+
         return Expected(
             speeds=speeds,
-            over_best=self.errors.samples(speeds - best, places, device.name, device.is_gpu),
-            over_own=_exact(
-                self.own_errors.samples(speeds - speeds[own], places, device.name, device.is_gpu), own
-            ),
+            over_best=samples(self.errors, speeds[~first.is_coarsened].max()),
+            over_own=_exact(samples(self.own_errors, speeds[own]), own),
             distance=min(self.neighbourhood.distance(each.place) for each in inputs),
         )
 
@@ -140,22 +142,6 @@ class Neighbour:
     distance: float
 
 
-def nearest_kernels(kernels: Sequence[str], distances: Array, count: int) -> tuple[Neighbour, ...]:
-    """Return the nearest kernels, each once.
-
-    Args:
-        kernels: the name of each point's kernel, k of them; one may have several points.
-        distances: of the points, (k,).
-        count: how many kernels at the most.
-    """
-    found: dict[str, float] = {}
-    for number in np.argsort(distances, kind="stable"):
-        found.setdefault(kernels[number], float(distances[number]))
-        if len(found) == count:
-            break
-    return tuple(Neighbour(kernel, distance) for kernel, distance in found.items())
-
-
 # How far a kernel is from those that the model learned from.
 #
 # The root of the mean square of the differences of its inputs, each in standard deviations over those kernels.
@@ -172,7 +158,11 @@ class Neighbourhood:
 
     def nearest(self, place: Array, count: int = 3) -> tuple[Neighbour, ...]:
         """Return the kernels that are nearest to a place, (d,), each once."""
-        return nearest_kernels(self.kernels, self._distances(place), count)
+        distances = self._distances(place)
+        found: dict[str, float] = {}
+        for number in np.argsort(distances, kind="stable"):
+            found.setdefault(self.kernels[number], float(distances[number]))
+        return tuple(Neighbour(*item) for item in islice(found.items(), count))
 
     def distance(self, place: Array) -> float:
         """Return the distance to the nearest kernel."""
@@ -267,6 +257,6 @@ class Parts:
         self.coarsened.check(len(COARSENING_INPUTS))
 
 
-def constant_forest(value: float = 0.0) -> FlatForest:
-    """Return a tree that always says the same: where there was nothing to learn from."""
-    return FlatForest(1, np.array([LEAF], dtype=np.int16), np.array([value], dtype=np.float32))
+def constant_forest() -> FlatForest:
+    """Return a tree that always says 0: where there was nothing to learn from."""
+    return FlatForest(1, np.array([LEAF], dtype=np.int16), np.zeros(1, dtype=np.float32))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Protocol
 
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, WorkCounts
@@ -44,8 +43,11 @@ class PlannedLaunch:
     facts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
 
-class WorkPlanner(Protocol):
-    """Tells the work of the variants of one kernel."""
+@dataclass(frozen=True)
+class WorkPlanner:
+    """Tells the work of a kernel's variants from the plan of the transforms."""
+
+    kernel: PlannedKernel
 
     def planned(self, variant: Variant, original: LaunchSizes, arguments: Mapping[str, int]) -> PlannedLaunch:
         """Return the work of a variant.
@@ -59,17 +61,6 @@ class WorkPlanner(Protocol):
             RefusalError: the kernel can't be coarsened so.
             InvalidInputError: the sizes give no finite number of work.
         """
-        ...
-
-
-@dataclass(frozen=True)
-class KernelPlanner:
-    """Tells the work of a kernel's variants from the plan of the transforms."""
-
-    kernel: PlannedKernel
-
-    def planned(self, variant: Variant, original: LaunchSizes, arguments: Mapping[str, int]) -> PlannedLaunch:
-        """Return the work of a variant, as `WorkPlanner` has it."""
         sizes = launched_sizes(variant, original)
         if not variant.is_coarsened:
             return PlannedLaunch(self.kernel.work(variant, original, arguments), sizes, facts=self._facts)

@@ -16,13 +16,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import Array
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import ErrorTable, Risk, Rule, Seen, decide, fit_errors, places_of
-from coarsen.models.trees.arrays import Array
 
 SLOPES = (0.8, 1.0, 1.25, 1.5, 2.0)
 AVERSIONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -44,25 +45,31 @@ class Judged:
     distance: float
     is_gpu: bool
 
-    def seen(self, slope: float) -> Seen:
+    @property
+    def family(self) -> str:
+        """The case's."""
+        return self.case.family
+
+    def over_best(self, slope: float) -> Seen:
         """Return predictions over the best uncoarsened launch, stretched by a slope, and what came of them."""
-        predicted, true = over_best(slope * self.speeds, self.case), true_over_best(self.case)
-        return Seen(self.case.device, self.is_gpu, predicted, true, places_of(self.speeds, self.case.inputs))
+        speeds, times = slope * self.speeds, self.case.mean_log_times()
+        plain = ~self.case.inputs.is_coarsened
+        return self._seen(speeds - speeds[plain].max(), np.nanmin(times[plain]) - times)
+
+    def over_own(self, slope: float) -> Seen:
+        """Return predictions over the own launch, stretched by a slope, and what came of them."""
+        speeds, times, own = slope * self.speeds, self.case.mean_log_times(), self.case.own_place
+        return self._seen(speeds - speeds[own], times[own] - times)
+
+    def _seen(self, predicted: Array, true: Array) -> Seen:
+        places = places_of(self.speeds, self.case.inputs)
+        return Seen(self.case.device, self.is_gpu, predicted, places, true)
 
     def only(self, case: LaunchCase) -> Judged:
         """Return the same of some of the case's launches."""
         places = {variant: place for place, variant in enumerate(self.case.inputs.variants)}
         kept = [places[variant] for variant in case.inputs.variants]
         return replace(self, case=case, speeds=self.speeds[kept])
-
-
-def over_own_seen(judged: Judged, slope: float) -> Seen:
-    """Return predictions over the own launch, stretched by a slope, and what came of them."""
-    case = judged.case
-    own = case.own_place
-    speeds, times = slope * judged.speeds, case.mean_log_times()
-    places = places_of(judged.speeds, case.inputs)
-    return Seen(case.device, judged.is_gpu, speeds - speeds[own], times[own] - times, places)
 
 
 @dataclass(frozen=True)
@@ -76,17 +83,6 @@ class Settled:
     errors: ErrorTable
     rules: Mapping[Risk, Rule]
     scores: Mapping[Risk, tuple[float, float]]
-
-
-def over_best(speeds: Array, case: LaunchCase) -> Array:
-    """Return log speeds less that of the fastest uncoarsened launch, (n,)."""
-    return np.asarray(speeds - speeds[~case.inputs.is_coarsened].max())
-
-
-def true_over_best(case: LaunchCase) -> Array:
-    """Return measured log speed-ups over the fastest uncoarsened launch, (n,); NaN where one didn't run."""
-    times = case.mean_log_times()
-    return np.asarray(np.nanmin(times[~case.inputs.is_coarsened]) - times)
 
 
 def settle(views: Sequence[Sequence[Judged]]) -> Settled:
@@ -106,7 +102,7 @@ def settle(views: Sequence[Sequence[Judged]]) -> Settled:
     options = [_of_slope(known, slope) for slope in SLOPES]
     # Of equals, the first slope.
     best = max(options, key=lambda option: option.scores[Risk.NEUTRAL][0])
-    everything = [judged.seen(best.slope) for view in known for judged in view]
+    everything = [judged.over_best(best.slope) for view in known for judged in view]
     return Settled(best.slope, fit_errors(everything), best.rules, best.scores)
 
 
@@ -146,15 +142,11 @@ class _Drawn:
 
 def _with_samples(view: Sequence[Judged], slope: float) -> Iterator[_Drawn]:
     """Each case with samples from the errors of other families."""
-    by_case = {id(judged.case): judged for judged in view}
-    cases = [judged.case for judged in view]
-    for fold in family_folds(cases, cases, _FOLDS):
-        others = [by_case[id(case)].seen(slope) for case in fold.training]
-        table = fit_errors(others) if others else ErrorTable({})
-        for case in fold.held_out:
-            judged = by_case[id(case)]
-            seen = judged.seen(slope)
-            yield _Drawn(judged, table.samples(seen.predicted, seen.places, seen.device, seen.is_gpu), seen.true)
+    for fold in family_folds(view, view, _FOLDS):
+        table = fit_errors([each.over_best(slope) for each in fold.training])
+        for judged in fold.held_out:
+            seen = judged.over_best(slope)
+            yield _Drawn(judged, table.samples(seen), seen.true)
 
 
 @dataclass(frozen=True)
@@ -206,18 +198,19 @@ FAMILY_FOLDS = 5
 MECHANISM_FOLDS = 6
 
 
+T = TypeVar("T", LaunchCase, Judged)
+
+
 @dataclass(frozen=True)
-class LaunchFold:
+class LaunchFold(Generic[T]):
     """A set to learn from, and one that is held out meanwhile; `name` says what."""
 
     name: str
-    training: tuple[LaunchCase, ...]
-    held_out: tuple[LaunchCase, ...]
+    training: tuple[T, ...]
+    held_out: tuple[T, ...]
 
 
-def family_folds(
-    training: Sequence[LaunchCase], judged: Sequence[LaunchCase], folds: int = FAMILY_FOLDS
-) -> Iterator[LaunchFold]:
+def family_folds(training: Sequence[T], judged: Sequence[T], folds: int = FAMILY_FOLDS) -> Iterator[LaunchFold[T]]:
     """Yield folds in which no family that is held out is learned from. Every judged case is held out once.
 
     Args:
@@ -225,18 +218,18 @@ def family_folds(
         judged: what is held out; may be the same.
         folds: how many.
     """
-    families = sorted({case.family for case in judged}, key=_shuffled)
+    families = sorted({each.family for each in judged}, key=_shuffled)
     for number in range(folds):
         chosen = frozenset(families[number::folds])
-        held_out = tuple(case for case in judged if case.family in chosen)
+        held_out = tuple(each for each in judged if each.family in chosen)
         if held_out:
-            left = tuple(case for case in training if case.family not in chosen)
+            left = tuple(each for each in training if each.family not in chosen)
             yield LaunchFold(f"families {number + 1} of {folds}", left, held_out)
 
 
 def mechanism_folds(
     training: Sequence[LaunchCase], judged: Sequence[LaunchCase], folds: int = MECHANISM_FOLDS
-) -> Iterator[LaunchFold]:
+) -> Iterator[LaunchFold[LaunchCase]]:
     """Yield folds in which no mechanism that is held out is learned from.
 
     A judged case is held out once, with the rarest of its mechanisms; one that has none, never.

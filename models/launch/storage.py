@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import LEAF, FlatForest
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.decision import LEVELS, Binned, ErrorTable, Place, Risk, Rule
 from coarsen.models.launch.files import NAME, SHIPPED, has_launch
@@ -31,7 +32,6 @@ from coarsen.models.model_files import (
     read_tensors,
     write_model,
 )
-from coarsen.models.trees.flat_forest import LEAF, FlatForest
 
 _STORED_LEAF = 255
 _FORESTS = ("local", "coarsened")
@@ -66,9 +66,13 @@ def load_launch(folder: Path = SHIPPED) -> LaunchModel:
         raise InvalidInputError(f"the model '{NAME}' is damaged: {error}") from None
 
 
-def save_launch(model: LaunchModel, provenance: LaunchProvenance, folder: Path) -> tuple[Path, Path]:
-    """Write the launch model's two files, and say where. Raises InvalidInputError where the folder can't be."""
-    return write_model(NAME, folder, _tensors(model), lambda sha256: launch_card(model, provenance, sha256))
+def save_launch(model: LaunchModel, facts: Card, folder: Path) -> tuple[Path, Path]:
+    """Write the launch model's two files, and say where; `launch_card` says which facts.
+
+    Raises:
+        InvalidInputError: the folder can't be written.
+    """
+    return write_model(NAME, folder, _tensors(model), lambda sha256: launch_card(model, facts, sha256))
 
 
 def _tensors(model: LaunchModel) -> Tensors:
@@ -168,68 +172,33 @@ _METHOD = (
 )
 
 
-@dataclass(frozen=True)
-class LaunchProvenance:
-    """The origin of a model.
-
-    Attributes:
-        date: of the training, as YYYY-MM-DD.
-        sources: what it learned from, such as the files' names.
-        settings: of the trees, with the seed.
-        versions: of the packages that fitted it.
-        cases: how many cases of each device it learned from; `settled_on` how many its decision was settled on.
-        kernels: how many kernels, and `families` how many unrelated ones.
-        identities: of the kernels that were learned from, by name.
-        evaluation: what is known of how good it is, as JSON.
-    """
-
-    date: str
-    sources: tuple[str, ...]
-    settings: Mapping[str, object]
-    versions: Mapping[str, str]
-    cases: Mapping[str, int]
-    settled_on: Mapping[str, int]
-    kernels: int
-    families: int
-    identities: Mapping[str, str]
-    evaluation: Mapping[str, object] = field(default_factory=dict)
-
-
 def cases_by_device(cases: Sequence[LaunchCase]) -> Mapping[str, int]:
     """Return the number of cases of each device."""
     return dict(sorted(Counter(case.device for case in cases).items()))
 
 
-def launch_card(model: LaunchModel, provenance: LaunchProvenance, sha256: str) -> Card:
-    """Return the card of a model; `sha256` is that of the file with its numbers."""
+def launch_card(model: LaunchModel, facts: Card, sha256: str) -> Card:
+    """Return the card of a model.
+
+    Args:
+        model: the model.
+        facts: what else is known of it: `date`, `data`, `evaluation`, `settings` and `versions`, as JSON. Of the
+            data it is asked later for `cases` (by device) and `identities` (of kernels that it learned from).
+        sha256: of the file with its numbers.
+    """
     return {
         "format_version": FORMAT_VERSION,
         "name": NAME,
         "method": _METHOD,
-        "date": provenance.date,
-        "data": {
-            "sources": list(provenance.sources),
-            "cases": dict(provenance.cases),
-            "settled_on": dict(provenance.settled_on),
-            "kernels": provenance.kernels,
-            "families": provenance.families,
-            "identities": dict(provenance.identities),
-        },
-        "evaluation": dict(provenance.evaluation),
-        "settings": dict(provenance.settings),
+        **facts,
         "trees": {"local": model.parts.local.trees, "coarsened": model.parts.coarsened.trees},
         "slope": model.slope,
         "rules": {
-            risk.value: {
-                "aversion": rule.aversion,
-                "margin": rule.margin,
-                "limit": rule.limit if math.isfinite(rule.limit) else "Infinity",
-            }
+            risk.value: {**asdict(rule), "limit": rule.limit if math.isfinite(rule.limit) else _INFINITY}
             for risk, rule in model.rules.items()
         },
         "neighbourhood": list(model.neighbourhood.kernels),
         "coarsening_inputs": [list(name) for name in COARSENING_INPUTS],
         "local_size_inputs": [list(name) for name in LOCAL_SIZE_INPUTS],
-        "versions": dict(provenance.versions),
         "sha256": sha256,
     }

@@ -16,6 +16,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 from coarsen.base.processes import processors
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
+from coarsen.models.flat_forest import Array, FlatForest, Rows, flatten
 from coarsen.models.held_out import is_calibration, refuse_calibration, refuse_judge
 from coarsen.models.launch.case import MOST_ERROR, LaunchCase
 from coarsen.models.launch.decision import fit_errors
@@ -34,11 +35,8 @@ from coarsen.models.launch.settling import (
     Settled,
     family_folds,
     mechanism_folds,
-    over_own_seen,
     settle,
 )
-from coarsen.models.trees.arrays import Array, Rows
-from coarsen.models.trees.flat_forest import FlatForest, flatten
 
 Progress = Callable[[str], None]
 
@@ -76,7 +74,7 @@ def train_launch(
     if len({case.family for case in fitted_on}) < 2:
         raise InvalidInputError("the launch model learns from cases of at least two unrelated kernels")
     progress(f"growing trees on {len(fitted_on)} cases")
-    parts = fit_parts(fitted_on, settings, seed)
+    parts = grow(fitted_on, settings, seed)
     views = tuple(
         tuple(judged(folds, settings, seed, progress))
         for folds in (
@@ -90,7 +88,7 @@ def train_launch(
         parts=parts,
         slope=settled.slope,
         errors=settled.errors,
-        own_errors=fit_errors([over_own_seen(each, settled.slope) for view in views for each in view]),
+        own_errors=fit_errors([each.over_own(settled.slope) for view in views for each in view]),
         rules=settled.rules,
         neighbourhood=_neighbourhood(fitted_on),
         medians=Medians(
@@ -114,18 +112,13 @@ def split(cases: Iterable[LaunchCase]) -> tuple[tuple[LaunchCase, ...], tuple[La
     )
 
 
-def fit_parts(cases: Sequence[LaunchCase], settings: TreeSettings, seed: int) -> Parts:
-    """Grow the trees. Raises InvalidInputError for a calibration kernel, and one of the second judge."""
-    refuse_judge(case.kernel for case in cases)
-    refuse_calibration(case.kernel for case in cases)
-    return grow(cases, settings, seed)
-
-
-def judged(folds: Iterable[LaunchFold], settings: TreeSettings, seed: int, progress: Progress) -> Iterable[Judged]:
+def judged(
+    folds: Iterable[LaunchFold[LaunchCase]], settings: TreeSettings, seed: int, progress: Progress
+) -> Iterable[Judged]:
     """Yield each held-out case with what trees say that were grown without it."""
     for fold in folds:
         progress(f"holding out {fold.name}: {len(fold.held_out)} cases")
-        parts = fit_parts(fold.training, settings, seed)
+        parts = grow(fold.training, settings, seed)
         neighbourhood = _neighbourhood(fold.training)
         for case in fold.held_out:
             yield Judged(
@@ -264,7 +257,12 @@ def grow(cases: Sequence[LaunchCase], settings: TreeSettings, seed: int) -> Part
         cases: what is learned from; a part without rows says 0.
         settings: of the trees.
         seed: of the random numbers.
+
+    Raises:
+        InvalidInputError: a kernel of the calibration set, or of the second judge.
     """
+    refuse_judge(case.kernel for case in cases)
+    refuse_calibration(case.kernel for case in cases)
     return Parts(
         _grown(local_size_rows(cases), settings, seed), _grown(coarsening_rows(cases), settings, seed + 1)
     )

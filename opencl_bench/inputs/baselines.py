@@ -2,8 +2,6 @@
 
 kernel(queue, global_size, None, …)     the default version, its local size left to the driver: its choice may
                                         be better than the source's, and a gain over a poor size is no gain
-caches flushed before every timed run   at three inputs: small ones stay in the caches between timed runs, and
-                                        in a program they may not
 """
 
 from __future__ import annotations
@@ -14,28 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coarsen.analysis.whole_groups import groups_matter
-from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import RefusalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
-from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
-from coarsen.opencl_bench.inputs.evidence import ColdTimes, LeftOpenTimes
-from coarsen.opencl_bench.inputs.measuring import (
-    VersionsPlan,
-    check_default,
-    measure_versions,
-    measured_times,
-    with_wrong_results,
-)
-from coarsen.tuning.engine.observer import SweepObserver
-from coarsen.tuning.processes.compiler import CompilePool
+from coarsen.models.inputs.times import Ending, VersionTimes
+from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes
+from coarsen.opencl_bench.inputs.measuring import measured_times
 from coarsen.tuning.records.measurement import Measurement
-from coarsen.tuning.store.database import Store
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
-
-# So many inputs are timed with flushed caches.
-_CHECKED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,46 +88,3 @@ def left_open_times(
     if wrong:
         return LeftOpenTimes(reason=f"its results are wrong at {times.inputs[wrong[0]].name}")
     return LeftOpenTimes(tuple(seconds.tolist()), tuple(endings.tolist()))
-
-
-def cold_check(
-    file: TunedFile,
-    warm: VersionTimes,
-    plan: VersionsPlan,
-    store: Store,
-    observer: SweepObserver | None = None,
-    pool: CompilePool | None = None,
-) -> tuple[ColdTimes, dict[Variant, str]]:
-    """Time a file's versions with flushed caches at the least, the middle and the largest of its inputs.
-
-    Args:
-        file: what is checked.
-        warm: the times that it was made from.
-        plan: where and how it was tuned; its versions, inputs and caches are not looked at.
-        store: where the rows go.
-        observer: sees them as they come.
-        pool: the processes that compile and measure; some of its own if None.
-
-    Returns:
-        The times, and the versions that had wrong results, each with where and why.
-
-    Raises:
-        InvalidInputError, DeviceError: as `measure_versions` does.
-        VerificationError: the default version has wrong results with flushed caches.
-    """
-    points = cold_points(warm)
-    versions = tuple(version.variant for version in file.versions)
-    presets, method = tuple(point.name for point in points), replace(plan.method, cold_cache=True)
-    asked = replace(plan, presets=presets, versions=versions, method=method)
-    found = measure_versions(asked, store, observer, pool=pool)
-    check_default(found.rows, plan.default)
-    runs = tuple(point for point in points if point.name not in found.problems)
-    times = measured_times(found.rows, runs, versions, plan.default).times if runs else None
-    return ColdTimes(times, found.problems), with_wrong_results(found.rows)
-
-
-def cold_points(warm: VersionTimes) -> tuple[InputPoint, ...]:
-    """Return the inputs to check: the least, the middle and the largest by the default version's time."""
-    order = np.argsort(warm.seconds[:, warm.default], kind="stable")
-    places = np.linspace(0, len(order) - 1, min(_CHECKED, len(order))).tolist()
-    return tuple(warm.inputs[row] for row in dict.fromkeys(int(order[round(place)]) for place in places))

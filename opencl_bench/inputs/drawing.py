@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from scipy.stats import qmc
@@ -32,8 +30,6 @@ from coarsen.tuning.workload.benchmark import Size
 # Of the points that are drawn, those beyond the limits are left out; a space that hardly has others is refused.
 _MOST_DRAWN = 1 << 14
 _ADD = """[inputs] with ranges of the sizes, such as: inputs = { ranges = { n = [16, 1048576] }, count = 24 }"""
-# Beyond this ratio of its first two sizes an input is no square.
-SQUARE = 4
 
 
 def draw_inputs(space: InputSpace) -> tuple[dict[str, int], ...]:
@@ -146,47 +142,6 @@ def list_inputs(description: Path) -> tuple[Path, bool]:
     return path, path.read_bytes() != before
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """What some inputs cover.
-
-    Attributes:
-        inputs: how many there are.
-        groups: how many different sizes they have.
-        ranges: the least and the largest value of each size.
-        thin: the share whose first size is less than a quarter of the second; 0 where there is one size.
-        wide: the share whose first size is more than four times the second.
-        contents: how many inputs have each setting of the contents, in the order of the space.
-    """
-
-    inputs: int
-    groups: int
-    ranges: Mapping[str, tuple[int, int]]
-    thin: float
-    wide: float
-    contents: Mapping[str, int]
-
-    @property
-    def square(self) -> float:
-        """The share that is neither thin nor wide."""
-        return 1 - self.thin - self.wide
-
-
-def coverage_of(space: InputSpace, inputs: Sequence[Size]) -> Coverage:
-    """Return what some inputs of a space cover."""
-    settings = {_settings(one): 0 for one in space.contents}
-    counts = Counter(_settings({name: one[name] for name in space.contents[0]}) for one in inputs)
-    ratios = _ratios(space, inputs)
-    return Coverage(
-        inputs=len(inputs),
-        groups=len({space.group_of(one) for one in inputs}),
-        ranges={name: _range([one[name] for one in inputs]) for name in space.ranges},
-        thin=sum(ratio < 1 / SQUARE for ratio in ratios) / len(inputs),
-        wide=sum(ratio > SQUARE for ratio in ratios) / len(inputs),
-        contents={**settings, **counts},
-    )
-
-
 def numbers_of(places: Sequence[Mapping[str, float]]) -> tuple[tuple[str, float, float, int], ...]:
     """Return what some inputs cover by their numbers.
 
@@ -198,18 +153,3 @@ def numbers_of(places: Sequence[Mapping[str, float]]) -> tuple[tuple[str, float,
     """
     values = {name: [each[name] for each in places] for name in places[0]} if places else {}
     return tuple((name, min(found), max(found), len({*found})) for name, found in values.items())
-
-
-def _ratios(space: InputSpace, inputs: Sequence[Size]) -> list[float]:
-    if len(space.ranges) < 2:
-        return [1.0] * len(inputs)
-    first, second, *_ = space.ranges
-    return [one[first] / one[second] for one in inputs]
-
-
-def _range(values: Sequence[int]) -> tuple[int, int]:
-    return min(values), max(values)
-
-
-def _settings(one: Size) -> str:
-    return " ".join(f"{name}={value}" for name, value in one.items()) or "uniform"

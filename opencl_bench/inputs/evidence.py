@@ -1,4 +1,4 @@
-"""What a tuned file keeps of its tuning: the times that its versions were chosen by.
+"""What a tuned file keeps of its tuning, the times that its versions were chosen by, and what these are worth.
 
 JSON has no NaN, so what failed has no time; `endings` say how it failed.
 """
@@ -6,16 +6,19 @@ JSON has no NaN, so what failed has no time; `endings` say how it failed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
-from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
-from coarsen.models.trees.arrays import Array
+from coarsen.models.flat_forest import Array
+from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes, fixed_best
+from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 
 # What tables and sentences call it.
@@ -83,54 +86,6 @@ class LeftOpenTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class ColdTimes:
-    """What a check with flushed caches measured of a file's versions at a few inputs.
-
-    Attributes:
-        times: of the versions in the file's order; None where the default version runs at none of the inputs.
-        left_out: inputs at which the default version does not run with cold caches, each with why.
-    """
-
-    times: VersionTimes | None
-    left_out: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return it as a tuned file keeps it."""
-        times = self.times
-        return {
-            "inputs": [] if times is None else [point.name for point in times.inputs],
-            "seconds": [] if times is None else [_seconds_to_json(row) for row in times.seconds.tolist()],
-            "endings": [] if times is None else times.endings.tolist(),
-            "left_out": dict(self.left_out),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], warm: VersionTimes) -> Self:
-        """Return what `to_json` gave.
-
-        Args:
-            value: as the file has it.
-            warm: times of the file's versions at all inputs of the tuning.
-
-        Raises:
-            InvalidInputError: it is of other inputs or versions.
-            KeyError, TypeError, ValueError, AttributeError: it is none of that.
-        """
-        names = [str(name) for name in value["inputs"]]
-        seconds = np.array([_seconds_from_json(row) for row in value["seconds"]])
-        endings = np.array([[int(Ending(each)) for each in row] for row in value["endings"]], dtype=np.int8)
-        left_out = {str(name): str(reason) for name, reason in value["left_out"].items()}
-        if not names:
-            return cls(None, left_out)
-        places = {point.name: place for place, point in enumerate(warm.inputs)}
-        shape = len(names), len(warm.versions)
-        if not places.keys() >= {*names} or not seconds.shape == endings.shape == shape:
-            raise InvalidInputError("the tuned file's times with flushed caches are of other inputs or versions")
-        own = warm.of_inputs([places[name] for name in names])
-        return cls(replace(own, seconds=seconds, endings=endings), left_out)
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """What a tuning found.
 
@@ -141,8 +96,6 @@ class Evidence:
         left_open: of the default version with a local size that the driver chooses; None where that was not looked
             at.
         is_cold: True if the caches were flushed before every timed run.
-        cold: times of the file's versions with flushed caches at a few inputs; None where that was not looked
-            at.
     """
 
     description: str
@@ -150,7 +103,6 @@ class Evidence:
     times: VersionTimes
     left_open: LeftOpenTimes | None = None
     is_cold: bool = False
-    cold: ColdTimes | None = None
 
     def to_json(self) -> dict[str, JSON]:
         """Return it as a tuned file keeps it."""
@@ -167,7 +119,7 @@ class Evidence:
             "endings": times.endings.tolist(),
             "seconds": [_seconds_to_json(row) for row in times.seconds.tolist()],
             **({} if self.left_open is None else {"left_open": self.left_open.to_json()}),
-            **_caches(self.is_cold, self.cold),
+            **({"cold_cache": True} if self.is_cold else {}),
         }
 
 
@@ -186,16 +138,13 @@ def evidence_of(file: TunedFile) -> Evidence:
         # Files of older releases tell neither endings nor the baseline.
         endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)
         times = VersionTimes(inputs, versions, seconds, int(kept["default"]), endings)
-        found = Evidence(
+        return Evidence(
             str(kept["description"]),
             float(kept["margin"]),
             times,
             LeftOpenTimes.from_json(kept["left_open"], len(inputs)) if "left_open" in kept else None,
             bool(kept.get("cold_cache", False)),
         )
-        if "cold_check" not in kept:
-            return found
-        return replace(found, cold=ColdTimes.from_json(kept["cold_check"], shipped_times(file, found)))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         missing = f" (there is no {error})" if isinstance(error, KeyError) else ""
         raise InvalidInputError(f"the tuned file keeps no times of its tuning that can be read{missing}") from None
@@ -221,28 +170,122 @@ def shipped_times(file: TunedFile, kept: Evidence) -> VersionTimes:
     return kept.times.of_versions(columns)
 
 
-def with_caches(file: TunedFile, *, is_cold: bool = False, cold: ColdTimes | None = None) -> TunedFile:
-    """Return a tuned file that also says how its caches were.
-
-    Args:
-        file: as it was made.
-        is_cold: True if they were flushed before every timed run.
-        cold: times of its versions with flushed caches at a few inputs.
-    """
-    return replace(file, evidence={**file.evidence, **_caches(is_cold, cold)})
-
-
-def _caches(is_cold: bool, cold: ColdTimes | None) -> dict[str, JSON]:
-    """Return what a tuned file keeps of the caches: nothing where they were warm throughout."""
-    return {
-        **({"cold_cache": True} if is_cold else {}),
-        **({} if cold is None else {"cold_check": cold.to_json()}),
-    }
-
-
 def _seconds_to_json(seconds: Iterable[float]) -> list[JSON]:
     return [None if math.isnan(each) else each for each in seconds]
 
 
 def _seconds_from_json(kept: Iterable[float | None]) -> list[float]:
     return [math.nan if each is None else float(each) for each in kept]
+
+
+# What the versions of a tuned file are worth, by the times that they were chosen by.
+
+
+@dataclass(frozen=True, slots=True)
+class VersionWorth:
+    """What one version is worth.
+
+    Attributes:
+        number: its own, in the tuned file.
+        variant: what it is.
+        chosen: at how many of the inputs the tree chooses it.
+        best: at how many it is the fastest of the file's versions.
+        over_default: the geometric mean, over the inputs at which it is chosen, of how many times as fast as the
+            default version it is; None where it is chosen at none.
+        without: how many times as long all inputs would take without it, in the geometric mean, each with the best
+            of the others; None where it is the only one.
+    """
+
+    number: int
+    variant: Variant
+    chosen: int
+    best: int
+    over_default: float | None
+    without: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceWorth:
+    """What choosing by input is worth at the inputs of the tuning, each number a geometric mean over them.
+
+    By the times that the versions were chosen by, so the numbers are too good for others.
+
+    Attributes:
+        over_default: how many times as fast as the default version the chosen one is.
+        over_fixed: how many times as fast as the fixed best, of the file's versions.
+        share: of the speed of the fastest that was tried, whether it is in the file or not.
+        over_left_open: how many times as fast as the default version with a local size that the driver chooses;
+            None where that was not measured.
+        not_left_open: why it was not; empty where it was, or the file doesn't say.
+    """
+
+    over_default: float
+    over_fixed: float
+    share: float
+    over_left_open: float | None = None
+    not_left_open: str = ""
+
+
+def worth_of_choice(file: TunedFile) -> ChoiceWorth:
+    """Return what choosing is worth. Raises InvalidInputError where the file keeps no times."""
+    kept = evidence_of(file)
+    times = shipped_times(file, kept)
+    seconds = times.played
+    chosen = [answer(file.tree, point.features) for point in times.inputs]
+    own = np.log(seconds[np.arange(len(chosen)), chosen])
+    baseline = None if kept.left_open is None else kept.left_open.played(kept.times)
+
+    def over(other: Array) -> float:
+        return float(np.exp((np.log(other) - own).mean()))
+
+    return ChoiceWorth(
+        over(seconds[:, file.default]),
+        over(seconds[:, fixed_best(times)]),
+        over(kept.times.best),
+        None if baseline is None else over(baseline),
+        "" if kept.left_open is None else kept.left_open.reason,
+    )
+
+
+def worth_of_versions(file: TunedFile) -> tuple[VersionWorth, ...]:
+    """Return what each version of a tuned file is worth. Raises InvalidInputError where it keeps no times."""
+    times = shipped_times(file, evidence_of(file))
+    seconds = times.played
+    chosen = np.array([answer(file.tree, point.features) for point in times.inputs])
+    return tuple(_worths(file, seconds, chosen))
+
+
+def _worths(file: TunedFile, seconds: Array, chosen: NDArray[np.int64]) -> Iterator[VersionWorth]:
+    best = seconds.min(axis=1)
+    for number, version in enumerate(file.versions):
+        own = chosen == number
+        over = np.log(seconds[own, file.default] / seconds[own, number])
+        others = np.delete(seconds, number, axis=1)
+        yield VersionWorth(
+            number,
+            version.variant,
+            int(own.sum()),
+            int((seconds.argmin(axis=1) == number).sum()),
+            float(np.exp(over.mean())) if own.any() else None,
+            float(np.exp(np.log(others.min(axis=1) / best).mean())) if others.size else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FoundOverInputs:
+    """What a tuning over inputs found.
+
+    Attributes:
+        worth: of each version.
+        choice: what choosing between them is worth.
+        is_cold: True if the caches were flushed before every timed run.
+    """
+
+    worth: tuple[VersionWorth, ...]
+    choice: ChoiceWorth
+    is_cold: bool
+
+
+def found_over_inputs(file: TunedFile) -> FoundOverInputs:
+    """Return what a tuned file keeps of its tuning. Raises InvalidInputError where it keeps no times."""
+    return FoundOverInputs(worth_of_versions(file), worth_of_choice(file), evidence_of(file).is_cold)

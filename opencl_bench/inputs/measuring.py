@@ -72,29 +72,14 @@ class VersionsPlan:
     method: Method = field(default_factory=Method)
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredVersions:
-    """The rows of a plan.
-
-    Attributes:
-        rows: of all inputs, stored before or measured now.
-        measured: the number of rows measured now.
-        problems: by input, why its default version does not run; it has no other rows then.
-    """
-
-    rows: tuple[Measurement, ...]
-    measured: int
-    problems: Mapping[str, str]
-
-
 def measure_versions(
     plan: VersionsPlan,
     store: Store,
     observer: SweepObserver | None = None,
     again: Remeasure = Remeasure.NOTHING,
     pool: CompilePool | None = None,
-) -> MeasuredVersions:
-    """Measure every version at every input that the store doesn't have yet.
+) -> CollectingObserver:
+    """Measure every version at every input that the store doesn't have yet; where the default fails, no other.
 
     Args:
         plan: what to measure, where and how.
@@ -103,19 +88,19 @@ def measure_versions(
         again: which stored rows are measured once more.
         pool: the processes that compile and measure; some of its own if None.
 
+    Returns:
+        The rows of all inputs, stored before or measured now.
+
     Raises:
         InvalidInputError: no such benchmark or preset; a default version that is coarsened, or doesn't compile.
         DeviceError: no such device; it can't be opened (any more).
     """
     collector = CollectingObserver(observer or SweepObserver())
-    problems = {}
     with opened_inputs(plan, store, pool) as inputs:
         for preset in dict.fromkeys(plan.presets):
             with inputs.context(preset, collector, again) as context:
-                problem = measure_against_default(context, inputs.points(preset))
-            if problem:
-                problems[preset] = problem
-    return MeasuredVersions(tuple(collector.rows), collector.measured, problems)
+                measure_against_default(context, inputs.points(preset))
+    return collector
 
 
 @dataclass(frozen=True, slots=True)

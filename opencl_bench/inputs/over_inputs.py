@@ -9,27 +9,22 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import numpy as np
 
 from coarsen.base.bug_report import __version__
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.devices.selection import find_device, find_working_device
-from coarsen.dispatch.tree import answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.models.inputs.portfolio import MOST_VERSIONS, margin_of
-from coarsen.models.inputs.regret_tree import Shipped, regret_tree, shipped
-from coarsen.models.inputs.times import VersionTimes
-from coarsen.opencl_bench.inputs.baselines import cold_check, left_open, left_open_times
+from coarsen.models.inputs.regret_tree import regret_tree, shipped
+from coarsen.models.inputs.times import VersionTimes, margin_of
+from coarsen.opencl_bench.inputs.baselines import left_open, left_open_times
 from coarsen.opencl_bench.inputs.described import check_described, described_points, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs
-from coarsen.opencl_bench.inputs.evidence import Evidence, LeftOpenTimes, with_caches
+from coarsen.opencl_bench.inputs.evidence import Evidence, LeftOpenTimes, worth_of_versions
 from coarsen.opencl_bench.inputs.measuring import (
-    MeasuredVersions,
     VersionsPlan,
     check_default,
     measure_versions,
@@ -47,7 +42,7 @@ from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.engine.speedups import is_uncertain
 from coarsen.tuning.launch_space import lowered_own, with_distinct
 from coarsen.tuning.processes.compiler import CompilePool
-from coarsen.tuning.records.measurement import Method
+from coarsen.tuning.records.measurement import Measurement, Method
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind, device_kind_of
@@ -68,31 +63,18 @@ class OverInputs:
 
     Attributes:
         inputs: how many of those that are listed; all if None.
-        most: how many versions may be shipped, with the default one.
         space: the versions to choose from, beside the kernel's own parameters.
         stage_one: how versions are searched.
         method: how they are measured.
-        seed: of the inputs' contents.
         distinct: whether versions may take arguments as distinct beside what `space` says, where that changes the
             code.
-        cold_check: whether the versions of the file are timed with flushed caches too, at three inputs.
-
-    Raises:
-        InvalidInputError: caches are flushed anyway, so that there is nothing to check.
     """
 
     inputs: int | None = None
-    most: int = MOST_VERSIONS
     space: Space = field(default_factory=lambda: Space(factors=FACTORS, strides=STRIDES, arrays=()))
     stage_one: StageOneSettings = field(default_factory=StageOneSettings)
     method: Method = field(default_factory=Method)
-    seed: int = 0
     distinct: bool = False
-    cold_check: bool = False
-
-    def __post_init__(self) -> None:
-        if self.cold_check and self.method.cold_cache:
-            raise InvalidInputError("the check with cold caches is for a tuning with warm ones: leave one out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +120,9 @@ def tune_over_inputs(
     settings = settings or OverInputs()
     description, benchmark = read_description(path), read_benchmark(path)
     presets = listed_presets(description, settings.inputs)
-    points = described_points(description, benchmark, presets, settings.seed)
+    points = described_points(description, benchmark, presets)
     default = Variant(benchmark.preset(presets[0]).local_size, definitions=benchmark.own_definitions)
-    plan = VersionsPlan(path, device.index, presets, (default,), default, settings.seed, method=settings.method)
+    plan = VersionsPlan(path, device.index, presets, (default,), default, method=settings.method)
     space = settings.space
     kernel = lowered_own(benchmark, device.macros) if settings.distinct else None
     if kernel is not None:
@@ -152,47 +134,38 @@ def tune_over_inputs(
         check_default(collector.rows, default)
         versions = tuple(each for each in found if _can_be_shipped(benchmark, presets[0], each))
         asked = replace(plan, versions=(*versions, *baseline.variants))
-        measured = _measured(asked, store, collector, pool)
-        versions = without_repeated(versions, measured.rows, benchmark)
-        wrong = with_wrong_results(row for row in measured.rows if row.candidate not in baseline.variants)
-        while True:
-            right = tuple(each for each in versions if each not in wrong)
-            times = measured_times(measured.rows, points, right, default)
-            left = left_open_times(measured.rows, baseline, default, times.times)
-            file = tuned_file(description, device, times.times, settings.most, left)
-            if not settings.cold_check:
-                file = with_caches(file, is_cold=settings.method.cold_cache)
-                break
-            cold, wrong_then = cold_check(file, times.times, plan, store, collector, pool)
-            if not wrong_then:
-                file = with_caches(file, cold=cold)
-                break
-            wrong |= wrong_then
-    left_out = {**measured.problems, **times.left_out}
-    return TunedOverInputs(file, times.times, left_out, wrong, collector.measured)
+        rows = _measured(asked, store, collector, pool)
+    wrong = with_wrong_results(row for row in rows if row.candidate not in baseline.variants)
+    right = tuple(each for each in without_repeated(versions, rows, benchmark) if each not in wrong)
+    found_times = measured_times(rows, points, right, default)
+    times = found_times.times
+    left = left_open_times(rows, baseline, default, times)
+    file = tuned_file(description, device, times, left, is_cold=settings.method.cold_cache)
+    return TunedOverInputs(file, times, found_times.left_out, wrong, collector.measured)
 
 
-def _measured(plan: VersionsPlan, store: Store, observer: SweepObserver, pool: CompilePool) -> MeasuredVersions:
+def _measured(
+    plan: VersionsPlan, store: Store, observer: SweepObserver, pool: CompilePool
+) -> Sequence[Measurement]:
     """Measure all versions at all inputs, those once more whose intervals are too wide.
 
     Raises:
         VerificationError: the default version has wrong results at an input.
         DeviceError: many intervals are too wide the second time, too.
     """
-    measured = measure_versions(plan, store, observer, pool=pool)
-    if any(map(is_uncertain, measured.rows)):
-        measured = measure_versions(plan, store, observer, Remeasure.UNCERTAIN, pool)
-        doubtful = sum(map(is_uncertain, measured.rows))
+    rows = measure_versions(plan, store, observer, pool=pool).rows
+    if any(map(is_uncertain, rows)):
+        rows = measure_versions(plan, store, observer, Remeasure.UNCERTAIN, pool).rows
+        doubtful = sum(map(is_uncertain, rows))
         said = (
-            f"the machine is busy: the intervals of {doubtful} of {len(measured.rows)} measurements are wider "
-            "than a tenth"
+            f"the machine is busy: the intervals of {doubtful} of {len(rows)} measurements are wider than a tenth"
         )
-        if doubtful > _MOST_DOUBTFUL * len(measured.rows):
+        if doubtful > _MOST_DOUBTFUL * len(rows):
             raise DeviceError(f"{said}, so nothing is chosen; the same command measures these again")
         if doubtful:
             _log.warning("%s, measured a second time too", said)
-    check_default(measured.rows, plan.default)
-    return measured
+    check_default(rows, plan.default)
+    return rows
 
 
 def _can_be_shipped(benchmark: Benchmark, preset: str, variant: Variant) -> bool:
@@ -223,8 +196,9 @@ def tuned_file(
     description: Description,
     device: DeviceDescription,
     times: VersionTimes,
-    most: int = MOST_VERSIONS,
     baseline: LeftOpenTimes | None = None,
+    *,
+    is_cold: bool = False,
 ) -> TunedFile:
     """Return the tuned file of a kernel from the times of its versions.
 
@@ -232,16 +206,16 @@ def tuned_file(
         description: of the kernel.
         device: where they were measured.
         times: of versions on inputs.
-        most: how many versions may be shipped.
         baseline: times of the default version with a local size that the driver chooses, at the same inputs.
+        is_cold: whether the caches were flushed before every timed run.
 
     Raises:
         InvalidInputError: a version takes several launches whose sizes are no arguments.
     """
     margin = margin_of(device_kind_of(device.device_types) is DeviceKind.GPU)
     supplied = {each.feature.name for each in description.features if each.feature.is_supplied}
-    choice = shipped(regret_tree(times, margin, supplied, most), times)
-    return TunedFile(
+    choice = shipped(regret_tree(times, margin, supplied), times)
+    file = TunedFile(
         kernel=description.kernel,
         arguments=tuple(kernel_arguments(description.arguments_of(description.kernel))),
         source_hash=description.source_hash,
@@ -254,20 +228,11 @@ def tuned_file(
         default=choice.default,
         tree=choice.tree,
         tree_without_supplied=choice.tree_without_supplied,
-        evidence={
-            **Evidence(description.path.name, margin, times, baseline).to_json(),
-            "gains": [*_gains(choice, times)],
-        },
+        evidence=Evidence(description.path.name, margin, times, baseline, is_cold).to_json(),
     )
-
-
-def _gains(choice: Shipped, times: VersionTimes) -> Iterator[float]:
-    """Yield how many times as fast as the default each version is where it is chosen, in the geometric mean."""
-    chosen = [answer(choice.tree, point.features) for point in times.inputs]
-    for number, version in enumerate(choice.versions):
-        seconds = times.played[[row for row, own in enumerate(chosen) if own == number]]
-        gain = np.log(seconds[:, times.default] / seconds[:, times.versions.index(version)])
-        yield float(np.exp(gain.mean())) if gain.size else 1.0
+    # How many times as fast as the default each version is where it is chosen.
+    gains = [1.0 if each.over_default is None else each.over_default for each in worth_of_versions(file)]
+    return replace(file, evidence={**file.evidence, "gains": gains})
 
 
 def tune_inputs(

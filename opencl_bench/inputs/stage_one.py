@@ -16,14 +16,13 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.times import InputPoint
-from coarsen.models.trees.arrays import Array
-from coarsen.opencl_bench.inputs.measuring import OpenedInputs, VersionsPlan, opened_inputs
+from coarsen.opencl_bench.inputs.measuring import VersionsPlan, opened_inputs
 from coarsen.tuning.engine.live_evaluator import LiveEvaluator
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import Space, limits_of, variant_space
@@ -61,15 +60,12 @@ class StageOneSettings:
 
     Attributes:
         searcher: searches on each input.
-        is_warm: whether searches start from what was best on the nearest inputs, and what was best on others is
-            tried in the end. Not for the staircase, which has a start of its own.
         seed: of the searches; each input has its own, whatever other inputs there are.
         limit: what a search may try on each input; what it leaves open has no limit. None: a share of the space's
             versions, all of a small space, and 200 of a space that is too large to be counted.
     """
 
     searcher: Searcher = field(default_factory=GuidedSearcher)
-    is_warm: bool = True
     seed: int = 0
     limit: Budget | None = None
 
@@ -123,10 +119,9 @@ def stage_one(
     searched = spread(inputs, SEARCHED_INPUTS)
     for number in searched:
         searches.search(number)
-    if settings.is_warm:
-        winners = dict(searches.found)
-        for number in searched:
-            searches.try_others(number, winners)
+    winners = dict(searches.found)
+    for number in searched:
+        searches.try_others(number, winners)
     union: dict[Choice, None] = {} if default is None else {default: None}
     for number, found in searches.found.items():
         union |= dict.fromkeys(_worth_measuring(searches.spaces[number], found))
@@ -153,12 +148,10 @@ class _Searches:
         self.spaces: dict[int, SearchSpace] = {}
 
     def search(self, number: int) -> None:
-        """Search on an input; a warm search starts from what was found on others."""
+        """Search on an input, from what was found on others."""
         evaluator = self._evaluator_of(number)
-        budget = self._settings.budget(evaluator.space)
-        if self._settings.is_warm:
-            budget = _without_last(budget)
-            _try_first(BudgetedEvaluator(evaluator, budget), self._nearest(number, self.found)[:_WARM])
+        budget = _without_last(self._settings.budget(evaluator.space))
+        _try_first(BudgetedEvaluator(evaluator, budget), self._nearest(number, self.found)[:_WARM])
         seed = self._settings.seed ^ zlib.crc32(self._inputs[number].name.encode())
         self.spaces[number] = evaluator.space
         self.found[number] = self._settings.searcher.search(evaluator, budget, seed)
@@ -279,47 +272,32 @@ def search_versions(
         raise InvalidInputError("there are no inputs to search on")
     presets = tuple(point.name for point in inputs)
     with opened_inputs(replace(plan, presets=presets), store, pool) as opened, ExitStack() as stack:
-        spaces = _Spaces(opened, space, presets[0])
+        device = opened.device
+
+        def space_at(preset: str) -> VariantSpace:
+            kind = device_kind_of(device.device_types)
+            return variant_space(opened.benchmark, preset, space, limits_of(device), kind)
+
+        first = VariantSearchSpace(space_at(presets[0]))
 
         def evaluator_at(number: int) -> Evaluator:
             """Open what an input is measured with, and close that of the input before."""
             stack.close()
             context = opened.context(presets[number], observer or SweepObserver())
             measurer = RowMeasurer(stack.enter_context(context))
-            own = spaces.at(presets[number])
+            # The axes are those of the first input: presets differ in which local size comes first.
+            own = replace(space_at(presets[number]), dimensions=first.space.dimensions)
             if measurer.compared(plan.default, plan.default).invalidity is not Invalidity.CORRECT:
-                return FunctionEvaluator(own, lambda _: None)
-            return LiveEvaluator(measurer, plan.default, own)
+                return FunctionEvaluator(VariantSearchSpace(own), lambda _: None)
+            return LiveEvaluator(measurer, plan.default, VariantSearchSpace(own))
 
-        result = stage_one(inputs, evaluator_at, spaces.choice_of(plan.default), settings)
-    return tuple(dict.fromkeys((plan.default, *map(spaces.first.variant, result.choices))))
+        result = stage_one(inputs, evaluator_at, _choice_of(first, plan.default), settings)
+    return tuple(dict.fromkeys((plan.default, *map(first.variant, result.choices))))
 
 
-@dataclass(frozen=True)
-class _Spaces:
-    """One space for all inputs, with what can't run at each of them ruled out.
-
-    Its axes are those of the first input: presets differ in which local size comes first.
-    """
-
-    opened: OpenedInputs
-    space: Space
-    preset: str
-
-    @cached_property
-    def first(self) -> VariantSearchSpace:
-        return VariantSearchSpace(self._of(self.preset))
-
-    def choice_of(self, version: Variant) -> Choice | None:
-        """Return the choice of a version; None where it is not in the space."""
-        try:
-            return self.first.choice_of(version)
-        except InvalidInputError:
-            return None
-
-    def at(self, preset: str) -> VariantSearchSpace:
-        return VariantSearchSpace(replace(self._of(preset), dimensions=self.first.space.dimensions))
-
-    def _of(self, preset: str) -> VariantSpace:
-        benchmark, device = self.opened.benchmark, self.opened.device
-        return variant_space(benchmark, preset, self.space, limits_of(device), device_kind_of(device.device_types))
+def _choice_of(space: VariantSearchSpace, version: Variant) -> Choice | None:
+    """The choice of a version; None where it is not in the space."""
+    try:
+        return space.choice_of(version)
+    except InvalidInputError:
+        return None

@@ -14,12 +14,16 @@ from coarsen.base.names import did_you_mean
 from coarsen.dispatch.tree import Split, Tree, answer
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
+from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.break_even import BreakEven, break_evens
-from coarsen.models.inputs.portfolio import fixed_best
-from coarsen.models.inputs.times import VersionTimes
-from coarsen.models.trees.arrays import Array
-from coarsen.opencl_bench.inputs.evidence import Evidence, evidence_of, shipped_times
-from coarsen.opencl_bench.inputs.worth import worth_of_choice, worth_of_versions
+from coarsen.models.inputs.times import VersionTimes, fixed_best
+from coarsen.opencl_bench.inputs.evidence import (
+    Evidence,
+    evidence_of,
+    shipped_times,
+    worth_of_choice,
+    worth_of_versions,
+)
 from coarsen.opencl_bench.workloads.input_space import sizes_in
 
 T = TypeVar("T")

@@ -27,12 +27,12 @@ from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.examples import family_of
+from coarsen.models.flat_forest import Array
 from coarsen.models.held_out import refuse_judge
 from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import usual_global_sizes
-from coarsen.models.launch.planning import KernelPlanner, PlannedLaunch, WorkPlanner
-from coarsen.models.trees.arrays import Array
+from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.versions import newest_versions
@@ -119,7 +119,7 @@ def _cases(wanted: _Wanted) -> list[LaunchCase | str]:
     benchmark = find_measured(name, wanted.folder)
     try:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
-        planner = KernelPlanner(PlannedKernel(kernel))
+        planner = WorkPlanner(PlannedKernel(kernel))
     except RefusalError as refusal:
         return [f"{name} can't be coarsened: {refusal}"]
     return [_case(benchmark, kernel, planner, wanted, measured) for measured in wanted.measured]

@@ -16,7 +16,7 @@ from coarsen.ir.kernel import Kernel
 from coarsen.launch_prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.grid import launch_grid
-from coarsen.models.launch.planning import KernelPlanner
+from coarsen.models.launch.planning import WorkPlanner
 from coarsen.tuning.engine.plan import DeviceLimits, Space
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.launch_sizes import sizes_of_launch
@@ -71,7 +71,7 @@ def _variants(kernel: Kernel, launch: AskedLaunch, device: LaunchDevice) -> list
     """The launches that are planned; of a kernel that can't be coarsened the uncoarsened ones."""
     own = own_launch(kernel, launch)
     try:
-        (planned,) = planned_launches(KernelPlanner(PlannedKernel(kernel)), own, device, launch)
+        (planned,) = planned_launches(WorkPlanner(PlannedKernel(kernel)), own, device, launch)
     except RefusalError:
         launches = (candidate.variant for candidate in launch_grid(own, device))
         return [variant for variant in launches if not variant.is_coarsened]

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, VerificationError
-from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior
+from coarsen.models.launch.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.tuning.engine.finalists import decide, gain_of
@@ -94,7 +94,7 @@ def measure_promising(
     violation = LaunchConstraint(benchmark, plan.preset, limits_of(device))
     # The launch as it is was measured before.
     variants = [variant for variant in known if variant != own and violation(variant) is None]
-    belief = Belief(variants, KnownPrior(known))
+    belief = Belief({variant: known[variant] for variant in variants})
     searcher = PromisingSearcher(belief, None if first is None else replace(first, definitions=own.definitions))
     collector = CollectingObserver(observer or SweepObserver())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coarsen.models.launch.case import LaunchCase
 from coarsen.models.launch.model import LaunchModel
-from coarsen.models.launch.storage import LaunchProvenance, cases_by_device, save_launch
+from coarsen.models.launch.storage import cases_by_device, save_launch
 from coarsen.models.launch.training import train_launch
 from tests.models.launch.made_up import SMALL, cases
 
@@ -17,11 +17,8 @@ def store_small_launch_model(folder: Path, identities: dict[str, str] | None = N
     """Store the model in a folder; its card says that it learned from kernels of these identities, too."""
     learned = learned_from()
     known = {each.kernel: each.identity for each in learned} | (identities or {})
-    save_launch(
-        small_launch_model(),
-        LaunchProvenance("2030-01-02", ("made up",), {}, {}, cases_by_device(learned), {}, 12, 12, known),
-        folder,
-    )
+    facts = {"date": "2030-01-02", "data": {"cases": cases_by_device(learned), "identities": known}}
+    save_launch(small_launch_model(), facts, folder)
     return folder
 
 

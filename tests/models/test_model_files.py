@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.model_files import (
-    check_features,
     check_format,
     model_names,
     read_card,
@@ -64,12 +63,8 @@ def test_a_card_that_is_no_object_is_refused(folder: Path) -> None:
         read_card("sketch", folder)
 
 
-def test_formats_and_features_of_another_version_are_refused() -> None:
-    card = {"format_version": 3, "feature_set_version": 1, "features": ["a", "b"]}
+def test_a_format_of_another_version_is_refused() -> None:
+    card = {"format_version": 3}
     check_format("sketch", card, 3)
-    check_features("sketch", card, "features", 1, ("a", "b"))
     with pytest.raises(InvalidInputError, match="is in format 3; this version reads 4"):
         check_format("sketch", card, 4)
-    for version, names in ((2, ("a", "b")), (1, ("b", "a"))):
-        with pytest.raises(InvalidInputError, match=f"this is version {version}; train it again"):
-            check_features("sketch", card, "features", version, names)

@@ -34,14 +34,6 @@ class Caches(enum.StrEnum):
     COLD = "cold"
 
 
-class TunedCaches(enum.StrEnum):
-    """The same over inputs, where both may be had in turn."""
-
-    WARM = "warm"
-    COLD = "cold"
-    BOTH = "both"
-
-
 def preset_option() -> Any:  # noqa: ANN401 (as `field`)
     """Return the option that names the sizes."""
     return option("The sizes: test, cpu, gpu, paper.", "NAME", "--preset", default="cpu")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from coarsen.cli.evaluate.options import EvaluateOptions
     from coarsen.models.launch.case import LaunchCase
 
+
 FAMILIES = "families held out"
 _SEED = 0  # of the trees
 

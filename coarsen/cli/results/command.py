@@ -176,7 +176,7 @@ def _show_tuned(path: Path, asked: ResultsOptions) -> None:
     # Imported late: they load NumPy.
     from coarsen.cli.tune.tuned_text import print_tuned_file
     from coarsen.dispatch.tuned_file import TunedFile
-    from coarsen.opencl_bench.inputs.worth import found_over_inputs
+    from coarsen.opencl_bench.inputs.evidence import found_over_inputs
     from coarsen.tuning.layout_choices import is_of_one_size
     from coarsen.variant.variant_json import variant_to_json
 
@@ -191,7 +191,6 @@ def _show_tuned(path: Path, asked: ResultsOptions) -> None:
     if found is not None:
         content["choice"] = asdict(found.choice)
         content["cold_cache"] = found.is_cold
-        content["cold_check"] = [asdict(each) for each in found.caches]
     print_json(content)
 
 

@@ -23,10 +23,11 @@ from coarsen.targets import target_of
 
 if TYPE_CHECKING:
     from coarsen.cli.train.options import TrainOptions
-    from coarsen.models.cascade.step_classifier import Progress
     from coarsen.models.cascade.trained import TrainedModel
+    from coarsen.models.cascade.training import Progress
     from coarsen.models.examples import Example
     from coarsen.opencl_bench.results.curves import CurveData
+
 
 _METHODS = {
     "cascade": "the cascade, trained without the kernel that it predicts",

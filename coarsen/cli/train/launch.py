@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from coarsen.cli.train.options import TrainOptions
     from coarsen.models.launch.case import LaunchCase
     from coarsen.models.launch.evaluation import Judgement
-    from coarsen.models.launch.storage import LaunchProvenance
     from coarsen.models.launch.training import FittedLaunch, TreeSettings
 
 # What the numbers of a model depend on, beside its data.
@@ -48,8 +47,8 @@ def train_launch_model(wanted: TrainOptions) -> None:
     settings = TreeSettings()
     fitted = train_launch(fitted_on, settled_on, settings, wanted.seed, note)
     judgement = judge_nested(fitted.views[0])
-    provenance = _provenance(wanted, fitted_on, settled_on, settings, fitted, judgement)
-    paths = save_launch(fitted.model, provenance, wanted.folder)
+    facts = _facts(wanted, fitted_on, settled_on, settings, fitted, judgement)
+    paths = save_launch(fitted.model, facts, wanted.folder)
     if wanted.output_format is Format.JSON:
         print_json({"model": "launch", **judgement_as_data(judgement), "stored": [str(path) for path in paths]})
         return
@@ -59,30 +58,32 @@ def train_launch_model(wanted: TrainOptions) -> None:
     print_line(f"stored in {' and '.join(map(str, paths))}")
 
 
-def _provenance(
+def _facts(
     wanted: TrainOptions,
     fitted_on: Sequence[LaunchCase],
     settled_on: Sequence[LaunchCase],
     settings: TreeSettings,
     fitted: FittedLaunch,
     judgement: Judgement,
-) -> LaunchProvenance:
+) -> dict[str, object]:
     from coarsen.models.held_out import is_calibration
-    from coarsen.models.launch.storage import LaunchProvenance, cases_by_device
+    from coarsen.models.launch.storage import cases_by_device
 
-    return LaunchProvenance(
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        sources=tuple(Path(source).name for source in wanted.data or ()),
-        settings={**asdict(settings), "seed": wanted.seed},
-        versions={package: version(package) for package in _PACKAGES},
-        cases=cases_by_device(fitted_on),
-        settled_on=cases_by_device(settled_on),
-        kernels=len({case.kernel for case in fitted_on}),
-        families=len({case.family for case in fitted_on}),
-        identities={case.kernel: case.identity for case in fitted_on if case.identity},
-        evaluation={
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "data": {
+            "sources": [Path(source).name for source in wanted.data or ()],
+            "cases": cases_by_device(fitted_on),
+            "settled_on": cases_by_device(settled_on),
+            "kernels": len({case.kernel for case in fitted_on}),
+            "families": len({case.family for case in fitted_on}),
+            "identities": {case.kernel: case.identity for case in fitted_on if case.identity},
+        },
+        "evaluation": {
             "families_held_out": judgement_as_data(judgement),
             "calibration_set": judgement_as_data(judgement.only(is_calibration)),
             "settled": {risk.value: list(score) for risk, score in fitted.settled.scores.items()},
         },
-    )
+        "settings": {**asdict(settings), "seed": wanted.seed},
+        "versions": {package: version(package) for package in _PACKAGES},
+    }

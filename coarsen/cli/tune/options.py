@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coarsen.cli.bench.options import TunedCaches, parsed_budget, preset_option, seed_option
+from coarsen.cli.bench.options import Caches, parsed_budget, preset_option, seed_option
 from coarsen.cli.declared import argument, option
 from coarsen.cli.options import format_option
 from coarsen.cli.output import Format
@@ -60,11 +60,7 @@ class TuneOptions:
         "FOLDER",
         show_default=False,
     )
-    caches: TunedCaches = option(
-        "cold flushes the caches before every timed run. Over inputs, both times what was found with cold caches "
-        "too, and says where another version is the fastest then.",
-        default=TunedCaches.WARM,
-    )
+    caches: Caches = option("Over inputs: cold flushes the caches before every timed run.", default=Caches.WARM)
     runs: int | None = option(
         "With layouts: charge the conversion to NUMBER runs on the same data.", "NUMBER", min=1, show_default=False
     )
@@ -94,7 +90,7 @@ class TuneOptions:
     @property
     def has_inputs(self) -> bool:
         """Return True if an option is given that only tuning over inputs has; a tuned file, layouts have, too."""
-        return self.inputs is not None or self.inputs_from is not None or self.caches is not TunedCaches.WARM
+        return self.inputs is not None or self.inputs_from is not None or self.caches is not Caches.WARM
 
     def stage_one(self) -> StageOneSettings:
         """Return how versions are searched over inputs. Raises InvalidInputError for `--trials` that are none."""
@@ -113,9 +109,8 @@ class TuneOptions:
         return OverInputs(
             listed,
             stage_one=self.stage_one(),
-            method=Method(cold_cache=self.caches is TunedCaches.COLD),
+            method=Method(cold_cache=self.caches is Caches.COLD),
             distinct=self.distinct,
-            cold_check=self.caches is TunedCaches.BOTH,
         )
 
     def one_size(self) -> Tune:

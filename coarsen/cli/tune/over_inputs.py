@@ -19,10 +19,10 @@ from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.cli.tune.tuned_text import print_summary
 from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.drawing import coverage_of, list_inputs, numbers_of
+from coarsen.opencl_bench.inputs.drawing import list_inputs, numbers_of
+from coarsen.opencl_bench.inputs.evidence import worth_of_choice
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
-from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
 from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
@@ -36,6 +36,7 @@ from coarsen.variant.variant import Variant
 if TYPE_CHECKING:
     from coarsen.cli.tune.options import TuneOptions
     from coarsen.devices.discovery import DeviceDescription
+
 
 TUNED_SUFFIX = ".tuned.json"
 _PACKAGES = (*STORE_PACKAGES, "scipy", "sklearn")
@@ -209,16 +210,8 @@ def _number(value: float) -> str:
 
 
 def _drawn_lines(space: InputSpace, sizes: Sequence[Size]) -> Iterator[str]:
-    covered = coverage_of(space, sizes)
-    yield f"{counted(covered.inputs, 'input')} of {counted(covered.groups, 'different size')}"
-    if len(covered.ranges) > 1:
-        first, second, *_ = covered.ranges
-        yield (
-            f"{first} to {second}: {covered.thin:.0%} thin, {covered.square:.0%} square (up to a factor of 4), "
-            f"{covered.wide:.0%} wide"
-        )
-    if len(covered.contents) > 1:
-        yield f"contents: {', '.join(f'{each} at {number}' for each, number in covered.contents.items())}"
+    groups = len({space.group_of(each) for each in sizes})
+    yield f"{counted(len(sizes), 'input')} of {counted(groups, 'different size')}"
 
 
 def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
@@ -268,14 +261,13 @@ def _keep_and_tell(tuned: TunedOverInputs, output: Path, listed: ListedInputs, o
     for version, reason in tuned.wrong.items():
         note(f"{version} is left out, for its results are wrong at {reason}")
     tuned.file.write(output)
-    choice, caches = worth_of_choice(tuned.file), cold_changes(tuned.file)
+    choice = worth_of_choice(tuned.file)
     if output_format is Format.JSON:
         rows = {"inputs": len(tuned.times.inputs), "versions_tried": len(tuned.times.versions)}
         made = {"tuned_file": str(output), "description": str(listed.path), "versions": len(tuned.file.versions)}
-        found = {"choice": asdict(choice), "cold_check": [asdict(each) for each in caches]}
-        print_json({**made, **rows, **found, "coverage": listed.coverage})
+        print_json({**made, **rows, "choice": asdict(choice), "coverage": listed.coverage})
     else:
-        print_summary(tuned.file, len(tuned.times.inputs), str(output), choice, caches)
+        print_summary(tuned.file, len(tuned.times.inputs), str(output), choice)
 
 
 class InputsProgress(SweepObserver):

@@ -10,10 +10,9 @@ from coarsen.cli.output import counted, print_line, print_lines, print_records, 
 from coarsen.dispatch.tree import Leaf, rules, versions_of
 from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.opencl_bench.inputs.evidence import LEFT_OPEN
-from coarsen.opencl_bench.inputs.worth import ColdChange, cold_lines
 
 if TYPE_CHECKING:
-    from coarsen.opencl_bench.inputs.worth import ChoiceWorth, FoundOverInputs, VersionWorth
+    from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, FoundOverInputs, VersionWorth
 
 
 def print_tuned_file(file: TunedFile, found: FoundOverInputs | None) -> None:
@@ -67,9 +66,6 @@ def _print_worth(file: TunedFile, found: FoundOverInputs) -> None:
     print_line()
     print_lines(*worth_lines(found.choice))
     print_line()
-    print_lines(*cold_lines(found.caches))
-    if found.caches:
-        print_line()
     print_line("what a version may be chosen by, of a launch:")
     for feature in file.features:
         print_line(f"    {feature.name} = {feature.expression or 'supplied by the caller'}")
@@ -97,9 +93,7 @@ def worth_lines(choice: ChoiceWorth) -> Iterator[str]:
     yield f"    {choice.share:.2f} of the speed of the fastest that was tried, in this file or not"
 
 
-def print_summary(
-    file: TunedFile, inputs: int, output: str, choice: ChoiceWorth, caches: tuple[ColdChange, ...]
-) -> None:
+def print_summary(file: TunedFile, inputs: int, output: str, choice: ChoiceWorth) -> None:
     """Print what a tuning over inputs has made.
 
     Args:
@@ -107,14 +101,13 @@ def print_summary(
         inputs: how many inputs there were.
         output: where the file was written.
         choice: what choosing between its versions is worth.
-        caches: what a check with cold caches found.
     """
     chosen = len(versions_of(file.tree))
     if chosen == 1:
         print_line(f"{file.kernel} is not input-sensitive: one version suffices for {counted(inputs, 'input')}")
     else:
         print_line(f"{file.kernel}: {chosen} versions for {counted(inputs, 'input')}")
-    print_lines(*worth_lines(choice), *cold_lines(caches))
+    print_lines(*worth_lines(choice))
     print_line(f"wrote {output}; coarsen results show {output} has its rules")
 
 

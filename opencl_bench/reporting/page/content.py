@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from coarsen.opencl_bench.inputs.worth import ChoiceWorth, ColdChange, VersionWorth
+from coarsen.opencl_bench.inputs.evidence import ChoiceWorth, VersionWorth
 from coarsen.opencl_bench.reporting.input_times import InputTimes
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.variant.transforms import REPLICATION_ALONE
@@ -242,7 +242,6 @@ class TunedSection:
         worth: of choosing.
         charts: the times over one size or feature each.
         is_cold: True if the caches were flushed before every timed run.
-        caches: what a check with cold caches found, by input.
     """
 
     slug: str
@@ -259,7 +258,6 @@ class TunedSection:
     worth: ChoiceWorth
     charts: tuple[InputTimes, ...]
     is_cold: bool = False
-    caches: tuple[ColdChange, ...] = ()
 
     @property
     def chosen(self) -> int:

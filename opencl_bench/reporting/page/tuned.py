@@ -8,8 +8,7 @@ from pathlib import Path
 from coarsen.dispatch.tree import Split, nodes, rules
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.evidence import evidence_of
-from coarsen.opencl_bench.inputs.worth import cold_changes, worth_of_choice, worth_of_versions
+from coarsen.opencl_bench.inputs.evidence import evidence_of, worth_of_choice, worth_of_versions
 from coarsen.opencl_bench.reporting.input_times import InputTimes, input_times, section_times
 from coarsen.opencl_bench.reporting.page.content import TunedSection, TunedVersionRow
 
@@ -47,7 +46,6 @@ def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
         charts = tuple(_charts(file))
         worths = worth_of_versions(file)
         worth = worth_of_choice(file)
-        caches = cold_changes(file)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     return TunedSection(
@@ -68,7 +66,6 @@ def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
         worth=worth,
         charts=charts,
         is_cold=kept.is_cold,
-        caches=caches,
     )
 
 

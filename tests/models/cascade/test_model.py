@@ -13,8 +13,8 @@ import torch
 from coarsen.features import FEATURES, FeatureTable
 from coarsen.models import CascadeModel
 from coarsen.models.cascade.model import INPUT_COUNT, STEP_FACTORS, Network, Projection, StepModel, step_inputs
-from coarsen.models.cascade.step_classifier import logits
 from coarsen.models.cascade.trained import TrainedModel
+from coarsen.models.cascade.training import logits
 
 Tables = Mapping[str, FeatureTable]
 

@@ -10,11 +10,23 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.model import STEP_FACTORS, step_inputs
 from coarsen.models.cascade.trained import TrainedModel, chosen_factors, train_device
-from coarsen.models.cascade.training import FEWEST_EXAMPLES, Cascade, fit_cascade, fit_cascades
-from coarsen.models.evaluation.folds import leave_one_family_out
-from coarsen.models.evaluation.method import BatchMethod, Fit
-from coarsen.models.examples import Example
+from coarsen.models.cascade.training import (
+    FEWEST_EXAMPLES,
+    CascadePredictor,
+    Problem,
+    fit_cascade,
+    fit_cascades,
+    fit_predictors,
+    train_networks,
+)
+from coarsen.models.evaluation.evaluation import leave_one_family_out
+from coarsen.models.examples import Example, Fit
 from tests.models.cascade.conftest import Published
+
+
+def predictor_of(training: tuple[Example, ...]) -> CascadePredictor:
+    """The predictor that learned from some examples."""
+    return fit_predictors([Fit(training, 0)])[0]
 
 
 def with_best(examples: tuple[Example, ...], **best: int) -> tuple[Example, ...]:
@@ -58,10 +70,9 @@ def test_the_seed_decides_the_networks(kepler: TrainedModel, published: Publishe
 def test_fits_of_one_batch_are_those_done_alone(published: Published) -> None:
     both = published["fermi"] + published["tahiti"]
     folds = leave_one_family_out(both, both)[:2]
-    method = Cascade()
-    assert isinstance(method, BatchMethod)
-    together = method.fit_many([Fit(fold.training, seed) for fold in folds for seed in (3, 4)])
-    alone = [method.fit(fold.training, seed) for fold in folds for seed in (3, 4)]
+    fits = [Fit(fold.training, seed) for fold in folds for seed in (3, 4)]
+    together = fit_predictors(fits)
+    alone = [fit_predictors([fit])[0] for fit in fits]
     for first, second in zip(together, alone, strict=True):
         for example in both:
             assert first.choose(example) == second.choose(example)
@@ -69,15 +80,15 @@ def test_fits_of_one_batch_are_those_done_alone(published: Published) -> None:
 
 def test_the_method_learns_from_the_own_device_alone(published: Published) -> None:
     fermi = published["fermi"]
-    alone = Cascade().fit(fermi, 0)
-    together = Cascade().fit(published["tahiti"] + fermi + published["kepler"], 0)
+    alone = predictor_of(fermi)
+    together = predictor_of(published["tahiti"] + fermi + published["kepler"])
     assert [alone.choose(example) for example in fermi] == [together.choose(example) for example in fermi]
     assert alone.choose(fermi[0]) != together.choose(published["tahiti"][0])
 
 
 def test_without_enough_examples_of_the_device_it_stays_at_one(published: Published) -> None:
     few = published["fermi"][: FEWEST_EXAMPLES - 1]
-    predictor = Cascade().fit(published["tahiti"] + few, 0)
+    predictor = predictor_of(published["tahiti"] + few)
     for example in (few[0], replace(few[0], device="h200"), replace(published["tahiti"][0], dimension=1)):
         choice = predictor.choose(example)
         assert (choice.factor, choice.abstained, choice.step_probability) == (1, False, {})
@@ -85,7 +96,7 @@ def test_without_enough_examples_of_the_device_it_stays_at_one(published: Publis
 
 def test_a_choice_says_how_likely_each_step_helps(published: Published) -> None:
     tahiti = published["tahiti"]
-    choice = Cascade().fit(tahiti, 0).choose(tahiti[0].blind())
+    choice = predictor_of(tahiti).choose(tahiti[0].blind())
     assert list(choice.step_probability) == list(STEP_FACTORS)
     below = [choice.step_probability[factor] for factor in STEP_FACTORS if factor < choice.factor]
     assert all(probability > 0.5 for probability in below)
@@ -133,3 +144,21 @@ def test_devices_and_dimensions_are_not_mixed(published: Published) -> None:
     for mixed in (fermi + tahiti, (*fermi[1:], replace(fermi[0], dimension=1))):
         with pytest.raises(InvalidInputError, match="one device, along one dimension"):
             fit_cascades([Fit(mixed, 0)])
+
+
+def test_what_is_not_linear_is_learned() -> None:
+    scores = np.linspace(-2.0, 2.0, 40)[:, None]
+    answers = (np.abs(scores[:, 0]) > 1.0).astype(np.float64)
+    (network,) = train_networks([Problem(scores, answers, 0)])
+    assert np.array_equal(network.probability(scores) > 0.5, answers > 0)
+
+
+def test_networks_of_one_batch_are_those_trained_alone() -> None:
+    samples = np.random.default_rng(3).normal(size=(60, 2))
+    answers = (samples[:, 0] * samples[:, 1] > 0).astype(np.float64)
+    parts = [(samples[:20], answers[:20]), (samples, answers), (samples[:, :1], answers)]
+    problems = [Problem(*part, 5) for part in parts]
+    for network, problem in zip(train_networks(problems), problems, strict=True):
+        (alone,) = train_networks([problem])
+        assert np.array_equal(alone.hidden_weights, network.hidden_weights)
+        assert np.array_equal(alone.probability(problem.scores), network.probability(problem.scores))

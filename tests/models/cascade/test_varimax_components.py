@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from coarsen.features import FeatureTable
+from coarsen.models.cascade.components import GRID, fit_projection, on_grid, significant
 from coarsen.models.cascade.model import INPUT_COUNT, STEP_FACTORS, component_labels, input_names, step_inputs
-from coarsen.models.cascade.varimax_components import GRID, VarimaxComponents, on_grid, significant
 
 
 def samples() -> np.ndarray:
@@ -28,32 +28,32 @@ def inputs(tables: Mapping[str, FeatureTable]) -> np.ndarray:
 
 
 def test_the_scores_are_uncorrelated_and_of_variance_one(inputs: np.ndarray) -> None:
-    scores = VarimaxComponents().fit_transform(inputs)
+    fitted = fit_projection(inputs)
+    scores = fitted.scores(fitted.standardise(inputs))
     assert np.cov(scores.T, bias=True) == pytest.approx(np.eye(scores.shape[1]), abs=0.01)
 
 
 def test_the_loadings_are_the_correlations_of_inputs_with_scores(inputs: np.ndarray) -> None:
-    fitted = VarimaxComponents().fit(inputs)
-    scores = fitted.transform(inputs)
+    fitted = fit_projection(inputs)
+    scores = fitted.scores(fitted.standardise(inputs))
     varying = inputs.std(axis=0) > 0
     correlations = np.corrcoef(inputs[:, varying].T, scores.T)[: varying.sum(), varying.sum() :]
-    assert fitted.projection_.loadings[varying] == pytest.approx(correlations, abs=0.005)
+    assert fitted.loadings[varying] == pytest.approx(correlations, abs=0.005)
 
 
 def test_as_few_components_as_hold_the_variance(inputs: np.ndarray) -> None:
     shares = PCA().fit(StandardScaler().fit_transform(inputs)).explained_variance_ratio_
-    kept = VarimaxComponents().fit(inputs).projection_.shares
+    kept = fit_projection(inputs).shares
     assert shares[: len(kept)].sum() >= 0.95 > shares[: len(kept) - 1].sum()
     assert kept.sum() == pytest.approx(shares[: len(kept)].sum(), abs=0.002)
     assert list(kept) == sorted(kept, reverse=True)
-    assert len(VarimaxComponents(0.5).fit(inputs).projection_.shares) < len(kept)
 
 
 def test_the_rotation_leaves_what_the_components_explain() -> None:
     """The kept space is that of the principal components: inputs are rebuilt from it as well as from them."""
     values = samples()
     standardised = StandardScaler().fit_transform(values)
-    projection = VarimaxComponents().fit(values).projection_
+    projection = fit_projection(values)
     kept = PCA(n_components=2).fit(standardised).components_
     assert projection.weights @ projection.loadings.T == pytest.approx(kept.T @ kept, abs=0.002)
 
@@ -62,34 +62,34 @@ def test_a_rotated_component_is_one_group_of_inputs() -> None:
     first, second = np.random.default_rng(3).normal(size=(2, 2000))
     noise = np.random.default_rng(4).normal(size=(5, 2000))
     groups = np.array([first, 2 * first, second, -second, 5 * second]) + 0.1 * noise
-    loadings = VarimaxComponents().fit(groups.T).projection_.loadings
+    loadings = fit_projection(groups.T).loadings
     expected = [[0, 1], [0, 1], [1, 0], [1, 0], [1, 0]]
     assert np.abs(loadings) == pytest.approx(np.array(expected), abs=0.05)
     assert np.sign(loadings[2:, 0]).tolist() == [1, -1, 1]
 
 
 def test_a_constant_input_contributes_nothing() -> None:
-    projection = VarimaxComponents().fit(samples()).projection_
+    projection = fit_projection(samples())
     assert projection.standardise(samples())[:, 3].tolist() == [0.0] * 20
     assert projection.loadings[3].tolist() == projection.weights[3].tolist() == [0.0, 0.0]
 
 
 def test_signs_and_order_do_not_depend_on_the_order_of_samples() -> None:
-    forward, backward = (VarimaxComponents().fit(rows).projection_ for rows in (samples(), samples()[::-1]))
+    forward, backward = (fit_projection(rows) for rows in (samples(), samples()[::-1]))
     assert np.array_equal(forward.loadings, backward.loadings)
     assert np.array_equal(forward.weights, backward.weights)
 
 
 def test_the_last_bits_of_the_inputs_do_not_show(inputs: np.ndarray) -> None:
     disturbed = inputs * (1 + 1e-14 * np.random.default_rng(2).normal(size=inputs.shape))
-    first, second = (VarimaxComponents().fit(rows).projection_ for rows in (inputs, disturbed))
+    first, second = (fit_projection(rows) for rows in (inputs, disturbed))
     for part in ("mean", "scale", "loadings", "weights", "shares"):
         assert np.array_equal(getattr(first, part), getattr(second, part)), part
 
 
 def test_samples_that_are_all_alike_are_refused() -> None:
     with pytest.raises(ValueError, match="all samples are alike"):
-        VarimaxComponents().fit(np.ones((5, 3)))
+        fit_projection(np.ones((5, 3)))
 
 
 def test_components_are_named_by_what_loads_on_them() -> None:

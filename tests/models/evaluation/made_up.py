@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from coarsen.features import FACTORS, Features, FeatureTable
-from coarsen.models.evaluation.method import Choice
 from coarsen.models.evaluation.scores import Outcome
-from coarsen.models.examples import Example, best_factor_of, family_of
+from coarsen.models.examples import Choice, Example, Fit, best_factor_of, family_of
 
 
 def made_up(
@@ -45,13 +44,13 @@ class Spy:
     """A method that writes down everything that it is given, and chooses as it is told."""
 
     factor: int = 2
-    name: str = "spy"
     fitted: list[tuple[tuple[Example, ...], int]] = field(default_factory=list)
     asked: list[tuple[tuple[Example, ...], Example]] = field(default_factory=list)
 
-    def fit(self, training: Sequence[Example], seed: int) -> SpyPredictor:
-        self.fitted.append((tuple(training), seed))
-        return SpyPredictor(self, tuple(training))
+    def fit(self, fits: Sequence[Fit]) -> Iterator[SpyPredictor]:
+        for fit in fits:
+            self.fitted.append((fit.training, fit.seed))
+            yield SpyPredictor(self, fit.training)
 
 
 @dataclass
@@ -66,14 +65,9 @@ class SpyPredictor:
         return Choice(self.spy.factor)
 
 
-@dataclass(frozen=True)
-class Rolled:
-    """A method whose choice depends on the seed and on how much it learned from; works in any process."""
-
-    name: str = "rolled"
-
-    def fit(self, training: Sequence[Example], seed: int) -> RolledPredictor:
-        return RolledPredictor(2 ** ((seed + len(training)) % 4))
+def fit_rolled(fits: Sequence[Fit]) -> list[RolledPredictor]:
+    """A method whose choice depends on the seed and on how much it learned from."""
+    return [RolledPredictor(2 ** ((fit.seed + len(fit.training)) % 4)) for fit in fits]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.models.evaluation.scores import Interval, mean_interval, ratio_interval
+from coarsen.models.evaluation.scores import Interval, mean_interval
 
 
 def letters(count: int) -> list[str]:
@@ -58,14 +58,3 @@ def test_the_width_is_that_of_the_mean() -> None:
 def test_exponential() -> None:
     interval = Interval(0.0, math.log(2)).exponential()
     assert [interval.low, interval.high] == pytest.approx([1.0, 2.0])
-
-
-def test_a_ratio_of_sums_is_that_of_what_was_drawn_together() -> None:
-    # Whatever is drawn, the sum of one is twice that of the other; means of ratios would spread.
-    doubled = ratio_interval([2.0, 20.0, 0.2], [1.0, 10.0, 0.1], letters(3))
-    assert [doubled.low, doubled.high] == pytest.approx([2.0, 2.0])
-    drawn = ratio_interval([0.0, 9.0], [1.0, 9.0], ["a", "b"])
-    assert [drawn.low, drawn.high] == pytest.approx([0.0, 1.0])
-    # What has nothing below it is no ratio: of both families drawn, one alone has something.
-    half = ratio_interval([1.0, 3.0], [0.0, 3.0], ["a", "b"])
-    assert [half.low, half.high] == pytest.approx([1.0, 4 / 3])

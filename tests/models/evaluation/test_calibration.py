@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from coarsen.models.evaluation.calibration import Forecast, calibration, forecasts, wilson_interval
-from coarsen.models.evaluation.method import Choice
 from coarsen.models.evaluation.scores import Outcome
-from coarsen.models.examples import Example
+from coarsen.models.examples import Choice, Example
 from tests.models.evaluation.made_up import made_up
 
 

@@ -14,7 +14,7 @@ from coarsen.models.evaluation import entrants
 from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
 from coarsen.models.examples import Example
-from tests.models.evaluation.made_up import Rolled, Spy, made_up, small_table
+from tests.models.evaluation.made_up import Spy, fit_rolled, made_up, small_table
 
 SIMPLE = ("never", "unique", "oracle")
 
@@ -24,8 +24,8 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
     """A method called `spy`; one called `rolled` has randomness."""
     spy = Spy()
     added = {
-        "spy": Entrant("spy", "", lambda: spy),
-        "rolled": Entrant("rolled", "", Rolled, is_random=True),
+        "spy": Entrant("spy", "", spy.fit),
+        "rolled": Entrant("rolled", "", fit_rolled, is_random=True),
     }
     monkeypatch.setattr(entrants, "ENTRANTS", MappingProxyType({**ENTRANTS, **added}))
     return spy
@@ -172,3 +172,30 @@ def test_nothing_is_learned_from_the_second_judge(spy: Spy) -> None:
     assert not any(example.kernel.startswith("judge-") for training, _ in spy.fitted for example in training)
     with pytest.raises(InvalidInputError, match="judge-sgemm is a kernel of the second judge"):
         evaluate(small_table(), judged, Plan(("spy",)))
+
+
+def test_no_method_is_given_anything_of_what_it_is_to_predict(spy: Spy) -> None:
+    evaluated("spy")
+    assert len(spy.fitted) == 4 and len(spy.asked) == 10
+    for training, asked in spy.asked:
+        assert asked.family not in {example.family for example in training}
+        assert asked.speedup == {} and asked.best_factor == 1
+    for training, _ in spy.fitted:
+        # What may be learned from has its answers.
+        assert training and all(example.speedup for example in training)
+
+
+def test_every_kernel_at_every_seed(spy: Spy) -> None:
+    outcomes = evaluated("rolled", seeds=3).outcomes["rolled"]
+    kernels = {(example.kernel, example.device) for example in small_table()}
+    assert sorted((o.example.kernel, o.example.device, o.seed) for o in outcomes) == sorted(
+        (*kernel, seed) for kernel in kernels for seed in range(3)
+    )
+
+
+@pytest.mark.parametrize("method", ["spy", "rolled"])
+def test_progress_is_told(spy: Spy, method: str) -> None:
+    told: list[tuple[str, int, int]] = []
+    evaluate(small_table(), [], Plan((method,), seeds=2), lambda *made: told.append(made))
+    count = 8 if method == "rolled" else 4
+    assert told == [(method, done, count) for done in range(1, count + 1)]

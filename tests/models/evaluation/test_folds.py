@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InternalError
-from coarsen.models.evaluation.folds import Fold, leave_one_family_out
+from coarsen.models.evaluation.evaluation import Fold, leave_one_family_out
 from tests.models.evaluation.made_up import made_up, small_table
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from coarsen.models.evaluation.evaluation import Key, Plan, evaluate, key_of
-from coarsen.models.evaluation.method import Choice
-from coarsen.models.examples import Example, best_factor_of
+from coarsen.models.examples import Choice, Example, best_factor_of
 from tests.models.evaluation.made_up import made_up_examples
 
 METHODS = ("unique", "cascade")

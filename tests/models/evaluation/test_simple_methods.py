@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.models.evaluation.entrants import Never, Unique, best_single_factor, most_common_factor
+from coarsen.models.evaluation.entrants import best_single_factor, fit_never, fit_unique
+from coarsen.models.examples import Fit
 from tests.models.evaluation.made_up import made_up
 
 
 def test_never_coarsens() -> None:
-    assert Never().fit([made_up("sgemm", {2: 4.0})], 0).choose(made_up("mt", {}).blind()).factor == 1
+    (never,) = fit_never([Fit((made_up("sgemm", {2: 4.0}),), 0)])
+    assert never.choose(made_up("mt", {}).blind()).factor == 1
 
 
 def test_unique_by_hand() -> None:
@@ -27,7 +29,7 @@ def test_a_factor_that_cannot_run_counts_as_the_next_smaller_one() -> None:
 
 def test_the_smaller_of_equal_factors() -> None:
     assert best_single_factor([made_up("sgemm", {2: 1.5, 4: 1.5})]) == 2
-    assert most_common_factor([8, 4, 8, 4, 2]) == 4
+    assert best_single_factor([made_up(f"k{i}", {}, best=best) for i, best in enumerate((8, 4, 8, 4, 2))]) == 4
 
 
 def test_of_best_factors_the_most_common() -> None:
@@ -38,10 +40,10 @@ def test_of_best_factors_the_most_common() -> None:
     ("place", "dimension", "factor"), [("fermi", 0, 4), ("cypress", 0, 2), ("fermi", 1, 8), ("tahiti", 0, 1)]
 )
 def test_each_device_and_dimension_has_its_own(place: str, dimension: int, factor: int) -> None:
-    training = [
+    training = (
         made_up("sgemm", {2: 1.5, 4: 2.0}, "fermi"),
         made_up("sgemm", {2: 1.5, 4: 1.0}, "cypress"),
         made_up("sgemm", {8: 2.0}, "fermi", dimension=1),
-    ]
-    predictor = Unique().fit(training, 0)
+    )
+    (predictor,) = fit_unique([Fit(training, 0)])
     assert predictor.choose(made_up("mt", {}, place, dimension).blind()).factor == factor

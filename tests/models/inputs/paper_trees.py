@@ -18,9 +18,9 @@ import numpy as np
 from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
+from coarsen.models.flat_forest import Array
 from coarsen.models.inputs.growing import Inside, ranked, read_tree
 from coarsen.models.inputs.times import VersionTimes
-from coarsen.models.trees.arrays import Array
 from tests.models.inputs.parameters import Parameter, parameters_of
 
 LEAST_INPUTS = (8, 4, 2, 1)

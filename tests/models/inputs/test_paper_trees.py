@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.models.inputs.portfolio import CPU_MARGIN, fixed_best
 from coarsen.models.inputs.regret_tree import regret_tree
-from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.models.inputs.times import CPU_MARGIN, InputPoint, VersionTimes, fixed_best
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.models.inputs.made_up import sizes, times_of

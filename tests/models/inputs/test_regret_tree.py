@@ -18,9 +18,8 @@ from coarsen.models.inputs.growing import (
     regret_table,
     shortened,
 )
-from coarsen.models.inputs.portfolio import CPU_MARGIN
 from coarsen.models.inputs.regret_tree import regret_tree, renumbered
-from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.models.inputs.times import CPU_MARGIN, InputPoint, VersionTimes
 from tests.models.inputs.made_up import Law, sizes, times_of, version
 
 # A launch costs the second version more, and each element less: it is faster above 90.

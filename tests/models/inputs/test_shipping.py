@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from coarsen.dispatch.tree import Leaf, Split, check_tree
-from coarsen.models.inputs.portfolio import CPU_MARGIN
 from coarsen.models.inputs.regret_tree import regret_tree, shipped
-from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.models.inputs.times import CPU_MARGIN, InputPoint, VersionTimes
 from tests.models.inputs.made_up import sizes, times_of, version
 
 CROSSING = times_of([lambda n: 3 * (10 + n), lambda n: 10 + n, lambda n: 100 + n / 100], sizes(16, first=0), 0.01)

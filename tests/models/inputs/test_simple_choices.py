@@ -7,8 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.models.inputs.portfolio import CPU_MARGIN, GPU_MARGIN, fixed_best, margin_of, portfolio, wins
-from coarsen.models.inputs.times import InputPoint, VersionTimes
+from coarsen.models.inputs.times import (
+    CPU_MARGIN,
+    GPU_MARGIN,
+    InputPoint,
+    VersionTimes,
+    fixed_best,
+    margin_of,
+    portfolio,
+    wins,
+)
 from tests.models.inputs.made_up import sizes, times_of, version
 
 # The first is best on three of five inputs and awful on the others; the second is never far from the best.

@@ -7,8 +7,8 @@ import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 
 from coarsen.errors import InvalidInputError
-from coarsen.models.launch.training import coarsening_rows, fit_parts, grow
-from coarsen.models.trees.flat_forest import flatten
+from coarsen.models.flat_forest import flatten
+from coarsen.models.launch.training import coarsening_rows, grow
 from tests.models.launch.made_up import SMALL, case, cases
 
 
@@ -35,6 +35,6 @@ def test_a_part_without_rows_says_nothing() -> None:
 
 def test_nothing_is_fitted_on_calibration_kernels_nor_on_the_judges() -> None:
     with pytest.raises(InvalidInputError, match="launch-0-9 is a kernel of the calibration set"):
-        fit_parts([*cases(2), case(9, 0.5, kernel="launch-0-9")], SMALL, 0)
+        grow([*cases(2), case(9, 0.5, kernel="launch-0-9")], SMALL, 0)
     with pytest.raises(InvalidInputError, match="judge-heat is a kernel of the second judge"):
-        fit_parts([*cases(2), case(9, 0.5, kernel="judge-heat")], SMALL, 0)
+        grow([*cases(2), case(9, 0.5, kernel="judge-heat")], SMALL, 0)

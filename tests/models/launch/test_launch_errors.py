@@ -18,26 +18,30 @@ def seen(count: int, device: str, bias: float) -> list[Seen]:
         order = np.argsort(-predicted[:6])
         places = [Place.OTHER_COARSENED] * 6 + [Place.FASTEST_UNCOARSENED]
         places[order[0]] = Place.FASTEST_COARSENED
-        found.append(Seen(device, device == "h200", predicted, np.zeros(7), tuple(places)))
+        found.append(Seen(device, device == "h200", predicted, tuple(places), np.zeros(7)))
     return found
+
+
+def one(predicted: float, place: Place, device: str = "intel", is_gpu: bool = False) -> Seen:
+    """A prediction of one launch, of which nothing came yet."""
+    return Seen(device, is_gpu, np.array([predicted]), (place,), np.array([np.nan]))
 
 
 def test_the_fastest_of_several_predictions_is_corrected_for_being_that() -> None:
     table = fit_errors(seen(400, "intel", 0.0))
-    samples = table.samples(np.array([0.13]), [Place.FASTEST_COARSENED], "intel", False)
+    samples = table.samples(one(0.13, Place.FASTEST_COARSENED))
     assert samples.mean() == pytest.approx(0.0, abs=0.02)
 
 
 def test_a_device_with_enough_cases_has_errors_of_its_own_and_others_those_of_their_kind() -> None:
     table = fit_errors([*seen(LEAST_CASES, "intel", 0.5), *seen(3, "h200", -0.5), *seen(3, "pocl", 0.5)])
     assert {"intel", "CPUs", "GPUs", "every device"} == set(table.binned)
-    places, predicted = [Place.OTHER_COARSENED], np.array([0.0])
-    assert table.samples(predicted, places, "intel", False).mean() < -0.3
-    assert table.samples(predicted, places, "another", True).mean() > 0.3
+    assert table.samples(one(0.0, Place.OTHER_COARSENED)).mean() < -0.3
+    assert table.samples(one(0.0, Place.OTHER_COARSENED, "another", True)).mean() > 0.3
 
 
 def test_what_was_never_seen_is_taken_at_its_word() -> None:
-    samples = fit_errors([]).samples(np.array([0.25]), [Place.NEAR_COARSENED], "intel", False)
+    samples = fit_errors([]).samples(one(0.25, Place.NEAR_COARSENED))
     assert samples.tolist() == [[0.25] * samples.shape[1]]
 
 

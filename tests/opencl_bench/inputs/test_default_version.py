@@ -40,7 +40,6 @@ def test_a_macro_value_with_wrong_results(
 ) -> None:
     plan = VersionsPlan(file, device.index, ("small", "large"), VERSIONS, DEFAULT, method=METHOD)
     measured = measure_versions(plan, store, pool=pool)
-    assert not measured.problems
     for preset in plan.presets:
         right, wrong = (
             (Invalidity.CORRECT, CheckedAgainst.DEFAULT),

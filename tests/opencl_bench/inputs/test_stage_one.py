@@ -11,7 +11,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import InputPoint
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, spread, stage_one
 from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
-from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher, StaircaseSearcher
+from coarsen.tuning.search.exhaustive import ExhaustiveSearcher, RandomSearcher
 from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace
 
 EXHAUSTIVE = StageOneSettings(ExhaustiveSearcher())
@@ -66,10 +66,6 @@ def test_a_search_starts_from_the_best_of_the_nearest_input() -> None:
     first = min(next(iter(found.found.values())).trace[:10], key=lambda trial: trial.time or math.inf)
     assert [each.trace[0].choice for each in asked[1:3]] == [first.choice] * 2
     assert all(len(each.trace) == 10 for each in asked[:3])
-    cold = stage_one(
-        points(3), evaluator, (0,), StageOneSettings(RandomSearcher(), limit=Budget(share=0.2), is_warm=False)
-    )
-    assert [*cold.found.values()][1].trace[0] != [*found.found.values()][1].trace[0]
 
 
 @pytest.mark.parametrize(
@@ -103,9 +99,6 @@ def test_a_limited_search_keeps_to_its_limit_on_every_input() -> None:
     found = stage_one(points(4), evaluator, (0,), StageOneSettings(RandomSearcher(), limit=Budget(trials=6)))
     # One is kept for the end, for what was best on the others.
     assert {len(each.trace) for each in found.found.values()} <= {5, 6}
-    whole = StageOneSettings(StaircaseSearcher(), is_warm=False, limit=Budget())
-    # With one parameter, a staircase without a limit tries every value.
-    assert [len(each.trace) for each in stage_one(points(2), evaluator, (0,), whole).found.values()] == [60] * 2
 
 
 def test_what_is_best_on_a_later_input_is_tried_on_the_earlier_ones() -> None:

@@ -15,7 +15,7 @@ from coarsen.launch_prediction import AskedLaunch, own_launch, planned_grid
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.grid import MOST_CANDIDATES
-from coarsen.models.launch.planning import KernelPlanner
+from coarsen.models.launch.planning import WorkPlanner
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
 from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
@@ -56,7 +56,7 @@ def considered(benchmark: Benchmark, preset: str, device: str) -> list[Variant]:
     }
     asked = AskedLaunch(own, launch.global_size, whole)
     target = launch_device(DEVICE_DESCRIPTORS[device])
-    grid = planned_grid(KernelPlanner(PlannedKernel(kernel)), own_launch(kernel, asked), target, asked)
+    grid = planned_grid(WorkPlanner(PlannedKernel(kernel)), own_launch(kernel, asked), target, asked)
     return [candidate.variant for candidate in grid.candidates]
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior, expected_improvements
+from coarsen.models.launch.expected_improvement import Belief, Expected, expected_improvements
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
@@ -19,18 +19,12 @@ PAIR, FOUR, GROUPS = (
 OTHER = Variant((256,))
 
 
-VALUES = {
-    OWN: Expected(0.0, 0.0),
-    PAIR: Expected(-0.2, 0.1),
-    FOUR: Expected(-0.3, 0.3),
-    GROUPS: Expected(0.0, 0.4),
-    OTHER: Expected(0.0, 0.05),
-}
+VALUES = {OWN: (0.0, 0.0), PAIR: (-0.2, 0.1), FOUR: (-0.3, 0.3), GROUPS: (0.0, 0.4), OTHER: (0.0, 0.05)}
 
 
 @pytest.fixture
 def belief() -> Belief:
-    return Belief((OWN, PAIR, FOUR, GROUPS, OTHER), KnownPrior(VALUES))
+    return Belief({variant: Expected(*values) for variant, values in VALUES.items()})
 
 
 def test_the_improvement_expected_of_normal_times() -> None:

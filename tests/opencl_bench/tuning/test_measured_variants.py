@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.models.launch.expected_improvement import Belief, Expected, KnownPrior
+from coarsen.models.launch.expected_improvement import Belief, Expected
 from coarsen.opencl_bench.sweep.promising_variants import MeasuredVariant, PromisingSearcher, measured_variants
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
@@ -25,7 +25,7 @@ EXPECTED = {
     FLAT: Expected(0.0, 0.3),
     MERGED: Expected(0.0, 0.3),
 }
-BELIEF = Belief([*EXPECTED], KnownPrior(EXPECTED))
+BELIEF = Belief(EXPECTED)
 
 
 def row(variant: Variant, nanoseconds: int, role: Role = Role.COMPARISON, **changes: str) -> Measurement:

@@ -8,9 +8,8 @@ import numpy as np
 
 from coarsen.features import FACTORS, Features, FeatureTable
 from coarsen.models.evaluation.evaluation import Evaluation
-from coarsen.models.evaluation.method import Choice
 from coarsen.models.evaluation.scores import Outcome
-from coarsen.models.examples import Example, best_factor_of, family_of
+from coarsen.models.examples import Choice, Example, best_factor_of, family_of
 
 
 def example(

@@ -6,13 +6,12 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from coarsen.dispatch.tuned_file import JSON
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
-from coarsen.opencl_bench.inputs.evidence import ColdTimes, LeftOpenTimes, evidence_of
+from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes
 from coarsen.opencl_bench.reporting.page.content import Report, TunedSection
 from coarsen.opencl_bench.reporting.page.page import page_of
 from coarsen.opencl_bench.reporting.page.tuned import number_text, tuned_sections
@@ -82,16 +81,8 @@ def test_the_driver_s_local_size_is_told_beside_the_default(tmp_path: Path) -> N
 
 def test_cold_caches_are_told(tmp_path: Path) -> None:
     path = tmp_path / "scan.tuned.json"
-    warm = evidence_of(tuned()).times.of_inputs([0])
-    cold = ColdTimes(replace(warm, seconds=np.array([[2e-6, 1e-6, 4e-6]])), {"input-16": "timeout: <slow>"})
-    html = page_with(path, cold_check=cold.to_json())
-    assert "With flushed caches, another version is the fastest at 1 of 2 inputs that were looked at:" in html
-    assert (
-        "<li>input-1: version 1 is the fastest, 2.00 times as fast as version 0, which is otherwise</li>" in html
-    )
-    assert "&lt;slow&gt;" in html and "<slow>" not in html and Seen(html).open == []
     flushed = "The caches were flushed before every timed run."
-    assert flushed not in html and flushed in page_with(path, cold_cache=True)
+    assert flushed not in page_with(path) and flushed in page_with(path, cold_cache=True)
 
 
 def test_a_page_of_both_has_all_sections(paths: tuple[Path, Path], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Standardisation, principal components and varimax rotation as a scikit-learn transformer.
+"""Standardisation, principal components and varimax rotation of the cascade's inputs.
 
 Notation: n samples, i inputs, c components kept, R the varimax rotation (c, c).
 
@@ -11,67 +11,35 @@ Notation: n samples, i inputs, c components kept, R the varimax rotation (c, c).
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coarsen.models.cascade.model import Array, Projection
 
 VARIANCE = 0.95
 
 
-class VarimaxComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Principal components, rotated (PACT 2014, section 6): the fewest that hold enough of the variance.
+def fit_projection(samples: Array) -> Projection:
+    """Return the rotated principal components (PACT 2014, section 6): the fewest that hold enough of the variance.
 
     Components stand in falling order of the variance that they hold after rotation; the sign is the one that makes
     the largest loadings positive. An input that is the same in all samples contributes nothing.
 
     Args:
-        variance: the part of the standardised inputs' variance that is kept, between 0 and 1.
+        samples: (n, i), at least two.
 
-    Attributes:
-        projection_: the fitted `Projection`.
-        n_features_in_: the number of inputs.
+    Raises:
+        ValueError: all samples are alike.
     """
-
-    def __init__(self, variance: float = VARIANCE) -> None:
-        self.variance = variance
-
-    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: N803 - scikit-learn's name
-        """Fit on samples of shape (n, i), at least two; `y` is not used.
-
-        Raises:
-            ValueError: the samples are no numbers, fewer than two, or all alike.
-        """
-        samples = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        scaler = StandardScaler().fit(samples)
-        scale = significant(scaler.scale_)
-        mean = on_grid(scaler.mean_ / scale) * scale
-        self.projection_ = _rotated(mean, scale, (samples - mean) / scale, self.variance)
-        return self
-
-    def transform(self, X: ArrayLike) -> Array:  # noqa: N803 - scikit-learn's name
-        """Return the scores (n, c) of samples (n, i)."""
-        check_is_fitted(self)
-        samples = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.projection_.scores(self.projection_.standardise(samples))
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.projection_.weights.shape[1])
-
-
-def _rotated(mean: Array, scale: Array, standardised: Array, variance: float) -> Projection:
-    """The projection of standardised samples (n, i): on the fewest components that hold a part of it all."""
+    scaler = StandardScaler().fit(samples)
+    scale = significant(scaler.scale_)
+    mean = on_grid(scaler.mean_ / scale) * scale
+    standardised = (samples - mean) / scale
     total = float(standardised.var(axis=0).sum())
     if total == 0.0:
         raise ValueError("all samples are alike: there are no components to find")
-    kept = PCA(n_components=variance, svd_solver="full").fit(standardised)
+    kept = PCA(n_components=VARIANCE, svd_solver="full").fit(standardised)
     # scikit-learn divides by n − 1, standardisation by n.
     spread = np.sqrt(kept.explained_variance_ * (1 - 1 / len(standardised)))
     unrotated: Array = kept.components_.T * spread

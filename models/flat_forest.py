@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.models.trees.arrays import Array, Rows
-
+Array = NDArray[np.float64]
+# Inputs, (rows, inputs).
+Rows = NDArray[np.float32]
 LEAF = -1
+_LARGEST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True)
@@ -130,3 +132,8 @@ def _by_level(roots: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[
 def _rounded_down(threshold: NDArray[np.float64]) -> NDArray[np.float32]:
     nearest = threshold.astype(np.float32)
     return np.where(nearest > threshold, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+
+
+def in_half_precision(values: Array) -> Rows:
+    """Return inputs rounded to half precision, so that thresholds between them can be stored in it."""
+    return np.clip(values, -_LARGEST, _LARGEST).astype(np.float16).astype(np.float32)

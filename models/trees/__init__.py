@@ -1,1 +1,0 @@
-"""Trees as flat arrays: they answer by NumPy alone, whatever grew them."""
