@@ -14,14 +14,15 @@ launch's own local size, to the original kernel; but where it is exact, to the o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import pyopencl
 
+from coarsen.errors import InvalidInputError
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, Sizes
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, OwnLaunch, PassedSizes, Sizes
 from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
@@ -81,43 +82,81 @@ class Decision:
 
     Args:
         variant: its coarsenings, none for the original kernel; its transforms, apart from the kind of device; its
-            local size, that of the launch before coarsening, empty for the program's own. `any_size` is decided by
-            the launch, unless it is set, and macros are the program's own.
+            local size, that of the launch before coarsening, empty for the program's own; its macros, where `own`
+            is there. `any_size` is decided by the launch, unless it is set.
         reason: why, in one phrase, for people; empty where the program knows.
         is_exact: whether the original kernel runs where the launch or the device don't allow exactly this variant:
             what was measured says nothing of others.
         is_programs: whether the coarsenings alone were chosen, and the rest is as the program says.
+        own: what it is launched with in the place of what the program passes; None where that is the program's.
+        otherwise: decides, by a reason, where this can't be launched; None where the driver is to say so.
     """
 
     variant: Variant
     reason: str
     is_exact: bool = False
     is_programs: bool = False
+    own: OwnLaunch | None = None
+    otherwise: Callable[[str], Decision] | None = None
 
 
-class Policy(Protocol):
-    """Decides how launches are to be carried out."""
+class LaunchRefusedError(InvalidInputError):
+    """A launch that nothing may carry out: what it asks for could be meant for two kernels."""
 
-    @property
-    def looks_at_arguments(self) -> bool:
-        """Return True if it may read what a launch is given: all that the launch waits for is waited for then."""
-        ...
+
+# Numbers that a decision depends on, None for those without a value.
+Numbers: TypeAlias = tuple[float | None, ...]
+
+
+class KernelFile:
+    """What a tuned file says of the launches of one kernel."""
+
+    def numbers(self, arguments: tuple[Argument, ...]) -> Numbers:
+        """Return the numbers of arguments that a decision depends on: launches with others are other launches."""
+        raise NotImplementedError
+
+    def supplied(self, features: Mapping[str, float]) -> Numbers:
+        """Return the features that a caller supplies, in the file's order; raises InvalidInputError for others."""
+        raise NotImplementedError
+
+    def sizes(self, numbers: Numbers) -> PassedSizes:
+        """Return the sizes of a launch with these numbers; raises InvalidInputError where the file has none."""
+        raise NotImplementedError
+
+    def explain(self, values: Mapping[str, float]) -> object:
+        """Return what is chosen for numbers by name, and why; raises InvalidInputError for other names."""
+        raise NotImplementedError
+
+
+class Policy:
+    """Decides how launches are to be carried out.
+
+    Attributes:
+        looks_at_arguments: whether it may read what a launch is given: all that the launch waits for is waited for
+            then.
+    """
+
+    looks_at_arguments = False
+
+    def file_of(self, kernel: str) -> KernelFile | None:
+        """Return the tuned file that a kernel is decided about by; None where there is none."""
+        return None
 
     def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
         """Return variants that launches of a kernel may call for, as far as they are known before any is made.
 
         The sizes of the request don't count, only its kernel and its device.
         """
-        ...
+        return ()
 
     def choose(self, request: AdviceRequest) -> Decision | None:
         """Return the variant for a launch; None where another policy is to decide.
 
         Asked once for a program's launches of one kernel, device, sizes and local memory; once more where that was
         without arguments, and they are there now. A CoarsenError or an error of PyOpenCL's is said once, and the
-        kernel stays as it is.
+        kernel stays as it is; but a LaunchRefusedError ends the launch.
         """
-        ...
+        raise NotImplementedError
 
 
 class LaunchObserver(Protocol):

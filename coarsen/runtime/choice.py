@@ -29,7 +29,9 @@ from coarsen.runtime.launch import (
     DividedLaunch,
     Hindrance,
     LaunchLimits,
+    LaunchSequence,
     OriginalLaunch,
+    OwnLaunch,
     Sizes,
     divide_launch,
     fits,
@@ -43,7 +45,7 @@ from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.placement import GLOBAL, Place
 from coarsen.variant.transforms import Transforms
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
     from coarsen.variant.data_plan import ArrayPlan
@@ -101,6 +103,7 @@ class LaunchChooser:
         self._variants = variants
         self._is_advised = plan.is_advised(name)
         self._is_looked_at = plan.is_looked_at(name)
+        self._has_file = plan.file_of(name) is not None
         self._known: dict[Hashable, DividedLaunch] = {}
         # Chosen without the arguments, which a policy may want to see: asked again once they are there.
         self._provisional: dict[Hashable, DividedLaunch] = {}
@@ -144,8 +147,16 @@ class LaunchChooser:
             _keep(self._careful, key, known)
         return known[assumptions]
 
+    def otherwise(self, launch: OriginalLaunch, reason: str) -> DividedLaunch:
+        """Return how a launch is carried out instead of what was chosen for it, which can't be launched."""
+        decision = self._decisions.get(_key(launch))
+        otherwise = None if decision is None else decision.otherwise
+        return self._carried_out(launch, None if otherwise is None else otherwise(reason))
+
     def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Decision | None:
         """Ask the policy, where there is one, and something to merge."""
+        if self._has_file:
+            return self._plan.decision(self._name, launch, at_hand)
         if not self._is_advised or math.prod(launch.global_size) <= 1 or not self._is_valid(launch):
             return None
         required = self._required_local_size(launch)
@@ -156,7 +167,30 @@ class LaunchChooser:
     def _carried_out(
         self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions = ALL_HOLD
     ) -> DividedLaunch:
-        required = self._required_local_size(launch)
+        own = None if decision is None else decision.own
+        if decision is None or own is None:
+            return self._fitted(launch, decision, assumptions, self._original)
+        if own.steps is not None:
+            found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)
+            problem = problem_of_sequence(own.steps, launch.device, self._plan.any_groups)
+        else:
+            kernel = self._as_written(own)
+            found = self._fitted(own.launch, decision, assumptions, kernel)
+            problem = problem_of_launch(kernel, own.launch, bool(found.coarsenings), self._plan.any_groups)
+        if problem and decision.otherwise is not None:
+            return self._carried_out(launch, decision.otherwise(problem))
+        return replace(found, regrouped=True, own=own, reason=found.reason or decision.reason)
+
+    def _as_written(self, own: OwnLaunch) -> pyopencl.Kernel:
+        """Return a kernel object of the source as it is written, with a version's macros."""
+        kernel = self._variants.get(self._plan.variant_of((), definitions=own.definitions))
+        return self._original if kernel is None else kernel
+
+    def _fitted(
+        self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions, kernel: pyopencl.Kernel
+    ) -> DividedLaunch:
+        """Return a launch by what is decided, as far as it fits; `kernel` is as it is written."""
+        required = required_local_size(kernel, launch.device, len(launch.global_size))
         if required is not None and launch.local_size is None:
             launch = launch._replace(local_size=required)
         if (required is not None and required != launch.local_size) or math.prod(launch.global_size) <= 1:
@@ -169,8 +203,14 @@ class LaunchChooser:
         advised = decision.variant.transforms
         transforms = assumptions.of(advised)
         guards = decision.variant.any_size or not decision.is_exact
-        choice = replace(self._choice(required, transforms), is_exact=decision.is_exact, guards=guards)
-        grouped = launch._replace(local_size=self._local_size(launch, decision, required))
+        choice = replace(
+            self._choice(required, transforms),
+            original=kernel,
+            definitions=decision.variant.definitions,
+            is_exact=decision.is_exact,
+            guards=guards,
+        )
+        grouped = launch._replace(local_size=self._local_size(launch, decision, required, kernel))
         if decision.variant.coarsenings:
             found = choice.best(grouped, decision.variant.coarsenings)
             if not (found.coarsenings or decision.is_exact) and grouped.local_size != launch.local_size:
@@ -224,12 +264,14 @@ class LaunchChooser:
             self._name, self._original, self._plan, self._variants, required is not None, transforms, arrays
         )
 
-    def _local_size(self, launch: OriginalLaunch, decision: Decision, required: Sizes | None) -> Sizes | None:
+    def _local_size(
+        self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, kernel: pyopencl.Kernel
+    ) -> Sizes | None:
         """Return the local size that is advised; the launch's own if it makes a difference to the kernel."""
         own, wanted = launch.local_size, decision.variant.local_size
         if not wanted or wanted == own or required is not None or not self._is_valid(launch):
             return own
-        limits = limits_of(launch.device, self._original)
+        limits = limits_of(launch.device, kernel)
         if own is not None and not fits(own, limits):
             # PyOpenCL says so.
             return own
@@ -265,7 +307,7 @@ def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
 
 
 def _key(launch: OriginalLaunch) -> Hashable:
-    return launch.device.int_ptr, launch.global_size, launch.local_size, launch.local_bytes
+    return launch.device.int_ptr, *launch[1:]
 
 
 def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
@@ -322,6 +364,7 @@ class VariantChoice:
     arrays: tuple[ArrayPlan, ...] = ()
     is_exact: bool = False
     guards: bool = True
+    definitions: Definitions = ()
 
     def best(self, launch: OriginalLaunch, asked: Configuration) -> DividedLaunch:
         """Return how a launch is carried out that is to be coarsened so, and why; raises DeviceError."""
@@ -408,7 +451,7 @@ class VariantChoice:
         return any(plan.place is Place.LOCAL or plan.pad != NO_PAD for plan in self.arrays)
 
     def _variant(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
-        return self.plan.variant_of(coarsenings, any_size, self.transforms, self.arrays)
+        return self.plan.variant_of(coarsenings, any_size, self.transforms, self.arrays, self.definitions)
 
     def _groups_matter(self, wanted: Configuration) -> bool:
         """Return True if it is known that work-items can't be grouped anew."""
@@ -438,3 +481,52 @@ def limits_of(device: pyopencl.Device, kernel: pyopencl.Kernel) -> LaunchLimits:
     items = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
     most = min(items, int(device.max_work_group_size))
     return LaunchLimits(most, tuple(device.max_work_item_sizes), int(device.address_bits))
+
+
+def problem_of_launch(
+    kernel: pyopencl.Kernel, launch: OriginalLaunch, is_coarsened: bool = False, any_groups: bool = False
+) -> str:
+    """Say why a launch of a kernel as it is written can't work; empty where it can.
+
+    It is said once for many launches, so it has no numbers of one alone.
+
+    Args:
+        kernel: the kernel.
+        launch: its sizes and local memory.
+        is_coarsened: whether a variant is launched, whose sizes were looked at already.
+        any_groups: whether a local size need not divide the global size.
+    """
+    device, whole, local = launch.device, launch.global_size, launch.local_size
+    own, available = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, device)), int(device.local_mem_size)
+    if own + launch.local_bytes > available:
+        return f"its work-groups need more local memory than the device's {available} bytes"
+    if is_coarsened:
+        return ""
+    if not has_work(whole, local):
+        return "its global and local sizes don't go together"
+    limits = limits_of(device, kernel)
+    if local is not None and not fits(local, limits):
+        most = limits.max_work_group_size
+        return f"its work-groups are too large for the device, which takes {most} work-items of it"
+    required = required_local_size(kernel, device, len(whole))
+    if local is not None and required not in (None, local):
+        return f"its kernel requires the local size {required}"
+    return "" if any_groups or is_plain(whole, local) else "its local size doesn't divide its global size"
+
+
+def problem_of_sequence(steps: LaunchSequence, device: pyopencl.Device, any_groups: bool) -> str:
+    """Say why several launches can't work on a device; empty where they can, as `problem_of_launch`."""
+    # Imported late: hardly any program has versions of several launches.
+    from coarsen.dispatch.launch_sizes import Source
+
+    version, sizes = steps.version, steps.sizes
+    if max(sizes.scratch, default=0) > device.max_mem_alloc_size:
+        return "its scratch buffers are too large for the device"
+    for kernel, passed, own in zip(version.kernels, version.passed, sizes.launches, strict=True):
+        memory = {**steps.local_memory, **own.local_memory}
+        places = [each.index for each in passed if each.source is Source.CALLER]
+        local_bytes = sum(memory.get(index, 0) for index in places)
+        launch = OriginalLaunch(device, own.global_size or (), own.local_size, local_bytes)
+        if problem := problem_of_launch(kernel, launch, any_groups=any_groups):
+            return problem
+    return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.placement import PlacedArgument
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
     from coarsen.variant.data_plan import ArrayPlan
@@ -84,6 +84,17 @@ class Codes:
         """Return True if a variant's code was made already, or refused."""
         return (kernel, wanted) in self._codes
 
+    def source_with(self, definitions: Definitions) -> tuple[str, tuple[str, ...]]:
+        """Return the source and its build options, with some macros in the place of its own."""
+        if not definitions:
+            return self._source, self._options
+        # Imported late: hardly any program has versions with macros.
+        from coarsen.frontend.annotations import source_without_pragmas
+
+        names = [name for name, _ in definitions]
+        options = (*options_without(self._options, names), *definition_options(definitions))
+        return source_without_pragmas(self._source, "the source", names), options
+
     def coarsen(self, kernel: str, wanted: Variant) -> Code:
         """Return the code of a variant. Raises RefusalError or InvalidInputError where there is none."""
         key = (kernel, wanted)
@@ -92,7 +103,7 @@ class Codes:
                 coarsened = self._coarsened(kernel, wanted)
                 if wanted.merges_groups:
                     check_ways_by_barriers(coarsened.ways_by_barriers, self._most_ways_by_barriers)
-                self._codes[key] = self._code_of(coarsened)
+                self._codes[key] = self._code_of(coarsened, self.source_with(wanted.definitions)[1])
             except (RefusalError, InvalidInputError) as error:
                 self._codes[key] = error
         code = self._codes[key]
@@ -103,8 +114,9 @@ class Codes:
     def _coarsened(self, kernel: str, wanted: Variant) -> CoarsenedKernel:
         # The original kernel, where only something about it is asked, is coarsened by 1.
         coarsenings = wanted.coarsenings or (Coarsening(1),)
+        source, options = self.source_with(wanted.definitions)
         return self._toolchain.coarsen(
-            self._source,
+            source,
             kernel=kernel,
             factor=tuple(entry.factor for entry in coarsenings),
             dim=tuple(entry.dimension for entry in coarsenings),
@@ -116,12 +128,12 @@ class Codes:
             wide_accesses=wanted.transforms.wide_accesses,
             clean_up=wanted.transforms.clean_up,
             device_kind=wanted.transforms.device_kind,
-            options=self._options,
+            options=options,
             **_asked_for(wanted),
         )
 
-    def _code_of(self, coarsened: CoarsenedKernel) -> Code:
-        options = options_of_coarsened(self._options)
+    def _code_of(self, coarsened: CoarsenedKernel, given: Sequence[str]) -> Code:
+        options = options_of_coarsened(given)
         facts = (
             *(coarsened.added_arguments, coarsened.needs_whole_groups),
             *(coarsened.groups_matter, coarsened.objects_below, coarsened.apart),
@@ -205,6 +217,30 @@ def _without_preprocessor(options: Sequence[str]) -> Iterator[str]:
             next(remaining, None)
         elif not option.startswith(_PREPROCESSOR):
             yield option
+
+
+# Macros among build options.
+
+_ALONE = ("-D", "-U")
+
+
+def definition_options(definitions: Definitions) -> tuple[str, ...]:
+    """Return the build options that define macros."""
+    return tuple(f"-D{name}={value}" for name, value in definitions)
+
+
+def options_without(options: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
+    """Return build options, given one by one, without those that define or undefine these macros."""
+    return tuple(word for name, words in options_by_macro(options) if name not in names for word in words)
+
+
+def options_by_macro(options: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Options one by one, each with the macro that it is about; `-D NAME` is one."""
+    rest = iter(options)
+    for option in rest:
+        words = (option, *([following] if option in _ALONE and (following := next(rest, None)) else []))
+        is_about = option[:2] in _ALONE
+        yield ("".join(words)[2:].partition("=")[0].partition("(")[0] if is_about else "", words)
 
 
 def allows_uneven_groups(options: Sequence[str]) -> bool:

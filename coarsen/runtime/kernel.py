@@ -9,43 +9,48 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
+import numpy as np
 import pyopencl
 
-from coarsen.runtime.advice import PassingObserver
+from coarsen.errors import CoarsenError, InvalidInputError
+from coarsen.runtime.advice import KernelFile, LaunchRefusedError, Numbers, PassingObserver
 from coarsen.runtime.arguments import (
+    ENQUEUE,
     PLAIN,
     SET_NUMBERS,
     SET_REFERENCES,
     Argument,
     SetArguments,
     SortedArguments,
+    WaitList,
     are_plain,
     set_all,
     set_sorted,
     sorted_by_kind,
 )
 from coarsen.runtime.enqueue import (
-    ENQUEUE,
     AnySizes,
     LaunchOptions,
     Ready,
     Target,
-    WaitList,
-    enqueue_original,
+    as_tuple,
     enqueue_target,
     in_tuples,
     positional,
     ready_for,
+    with_added,
     without_options,
 )
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
 from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
 from coarsen.runtime.seen import SeenLaunches
 
+# The reason for which the original runs though a variant was chosen.
+_NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
 # The number of kinds of calls that a kernel object keeps at hand.
 _MOST_READY = 1024
 
@@ -88,7 +93,10 @@ class Kernel(pyopencl.Kernel):
         self._ready_set: dict[Hashable, tuple[pyopencl.Kernel | None, Any, Any]] = {}
         # The indices of arguments that are local memory, once one was passed.
         self._local_places: tuple[int, ...] = ()
-        self._has_long_keys = launches.has_several_devices
+        self._file = launches.file
+        # What the caller supplies for one launch to what a tuned file chooses by.
+        self._supplied: Numbers = ()
+        self._has_long_keys = launches.has_several_devices or self._file is not None
 
     # PyOpenCL's annotation names the sizes otherwise than its code does.
     def __call__(  # type: ignore[override]
@@ -150,7 +158,6 @@ class Kernel(pyopencl.Kernel):
                     queue, kernel or self, *known, None, wait_for, False, allow_empty_ndrange
                 )
                 return event
-        self._check_set()
         options: LaunchOptions = {
             "global_offset": global_work_offset,
             "g_times_l": g_times_l,
@@ -159,20 +166,41 @@ class Kernel(pyopencl.Kernel):
         }
         sizes = in_tuples(global_work_size, local_work_size)
         self._called = None
-        target = self._handed_over(None if self._is_exposed else self._target(queue, sizes, options))
-        if target is None:
-            event = enqueue_original(queue, self, sizes, options)
-        else:
-            self._set_added(target)
-            event = enqueue_target(queue, target, sizes[1], options)
-        self._keep_for_enqueue(queue, target, sizes, options)
-        if self._launches.observer is not None:
-            self._seen().show(queue, sizes, options, target)
+        target = self._handed_over(self._target(queue, sizes, options))
+        event, target = self._enqueued(queue, target, sizes, options)
+        if target is not None:
+            self._keep_for_enqueue(target, sizes, options)
+            self._show(target, sizes, options)
         return event
+
+    def _enqueued(
+        self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions
+    ) -> tuple[pyopencl.Event, Target | None]:
+        """Launch a target that has its arguments, but for those that are added; None is what PyOpenCL refuses.
+
+        Returns:
+            The event, and what was launched.
+        """
+        if target is None:
+            values = (options[name] for name in ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange"))
+            return ENQUEUE(queue, self, *sizes, *values), None
+        steps = None if target.launch.own is None else target.launch.own.steps
+        if steps is None:
+            if target.added:
+                set_all(target.kernel, target.added.keys(), target.added.values())
+            return enqueue_target(queue, target, sizes[1], options), target
+        wait_for = as_tuple(options["wait_for"])
+        try:
+            kernels = self._variants.sequence(steps.version)
+            return kernels.enqueue(queue, steps.sizes, self._set.in_order(), wait_for), target
+        except CoarsenError as error:
+            otherwise = self._launches.otherwise(target.original, str(error))
+            instead = self._handed_over(self._as_divided(target.original, otherwise))
+            changed: LaunchOptions = {**options, "wait_for": wait_for}
+            return self._enqueued(queue, instead, sizes, changed)
 
     def clone(self) -> pyopencl.Kernel:
         """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
-        self._check_set()
         is_unknown = self._has_unnoted and not self._set.are_complete
         if self._is_exposed or is_unknown or not self._launches.is_coarsened:
             return super().clone()
@@ -180,6 +208,54 @@ class Kernel(pyopencl.Kernel):
         copy._set = self._set.copy()
         copy._lacks_arguments = True
         return copy
+
+    def launch(
+        self,
+        queue: pyopencl.CommandQueue,
+        *args: Argument,
+        features: Mapping[str, float] | None = None,
+        wait_for: WaitList = None,
+    ) -> pyopencl.Event:
+        """Launch a kernel of a tuned file with the sizes that this has for the arguments.
+
+        Args:
+            queue: where to launch.
+            args: the kernel's arguments.
+            features: numbers that only the caller knows, by the names that the file has for them.
+            wait_for: events to wait for.
+
+        Raises:
+            InvalidInputError: there is no file, or it has no sizes for these arguments; a feature that it doesn't
+                have.
+        """
+        file, count = self._own_file(), self._launches.argument_count
+        if len(args) != count:
+            raise InvalidInputError(
+                f"kernel {self._launches.name} takes {count} arguments, {len(args)} were given"
+            )
+        sizes = file.sizes(file.numbers(self._typed(args)))
+        self._supplied = file.supplied(features) if features else ()
+        try:
+            return self(queue, *sizes, *args, wait_for=wait_for)
+        finally:
+            self._supplied = ()
+
+    def explain(self, **values: float) -> object:
+        """Return what a tuned file chooses for a launch, and why.
+
+        Args:
+            values: whole and real arguments by their names, sizes of buffers in bytes as `bytes_NAME`, supplied
+                features by theirs; `global_size_0` and so on where the file has no sizes.
+
+        Raises:
+            InvalidInputError: there is no file; a name that it doesn't have, or a number that it needs is missing.
+        """
+        return self._own_file().explain(values)
+
+    def _own_file(self) -> KernelFile:
+        if self._file is None:
+            raise InvalidInputError(f"kernel {self._launches.name} has no tuned file: call it with sizes")
+        return self._file
 
     def divided(
         self, device: pyopencl.Device, global_size: AnySizes, local_size: AnySizes | None, g_times_l: bool = False
@@ -297,8 +373,10 @@ class Kernel(pyopencl.Kernel):
 
     def _more_of_key(self, queue: pyopencl.CommandQueue, args: tuple[Argument, ...]) -> Sequence[Hashable]:
         """Return what a launch depends on besides its sizes and the types of its arguments."""
-        sizes = [args[place].size for place in self._local_places]
-        return [*sizes, queue.device.int_ptr] if self._launches.has_several_devices else sizes
+        more: list[Hashable] = [args[place].size for place in self._local_places]
+        if self._file is not None:
+            more += [*self._file.numbers(args), *self._supplied]
+        return [*more, queue.device.int_ptr] if self._launches.has_several_devices else more
 
     def _launch_ready(
         self,
@@ -363,7 +441,8 @@ class Kernel(pyopencl.Kernel):
             self.set_args(*args)
         finally:
             self._is_calling = False
-        values = *args, *ready.added_numbers
+        added = ready.added_numbers
+        values = with_added(args, dict(zip(added[::2], added[1::2], strict=True)))
         assert ready.kernel is not None, "a variant has its own"
         return ready.kernel(queue, *sizes, *values, wait_for=wait_for, allow_empty_ndrange=allow_empty)
 
@@ -399,17 +478,13 @@ class Kernel(pyopencl.Kernel):
         self._set_for_call(args, given)
         try:
             target = self._target(queue, sizes, options)
-            if target is None:
-                event = enqueue_original(queue, self, sizes, options)
-            else:
-                if target.launched is not None:
-                    set_sorted(target.kernel, given)
-                    self._set_added(target)
-                    self._up_to_date = target.launched
-                event = enqueue_target(queue, target, sizes[1], options)
-            if self._launches.observer is not None:
-                self._seen().show(queue, sizes, options, target)
-            self._keep_ready(queue, sizes, args, options, target)
+            if target is not None and target.launched is not None:
+                set_sorted(target.kernel, given)
+                self._up_to_date = target.launched
+            event, target = self._enqueued(queue, target, sizes, options)
+            if target is not None:
+                self._show(target, sizes, options)
+                self._keep_ready(queue, sizes, args, options, target)
         finally:
             self._end_call()
         return event
@@ -438,21 +513,20 @@ class Kernel(pyopencl.Kernel):
     ) -> pyopencl.Event:
         """Launch a kernel whose arguments have types, and are set."""
         arrays = [event for value in args for event in getattr(value, "events", ())]
-        target = self._target(queue, sizes, options, arrays)
+        target = self._target(queue, sizes, options, arrays, args)
         if target is None:
-            event = self._call_original(queue, sizes, args, options, {})
+            return self._call_original(queue, sizes, args, options, {})
+        offset: Any = plain_offset(options["global_offset"], sizes[1], options["g_times_l"])
+        changed: LaunchOptions = {**options, "global_offset": offset, "g_times_l": False}
+        # Its values are those of the call from now on, also if it fails half-way.
+        self._up_to_date = None
+        if target.launch.own is not None and target.launch.own.steps is not None:
+            event, _ = self._enqueued(queue, target, sizes, options)
+        elif target.launched is None:
+            event = self._call_original(queue, target.sizes, args, changed, {})
         else:
-            offset: Any = plain_offset(options["global_offset"], sizes[1], options["g_times_l"])
-            changed: LaunchOptions = {**options, "global_offset": offset, "g_times_l": False}
-            coarsened: tuple[Any, Any] = target.launch.global_size, target.launch.local_size
-            # Its values are those of the call from now on, also if it fails half-way.
-            self._up_to_date = None
-            if target.launched is None:
-                event = self._call_original(queue, coarsened, args, changed, {})
-            else:
-                event = target.kernel(queue, *coarsened, *args, *target.added, **changed)
-        if self._launches.observer is not None:
-            self._seen().show(queue, sizes, options, target)
+            event = target.kernel(queue, *target.sizes, *with_added(args, target.added), **changed)
+        self._show(target, sizes, options)
         self._keep_ready(queue, sizes, args, options, target)
         return event
 
@@ -474,7 +548,7 @@ class Kernel(pyopencl.Kernel):
         sizes: tuple[Any, Any],
         args: tuple[Argument, ...],
         options: LaunchOptions,
-        target: Target | None,
+        target: Target,
     ) -> None:
         """Keep what was decided for the next call of the same kind, if that is all that it depends on."""
         observer = self._launches.observer
@@ -487,45 +561,39 @@ class Kernel(pyopencl.Kernel):
             self._local_places = tuple(sorted(self._set.local_memory))
             self._has_long_keys = True
             self._ready.clear()
-        whole, local = plain_sizes(*sizes, False)
-        original = OriginalLaunch(queue.device, whole, local, self._set.local_bytes)
-        known = self._launches.known(original)
+        known = self._launches.known(target.original)
         if known is None:
             return
-        ready = ready_for(self._launches, self._types, (whole, local), args, known, target)
+        ready = ready_for(self._launches, self._types, args, known, target)
         if ready is None:
             return
         if observer is not None:
-            ready = ready._replace(shown=(original, known))
-        key = (*map(type, args), *sizes)
-        if self._has_long_keys:
-            key = (*key, *self._more_of_key(queue, args))
+            ready = ready._replace(shown=(target.original, known))
+        try:
+            key = (*map(type, args), *sizes)
+            if self._has_long_keys:
+                key = (*key, *self._more_of_key(queue, args))
+        except AttributeError:
+            # Of memory without a size.
+            return
         if len(self._ready) >= _MOST_READY:
             self._ready.clear()
         self._ready[key] = ready
 
-    def _keep_for_enqueue(
-        self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions
-    ) -> None:
+    def _keep_for_enqueue(self, target: Target, sizes: tuple[Any, Any], options: LaunchOptions) -> None:
         """Keep what was decided until an argument is set, or the kernel is called."""
         launches = self._launches
         if options["global_offset"] is not None or options["g_times_l"] or self._is_exposed:
             return
-        if launches.observer is not None or launches.has_several_devices or (target is not None and target.added):
+        if launches.observer is not None or launches.has_several_devices or target.added:
             return
-        whole, local = plain_sizes(*sizes, False)
-        if (
-            launches.is_looked_at
-            and launches.known(OriginalLaunch(queue.device, whole, local, self._set.local_bytes)) is None
-        ):
+        if launches.is_looked_at and launches.known(target.original) is None:
+            return
+        if target.launch.own is not None and target.launch.own.steps is not None:
             return
         if len(self._ready_set) >= _MOST_READY:
             self._ready_set.clear()
-        if target is None:
-            self._ready_set[sizes] = None, whole, local
-        else:
-            kernel = None if target.launched is None else target.kernel
-            self._ready_set[sizes] = kernel, target.launch.global_size, target.launch.local_size
+        self._ready_set[sizes] = None if target.launched is None else target.kernel, *target.sizes
 
     def _target(
         self,
@@ -533,10 +601,12 @@ class Kernel(pyopencl.Kernel):
         sizes: tuple[Any, Any],
         options: LaunchOptions,
         waiting: Sequence[pyopencl.Event] = (),
+        args: tuple[Argument, ...] | None = None,
     ) -> Target | None:
-        """Return what to launch; None: the original kernel, as the caller says.
+        """Return what to launch; None where PyOpenCL refuses what the caller says.
 
-        `waiting` are events that the launch waits for besides those of its options.
+        `waiting` are events that the launch waits for besides those of its options, `args` the arguments of a call
+        that PyOpenCL converts.
         """
         try:
             whole, local = plain_sizes(*sizes, options["g_times_l"])
@@ -545,24 +615,43 @@ class Kernel(pyopencl.Kernel):
             # AnySizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
             return None
         launches = self._launches
-        original = OriginalLaunch(device, whole, local, self._set.local_bytes)
+        numbers = () if self._file is None else self._numbers(args, options)
+        original = OriginalLaunch(device, whole, local, self._set.local_bytes, numbers)
         if launches.observer is not None:
             self._seen().let_capture(original, queue, local, options, waiting)
         launch = launches.known(original)
         if launch is None:
             launch = launches.choose(original, self._seen().at_hand(queue, local, options, waiting))
+        return self._as_divided(original, launch)
+
+    def _as_divided(self, original: OriginalLaunch, launch: DividedLaunch) -> Target:
+        """Return what is launched where a launch is carried out so."""
+        launches = self._launches
         launched = launches.variant_of(launch)
-        if launched is None:
-            return Target(self, None, launch, ()) if launch.regrouped else None
-        if launched.is_conditional:
+        if launched is not None and launched.is_conditional:
             launch, launched = launches.allowed(original, launch, self._set)
-        kernel = None if launched is None else self._variants.get(launched)
-        if launched is None or kernel is None:
-            return None
-        if not launched.added:
-            return Target(kernel, launched, launch, ())
-        added = added_values(launched.added, launches.argument_count, whole, self._set.local_memory)
-        return None if added is None else Target(kernel, launched, launch, added)
+        if launched is None:
+            return Target(original, self, None, launch, {})
+        kernel, memory = self._variants.get(launched), self._set.local_memory
+        added = added_values(launched.added, launches.argument_count, original, launch.own, memory)
+        if kernel is None or added is None:
+            return self._as_it_is(original, launch)
+        return Target(original, kernel, launched, launch, added)
+
+    def _numbers(self, args: tuple[Argument, ...] | None, options: LaunchOptions) -> Numbers:
+        """Return the numbers by which a tuned file chooses, of arguments that are set or of a call's."""
+        if args is None and self._set.are_complete:
+            args = self._set.in_order()
+        own = () if args is None or self._file is None else self._file.numbers(self._typed(args))
+        offset = options["global_offset"]
+        return (*own, *self._supplied, offset is not None and any(offset))
+
+    def _typed(self, args: tuple[Argument, ...]) -> tuple[Argument, ...]:
+        """Return the arguments of a call, numbers made of the types that were set for them."""
+        if self._types is None:
+            return args
+        pairs = zip(self._types, args, strict=False)
+        return tuple(value if kind is None else np.dtype(kind).type(value) for kind, value in pairs)
 
     def _set_for_call(self, args: tuple[Argument, ...], given: SortedArguments) -> None:
         """Set the arguments of a call for the original kernel; `given` are the same, sorted.
@@ -588,31 +677,40 @@ class Kernel(pyopencl.Kernel):
         self._has_unnoted = True
         self._set.forget_values()
 
+    def _as_it_is(self, original: OriginalLaunch, launch: DividedLaunch) -> Target:
+        """Return the original kernel, in the place of a variant that isn't there or lacks its arguments."""
+        if launch.own is not None and launch.own.definitions:
+            raise LaunchRefusedError(
+                f"kernel {self._launches.name}: its tuned file has other macros than the source as it stands, and "
+                "which arguments are set isn't known: call it, or set_args before"
+            )
+        if launch.coarsenings or launch.regrouped:
+            launch = DividedLaunch(original.global_size, original.local_size, (), reason=_NO_VARIANT)
+        return Target(original, self, None, launch, {})
+
     def _handed_over(self, target: Target | None) -> Target | None:
-        """Give the arguments that were set to the target, and return it; None if they aren't all known."""
+        """Give the arguments that were set to the target, and return it; the original if not all are known."""
         if self._lacks_arguments:
             self._lacks_arguments = False
             set_all(self, *self._set.values())
+        if target is not None and self._is_exposed:
+            return self._as_it_is(target.original, target.launch)
         if target is None or target.launched is None or self._up_to_date is target.launched:
             return target
         if not self._set.are_complete:
-            return None
+            return self._as_it_is(target.original, target.launch)
         set_all(target.kernel, *self._set.values())
         self._up_to_date = target.launched
         return target
 
-    def _set_added(self, target: Target) -> None:
-        """Set the arguments after the kernel's own."""
-        if target.added:
-            first = self._launches.argument_count
-            set_all(target.kernel, range(first, first + len(target.added)), target.added)
+    def _show(self, target: Target, sizes: tuple[Any, Any], options: LaunchOptions) -> None:
+        """Show the observer a launch that was made."""
+        if self._launches.observer is not None:
+            self._seen().show(target, sizes[1], options)
 
     def _seen(self) -> SeenLaunches:
         """Return what others see of the launches."""
         return SeenLaunches(self._launches, self._set, self._is_exposed)
-
-    def _check_set(self) -> None:
-        """Raise InvalidInputError where the arguments that were given hold for one call alone."""
 
 
 def _check_whole(global_size: AnySizes, local_size: AnySizes | None) -> None:

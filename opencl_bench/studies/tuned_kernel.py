@@ -26,7 +26,7 @@ from coarsen.drop_in.program import Program
 from coarsen.drop_in.program import Program as AdvisedProgram
 from coarsen.opencl_bench.studies.tuned_rows import AS_IT_IS, CHOSEN, KNOWN, LOCAL_SIZE, known_label
 from coarsen.opencl_bench.workloads.lookup import further_benchmark
-from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.advice import AdviceRequest, Decision, Policy
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import DeviceWorkload, LaunchableKernel
 from coarsen.tuning.measure.speedup import median
@@ -45,7 +45,7 @@ _ASKED_FOR = "asked for"
 
 
 @dataclass(frozen=True, slots=True)
-class FixedAdvisor:
+class FixedAdvisor(Policy):
     """Advises one variant, whatever the launch."""
 
     variant: Variant
