@@ -226,7 +226,7 @@ class Program(pyopencl.Program):
             self._requested,
             kernels,
             self._form_for_devices(),
-            self._toolchain or cached_toolchain(macros, self._form, cache_dir),
+            self._toolchain or cached_toolchain(macros, cache_dir),
             partial(PlainKernel, raw_program),
             self._transforms,
             cache_dir,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import pyopencl
 
@@ -123,7 +123,7 @@ class KernelFile:
         """Return the sizes of a launch with these numbers; raises InvalidInputError where the file has none."""
         raise NotImplementedError
 
-    def explain(self, values: Mapping[str, float]) -> object:
+    def explain(self, values: Mapping[str, float]) -> Any:  # noqa: ANN401 (a `TunedExplanation`)
         """Return what is chosen for numbers by name, and why; raises InvalidInputError for other names."""
         raise NotImplementedError
 

@@ -5,52 +5,24 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING
 
 import pyopencl
 
 from coarsen.devices.slow_compilers import check_ways_by_barriers
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
-from coarsen.ir.added_arguments import AddedArgument
-from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
-from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.placement import PlacedArgument
+from coarsen.runtime.toolchain import Code, Form, Toolchain
 from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
-    from coarsen.variant.data_plan import ArrayPlan
+    pass
 
 
-Form = Literal["opencl_c", "spirv"]
 # A driver builds SPIR-V of this standard without an option.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
-
-
-class _AskedFor(TypedDict):
-    """The part of a request that is there only where it is asked for."""
-
-    distinct: NotRequired[bool]
-    arrays: NotRequired[tuple[ArrayPlan, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options.
-
-    Everything else is as in `toolchain.CoarsenedKernel`.
-    """
-
-    text: str | bytes
-    options: tuple[str, ...]
-    added_arguments: tuple[AddedArgument, ...] = ()
-    needs_whole_groups: bool = False
-    groups_matter: bool = True
-    objects_below: int | None = None
-    apart: tuple[tuple[int, int], ...] = ()
-    placed_arguments: tuple[PlacedArgument, ...] = ()
 
 
 class Codes:
@@ -100,10 +72,10 @@ class Codes:
         key = (kernel, wanted)
         if key not in self._codes:
             try:
-                coarsened = self._coarsened(kernel, wanted)
+                made = self._coarsened(kernel, wanted)
                 if wanted.merges_groups:
-                    check_ways_by_barriers(coarsened.ways_by_barriers, self._most_ways_by_barriers)
-                self._codes[key] = self._code_of(coarsened, self.source_with(wanted.definitions)[1])
+                    check_ways_by_barriers(made.ways_by_barriers, self._most_ways_by_barriers)
+                self._codes[key] = made
             except (RefusalError, InvalidInputError) as error:
                 self._codes[key] = error
         code = self._codes[key]
@@ -111,49 +83,17 @@ class Codes:
             raise code
         return code
 
-    def _coarsened(self, kernel: str, wanted: Variant) -> CoarsenedKernel:
-        # The original kernel, where only something about it is asked, is coarsened by 1.
-        coarsenings = wanted.coarsenings or (Coarsening(1),)
-        source, options = self.source_with(wanted.definitions)
-        return self._toolchain.coarsen(
-            source,
-            kernel=kernel,
-            factor=tuple(entry.factor for entry in coarsenings),
-            dim=tuple(entry.dimension for entry in coarsenings),
-            stride=tuple(entry.stride for entry in coarsenings),
-            level=tuple(entry.level for entry in coarsenings),
-            any_size=wanted.any_size,
-            fast_path=wanted.transforms.fast_path.value,
-            lock_step=wanted.transforms.lock_step.value,
-            wide_accesses=wanted.transforms.wide_accesses,
-            clean_up=wanted.transforms.clean_up,
-            device_kind=wanted.transforms.device_kind,
-            options=options,
-            **_asked_for(wanted),
-        )
+    def _coarsened(self, kernel: str, wanted: Variant) -> Code:
+        own = replace(wanted, local_size=(), definitions=())
+        return self._toolchain.coarsen(*self.source_with(wanted.definitions), kernel, own, self._form)
 
-    def _code_of(self, coarsened: CoarsenedKernel, given: Sequence[str]) -> Code:
-        options = options_of_coarsened(given)
-        facts = (
-            *(coarsened.added_arguments, coarsened.needs_whole_groups),
-            *(coarsened.groups_matter, coarsened.objects_below, coarsened.apart),
-            coarsened.placed_arguments,
-        )
-        if self._form == "spirv":
-            options = tuple(option for option in options if option != "-cl-kernel-arg-info")
-            if coarsened.spirv_standard != _DEFAULT_STANDARD:
-                options = (*options, coarsened.spirv_standard)
-            return Code(coarsened.spirv, options, *facts)
-        return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
-
-
-def _asked_for(wanted: Variant) -> _AskedFor:
-    asked: _AskedFor = {}
-    if wanted.transforms.distinct:
-        asked["distinct"] = True
-    if wanted.arrays:
-        asked["arrays"] = wanted.arrays
-    return asked
+    def build_options(self, code: Code, definitions: Definitions = ()) -> tuple[str, ...]:
+        """Return what the device's compiler is given of a variant with macros besides its code."""
+        options = options_of_coarsened(self.source_with(definitions)[1])
+        if self._form == "opencl_c":
+            return (*options, code.standard)
+        options = tuple(option for option in options if option != "-cl-kernel-arg-info")
+        return options if code.standard == _DEFAULT_STANDARD else (*options, code.standard)
 
 
 def forget_frames(error: BaseException | None) -> None:

@@ -240,7 +240,7 @@ class Kernel(pyopencl.Kernel):
         finally:
             self._supplied = ()
 
-    def explain(self, **values: float) -> object:
+    def explain(self, **values: float) -> Any:  # noqa: ANN401 (a `TunedExplanation`)
         """Return what a tuned file chooses for a launch, and why.
 
         Args:

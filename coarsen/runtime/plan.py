@@ -499,7 +499,10 @@ class CoarseningPlan:
 
     def _built(self, kernel: str, wanted: Variant, code: Code) -> pyopencl.Program | None:
         try:
-            return build_for_launches(self._context, code.text, code.options, self._devices, self._cache_dir)
+            options = self._codes.build_options(code, wanted.definitions)
+            return build_for_launches(
+                self._context, code.spirv or code.text, options, self._devices, self._cache_dir
+            )
         except pyopencl.Error as error:
             message = f"the device does not build the coarsened kernel {kernel}: {error}"
             if not wanted.any_size and self._requested.of(kernel) is not None:

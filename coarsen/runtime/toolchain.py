@@ -6,127 +6,85 @@ A program holds these two functions as values, so that tests can give it others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.text_cache.key import Key, digest_of
+from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.placement import PlacedArgument
-from coarsen.variant.transforms import UseName
+from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
+    from coarsen.coarsened_kernel import CoarsenedKernel
     from coarsen.frontend.translation_unit import TranslationUnit
-    from coarsen.variant.data_plan import ArrayPlan
 
 
-class CoarsenedKernel(Protocol):
-    """A coarsened kernel in the forms that a device may be given; writing one may raise RefusalError."""
-
-    @property
-    def opencl_c(self) -> str:
-        """The kernel as OpenCL C text."""
-        ...
-
-    @property
-    def opencl_c_standard(self) -> str:
-        """The build option that the text needs, `-cl-std=CL1.2` for example."""
-        ...
-
-    @property
-    def spirv(self) -> bytes:
-        """The kernel as a SPIR-V module."""
-        ...
-
-    @property
-    def spirv_standard(self) -> str:
-        """The standard that a driver may want named when it builds the module, as `opencl_c_standard`."""
-        ...
-
-    @property
-    def added_arguments(self) -> tuple[AddedArgument, ...]:
-        """The arguments that a launch passes after the kernel's own, in this order."""
-        ...
-
-    @property
-    def needs_whole_groups(self) -> bool:
-        """Return True if it matters to the kernel how a launch groups its work-items, along dimensions along which
-        they are merged.
-        """
-        ...
-
-    @property
-    def groups_matter(self) -> bool:
-        """Return False if the original kernel gives the same results however a launch groups its work-items."""
-        ...
-
-    @property
-    def objects_below(self) -> int | None:
-        """The size in bytes that every memory object of a launch must stay below; None if any will do."""
-        ...
-
-    @property
-    def apart(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of the kernel's own arguments that must not lead to the same memory in a launch."""
-        ...
-
-    @property
-    def placed_arguments(self) -> tuple[PlacedArgument, ...]:
-        """Return what a launch keeps to for arrays that are read from another memory than global memory."""
-        ...
-
-    @property
-    def ways_by_barriers(self) -> int:
-        """The number of ways through the kernel that differ in the barriers on them."""
-        ...
+Form = Literal["opencl_c", "spirv"]
 
 
-class CoarseningRequest(TypedDict):
-    """The arguments of a `CoarsenFunction` besides the source, `distinct` and `arrays` where asked for."""
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A coarsened kernel as the device is given it, and what its launches must know.
 
-    kernel: str
-    factor: Sequence[int]
-    dim: Sequence[int]
-    stride: Sequence[int]
-    level: Sequence[str]
-    any_size: bool
-    fast_path: UseName
-    lock_step: UseName
-    wide_accesses: bool
-    clean_up: bool
-    device_kind: str
-    options: Sequence[str]
-    distinct: NotRequired[bool]
-    arrays: NotRequired[tuple[ArrayPlan, ...]]
+    Attributes:
+        text: OpenCL C; empty for SPIR-V.
+        spirv: the module; empty for OpenCL C.
+        standard: the build option that it needs, `-cl-std=CL1.2` for example; for SPIR-V the one that a driver may
+            want named.
+        added_arguments: what a launch passes after the kernel's own, in this order.
+        needs_whole_groups: whether it matters to the kernel how a launch groups its work-items, along dimensions
+            along which they are merged.
+        groups_matter: False if the original kernel gives the same results however a launch groups its work-items.
+        objects_below: the size in bytes that every memory object must stay below; None if any will do.
+        ways_by_barriers: the number of ways through the kernel that differ in the barriers on them.
+        apart: pairs of the kernel's own arguments that must not lead to the same memory.
+        placed_arguments: what a launch keeps to for arrays that are read from another memory than global memory.
+    """
+
+    text: str
+    spirv: bytes = b""
+    standard: str = "-cl-std=CL1.2"
+    added_arguments: tuple[AddedArgument, ...] = ()
+    needs_whole_groups: bool = False
+    groups_matter: bool = True
+    objects_below: int | None = None
+    ways_by_barriers: int = 1
+    apart: tuple[tuple[int, int], ...] = ()
+    placed_arguments: tuple[PlacedArgument, ...] = ()
+
+    @classmethod
+    def of(cls, kernel: CoarsenedKernel, form: Form) -> Code:
+        """Return the code of a coarsened kernel. Raises RefusalError where it has no such form."""
+        return cls(
+            kernel.opencl_c if form == "opencl_c" else "",
+            kernel.spirv if form == "spirv" else b"",
+            kernel.opencl_c_standard if form == "opencl_c" else kernel.spirv_standard,
+            kernel.added_arguments,
+            kernel.needs_whole_groups,
+            kernel.groups_matter,
+            kernel.objects_below,
+            kernel.ways_by_barriers,
+            kernel.apart,
+            kernel.placed_arguments,
+        )
 
 
-class CoarsenFunction(Protocol):
-    """Coarsens one kernel of a source; raises RefusalError or InvalidInputError."""
-
-    def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
-        """Coarsen the kernel named `kernel`.
-
-        Along each of `dim`, by the factor and stride and at the level of the same position; for sizes that divide,
-        or guarded for any size; by the transforms that are named.
-        """
-        ...
+# Coarsens one kernel of a source: its text, the build options, the kernel's name, the variant (its local size and
+# macros don't count) and the form. Raises RefusalError or InvalidInputError.
+CoarsenFunction: TypeAlias = Callable[[str, Sequence[str], str, Variant, Form], Code]
 
 
-class PredictedFactor(Protocol):
-    """The prediction for a kernel."""
+@dataclass(frozen=True, slots=True)
+class PredictedFactor:
+    """The prediction for a kernel: the factor, 1 where it should stay as it is, and its dimension."""
 
-    @property
-    def factor(self) -> int:
-        """The factor, 1 where the kernel should stay as it is."""
-        ...
-
-    @property
-    def dimension(self) -> int:
-        """The dimension of the NDRange that the factor goes with."""
-        ...
+    factor: int
+    dimension: int
 
 
 class PredictFunction(Protocol):
@@ -169,13 +127,35 @@ def package_toolchain(macros: DeviceMacros = PORTABLE) -> Toolchain:
 # Both import late: a program with explicit factors needs no models, one that only delegates, or finds its
 # coarsened text in the cache, no compiler.
 def _coarsen(
-    sources: CompiledSources, macros: DeviceMacros, source: str, **request: Unpack[CoarseningRequest]
-) -> CoarsenedKernel:
+    sources: CompiledSources,
+    macros: DeviceMacros,
+    source: str,
+    options: Sequence[str],
+    kernel: str,
+    variant: Variant,
+    form: Form,
+) -> Code:
     from coarsen import api
 
-    unit = sources.unit(source, request["options"], macros)
-    request["options"] = ()
-    return api.coarsen(unit, **request)
+    # The original kernel, where only something about it is asked, is coarsened by 1.
+    coarsenings, chosen = variant.coarsenings or (Coarsening(1),), variant.transforms
+    coarsened = api.coarsen(
+        sources.unit(source, options, macros),
+        kernel=kernel,
+        factor=tuple(entry.factor for entry in coarsenings),
+        dim=tuple(entry.dimension for entry in coarsenings),
+        stride=tuple(entry.stride for entry in coarsenings),
+        level=tuple(entry.level for entry in coarsenings),
+        any_size=variant.any_size,
+        fast_path=chosen.fast_path.value,
+        lock_step=chosen.lock_step.value,
+        wide_accesses=chosen.wide_accesses,
+        clean_up=chosen.clean_up,
+        distinct=chosen.distinct,
+        device_kind=chosen.device_kind,
+        arrays=variant.arrays,
+    )
+    return Code.of(coarsened, form)
 
 
 def _predict(
@@ -191,7 +171,8 @@ def _predict(
     from coarsen import api
 
     unit = sources.unit(source, options, macros)
-    return api.predict_factor(unit, device=device, kernel=kernel, local_size=local_size)
+    found = api.predict_factor(unit, device=device, kernel=kernel, local_size=local_size)
+    return PredictedFactor(found.factor, found.dimension)
 
 
 # Sources that clang has compiled, each once for all of its kernels and variants.

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.api.coarsening import coarsen
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.program import Program
-from coarsen.runtime.toolchain import Toolchain, package_toolchain
+from coarsen.runtime.toolchain import Code, Form, Toolchain, package_toolchain
 from coarsen.variant.transforms import Transforms, Use
+from coarsen.variant.variant import Variant
 from tests.runtime.advisors import KINDS, WIDE, FakeAdvisor, advice, advised
 from tests.runtime.hand_coarsened import HandToolchain
 from tests.runtime.launch_routes import (
@@ -103,14 +103,15 @@ def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
 ) -> None:
     asked: list[bool] = []
 
-    def limited(source: str, **request: Anything) -> CoarsenedKernel:
-        asked.append(request["wide_accesses"])
-        made = coarsen(source, **request)
-        assert made.objects_below is None or made.objects_below >= 1 << 32
-        few = None if made.wide_accesses is None else replace(made.wide_accesses, objects_below=32 * SIZE)
-        return replace(made, wide_accesses=few)
+    package = package_toolchain()
 
-    toolchain = Toolchain(limited, package_toolchain().predict)
+    def limited(source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
+        asked.append(variant.transforms.wide_accesses)
+        made = package.coarsen(source, options, kernel, variant, form)
+        assert made.objects_below is None or made.objects_below >= 1 << 32
+        return replace(made, objects_below=None if made.objects_below is None else 32 * SIZE)
+
+    toolchain = Toolchain(limited, package.predict)
     advisor = FakeAdvisor(advice(4, (), WIDE))
     program = Program(context, ROWS, tune=advisor, toolchain=toolchain).build()
     values = np.arange(8 * SIZE, dtype=np.int32) % 37

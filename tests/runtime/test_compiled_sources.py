@@ -12,6 +12,8 @@ from coarsen.frontend.clang import Clang
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.frontend.lower import lower
 from coarsen.runtime.toolchain import CompiledSources, package_toolchain
+from coarsen.variant.coarsening import Coarsening
+from coarsen.variant.variant import Variant
 
 FIVE = "\n".join(
     f"kernel void k{n}(global int *a) {{ a[get_global_id(0)] += {n} * (int)get_local_id(0); }}" for n in range(5)
@@ -42,23 +44,9 @@ def test_prediction_and_coarsening_share_a_compiled_source(clang_starts: list[st
     for name in ("k1", "k3"):
         toolchain.predict(FIVE, device="intel", kernel=name, options=(), local_size=(64,))
         for factor in (2, 4):
-            made = toolchain.coarsen(
-                FIVE,
-                kernel=name,
-                factor=(factor,),
-                dim=(0,),
-                stride=(1,),
-                level=("item",),
-                any_size=False,
-                fast_path="auto",
-                lock_step="auto",
-                wide_accesses=False,
-                clean_up=True,
-                device_kind="any",
-                options=(),
-            )
+            made = toolchain.coarsen(FIVE, (), name, Variant((), (Coarsening(factor),)), "opencl_c")
             alone = coarsen.coarsen(FIVE, kernel=name, factor=factor)
-            assert made.opencl_c == alone.opencl_c
+            assert made.text == alone.opencl_c
     assert len(clang_starts) == 1 + 4
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 import coarsen
+from coarsen.base.codec import encoded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.runtime.toolchain import Toolchain, package_toolchain
+from coarsen.runtime.toolchain import Code, Form, Toolchain, package_toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, configuration
+from coarsen.variant.variant import Variant
 
 SOURCE = """
 kernel void scale(global const int *in, global int *out, int by) {
@@ -99,12 +102,13 @@ kernel void guarded(global int *values, global const int *lengths, int count) {
 )
 def test_transforms_are_chosen(chosen: dict[str, Any], context: cl.Context, queue: cl.CommandQueue) -> None:
     asked: list[dict[str, Any]] = []
+    package = package_toolchain()
 
-    def recording(source: str, **options: Any) -> coarsen.CoarsenedKernel:  # noqa: ANN401 (those of coarsen)
-        asked.append(options)
-        return coarsen.coarsen(source, **options)
+    def recording(source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
+        asked.append(encoded(variant.transforms))
+        return package.coarsen(source, options, kernel, variant, form)
 
-    toolchain = Toolchain(recording, package_toolchain().predict)
+    toolchain = Toolchain(recording, package.predict)
     program = Program(context, GUARDED, factor=4, toolchain=toolchain, **chosen).build()
     assert {name: asked[0][name] for name in ("fast_path", "lock_step", "clean_up")} == {
         "fast_path": "auto",

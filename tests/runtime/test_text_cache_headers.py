@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
 
 import pytest
 
@@ -12,9 +12,10 @@ from coarsen.frontend.compile import files_read
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.frontend.included import included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
-from coarsen.runtime.text_cache.toolchain import request_key
-from coarsen.runtime.toolchain import CoarsenedKernel, CoarseningRequest
-from tests.runtime.text_cache_requests import REQUEST, SOURCE, Compiler, asked
+from coarsen.runtime.text_cache.key import digest_of
+from coarsen.runtime.toolchain import Code, Form
+from coarsen.variant.variant import Variant
+from tests.runtime.text_cache_requests import SOURCE, Compiler, asked
 
 HEADER = "#define BY 3\n"
 INCLUDING = '#include "by.h"\n' + SOURCE
@@ -53,9 +54,9 @@ def test_a_header_that_changes_meanwhile_is_not_kept(tmp_path: Path) -> None:
     header.write_text(HEADER)
 
     class Slow(Compiler):
-        def __call__(self, source: str, **request: Unpack[CoarseningRequest]) -> CoarsenedKernel:
+        def __call__(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
             header.write_text(HEADER + "#define MORE\n")
-            return super().__call__(source, **request)
+            return super().__call__(source, options, kernel, variant, form)
 
     asked(Slow(), tmp_path / "text", INCLUDING, options=options_of(tmp_path))
     assert not (tmp_path / "text").exists()
@@ -74,15 +75,14 @@ UNTOLD = (
 @pytest.mark.parametrize("line", UNTOLD)
 def test_what_text_does_not_tell_is_not_cached(line: str, tmp_path: Path) -> None:
     (tmp_path / "by.h").write_text(HEADER)
-    assert request_key(line + SOURCE, {**REQUEST, "options": options_of(tmp_path)}, PORTABLE, "opencl_c") is None
+    assert digest_of(line + SOURCE, options_of(tmp_path), PORTABLE, {}) is None
     (tmp_path / "by.h").write_text(line)
-    assert request_key(INCLUDING, {**REQUEST, "options": options_of(tmp_path)}, PORTABLE, "opencl_c") is None
+    assert digest_of(INCLUDING, options_of(tmp_path), PORTABLE, {}) is None
 
 
 def test_a_file_among_the_folders_is_not_cached(tmp_path: Path) -> None:
     (tmp_path / "map").write_text("")
-    request: CoarseningRequest = {**REQUEST, "options": options_of(tmp_path / "map")}
-    assert request_key(SOURCE, request, PORTABLE, "opencl_c") is None
+    assert digest_of(SOURCE, options_of(tmp_path / "map"), PORTABLE, {}) is None
 
 
 def test_headers_of_other_languages_do_not_matter(tmp_path: Path) -> None:
