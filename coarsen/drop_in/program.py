@@ -24,7 +24,7 @@ from coarsen.devices.discovery import common_macros_of
 from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of, settings_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.advice import LaunchObserver, Policy
-from coarsen.runtime.code import BuildOptions, Form, device_options, options_of_coarsened
+from coarsen.runtime.code import BuildOptions, device_options, options_of_coarsened
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import required_local_size
 from coarsen.runtime.launches import KernelLaunches
@@ -32,7 +32,7 @@ from coarsen.runtime.plan import Arrays, CoarseningPlan, Requested, requested_ar
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
 from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
-from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.toolchain import Form, Toolchain
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import Transforms, UseName, use_named
 

@@ -13,8 +13,7 @@ launch's own local size, to the original kernel; but where it is exact, to the o
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
@@ -31,6 +30,10 @@ if TYPE_CHECKING:
     from coarsen.runtime.toolchain import Toolchain
 
 
+# A program may set an event only after the launch that waits for it: nobody may wait for ever.
+PATIENCE = 10.0
+# From then on: whoever launches much before anything runs must not wait so long each time.
+IMPATIENCE = 0.05
 # Why a launch runs by a predicted factor.
 GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
@@ -201,53 +204,3 @@ class PassingObserver(Protocol):
     def capture(self, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
         """Read the buffers of a launch that is about to be made; all that it waits for is over."""
         ...
-
-
-# Waiting, for a while at most, for what a launch waits for: before anybody looks at its arguments.
-
-_COMPLETE = pyopencl.command_execution_status.COMPLETE
-# A program may set an event only after the launch that waits for it: nobody may wait for ever.
-PATIENCE = 10.0
-# From then on: whoever launches much before anything runs must not wait so long each time.
-IMPATIENCE = 0.05
-_PAUSE = 0.001
-
-
-def are_over(queue: pyopencl.CommandQueue, events: Sequence[pyopencl.Event], seconds: float = PATIENCE) -> bool:
-    """Return True once a queue has done what was enqueued, and events are over; False if that takes too long.
-
-    False, too, where one of them has failed. What is no event is PyOpenCL's to refuse.
-
-    Args:
-        queue: where the launch goes.
-        events: those that it waits for besides.
-        seconds: how long to wait at most.
-    """
-    deadline = time.monotonic() + seconds
-    try:
-        marker = pyopencl.enqueue_marker(queue)
-        queue.flush()
-        return all(_is_over_by(deadline, event) for event in (marker, *events))
-    except (pyopencl.Error, AttributeError, TypeError):
-        return False
-
-
-def is_any_set_by_host(events: Sequence[pyopencl.Event]) -> bool:
-    """Return True if the program itself has still to set one of these events, or one is none."""
-    try:
-        return any(_is_set_by_host(event) for event in events)
-    except (pyopencl.Error, AttributeError, TypeError):
-        return True
-
-
-def _is_set_by_host(event: pyopencl.Event) -> bool:
-    is_own = event.command_type == pyopencl.command_type.USER
-    return is_own and event.command_execution_status != _COMPLETE
-
-
-def _is_over_by(deadline: float, event: pyopencl.Event) -> bool:
-    while (status := event.command_execution_status) > _COMPLETE:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_PAUSE)
-    return bool(status == _COMPLETE)

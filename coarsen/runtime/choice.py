@@ -28,8 +28,6 @@ from coarsen.runtime.guarded_launch import (
 from coarsen.runtime.launch import (
     DividedLaunch,
     Hindrance,
-    LaunchLimits,
-    LaunchSequence,
     OriginalLaunch,
     OwnLaunch,
     Sizes,
@@ -37,6 +35,7 @@ from coarsen.runtime.launch import (
     fits,
     has_work,
     is_plain,
+    limits_of,
     merged_sizes,
     names_of,
     required_local_size,
@@ -170,6 +169,9 @@ class LaunchChooser:
         own = None if decision is None else decision.own
         if decision is None or own is None:
             return self._fitted(launch, decision, assumptions, self._original)
+        # Imported late: most programs have no tuned file.
+        from coarsen.runtime.sequence import problem_of_launch, problem_of_sequence
+
         if own.steps is not None:
             found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)
             problem = problem_of_sequence(own.steps, launch.device, self._plan.any_groups)
@@ -474,59 +476,3 @@ class VariantChoice:
             return asked, None
         needed = f"{group_bytes} bytes of local memory for each work-group, of {available}"
         return allowed, f"{needed}, are too much for {names_of(asked)}: launched with {names_of(allowed)}"
-
-
-def limits_of(device: pyopencl.Device, kernel: pyopencl.Kernel) -> LaunchLimits:
-    """Return the limits of a device and a kernel on it."""
-    items = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
-    most = min(items, int(device.max_work_group_size))
-    return LaunchLimits(most, tuple(device.max_work_item_sizes), int(device.address_bits))
-
-
-def problem_of_launch(
-    kernel: pyopencl.Kernel, launch: OriginalLaunch, is_coarsened: bool = False, any_groups: bool = False
-) -> str:
-    """Say why a launch of a kernel as it is written can't work; empty where it can.
-
-    It is said once for many launches, so it has no numbers of one alone.
-
-    Args:
-        kernel: the kernel.
-        launch: its sizes and local memory.
-        is_coarsened: whether a variant is launched, whose sizes were looked at already.
-        any_groups: whether a local size need not divide the global size.
-    """
-    device, whole, local = launch.device, launch.global_size, launch.local_size
-    own, available = int(kernel.get_work_group_info(_INFO.LOCAL_MEM_SIZE, device)), int(device.local_mem_size)
-    if own + launch.local_bytes > available:
-        return f"its work-groups need more local memory than the device's {available} bytes"
-    if is_coarsened:
-        return ""
-    if not has_work(whole, local):
-        return "its global and local sizes don't go together"
-    limits = limits_of(device, kernel)
-    if local is not None and not fits(local, limits):
-        most = limits.max_work_group_size
-        return f"its work-groups are too large for the device, which takes {most} work-items of it"
-    required = required_local_size(kernel, device, len(whole))
-    if local is not None and required not in (None, local):
-        return f"its kernel requires the local size {required}"
-    return "" if any_groups or is_plain(whole, local) else "its local size doesn't divide its global size"
-
-
-def problem_of_sequence(steps: LaunchSequence, device: pyopencl.Device, any_groups: bool) -> str:
-    """Say why several launches can't work on a device; empty where they can, as `problem_of_launch`."""
-    # Imported late: hardly any program has versions of several launches.
-    from coarsen.dispatch.launch_sizes import Source
-
-    version, sizes = steps.version, steps.sizes
-    if max(sizes.scratch, default=0) > device.max_mem_alloc_size:
-        return "its scratch buffers are too large for the device"
-    for kernel, passed, own in zip(version.kernels, version.passed, sizes.launches, strict=True):
-        memory = {**steps.local_memory, **own.local_memory}
-        places = [each.index for each in passed if each.source is Source.CALLER]
-        local_bytes = sum(memory.get(index, 0) for index in places)
-        launch = OriginalLaunch(device, own.global_size or (), own.local_size, local_bytes)
-        if problem := problem_of_launch(kernel, launch, any_groups=any_groups):
-            return problem
-    return ""

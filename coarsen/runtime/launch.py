@@ -336,6 +336,16 @@ def required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimens
     return tuple(int(size) for size in required[:dimensions]) if any(required) else None
 
 
+def limits_of(device: pyopencl.Device, kernel: pyopencl.Kernel) -> LaunchLimits:
+    """Return the limits of a device and a kernel on it."""
+    # Imported late: sizes are divided without it.
+    import pyopencl
+
+    items = int(kernel.get_work_group_info(pyopencl.kernel_work_group_info.WORK_GROUP_SIZE, device))
+    most = min(items, int(device.max_work_group_size))
+    return LaunchLimits(most, tuple(device.max_work_item_sizes), int(device.address_bits))
+
+
 # The local size of a coarsened launch whose caller leaves it to the driver.
 #
 # Work-items at a stride above 1 need a coarsened local size that the stride divides; whole work-groups, and

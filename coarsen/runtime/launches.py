@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl
@@ -20,7 +20,7 @@ from pyopencl._cl import _Program as RawProgram
 from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.advice import GUESS, AtHand
-from coarsen.runtime.arguments import Argument
+from coarsen.runtime.arguments import Argument, SetArguments
 from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser, Variants
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, OwnLaunch, SequenceVersion, names_of
 from coarsen.runtime.plan import CoarseningPlan
@@ -58,22 +58,6 @@ class LaunchedVariant:
         # Asked at each launch.
         is_conditional = self.objects_below is not None or bool(self.apart or self.placed)
         object.__setattr__(self, "is_conditional", is_conditional)
-
-
-class PassedMemory(Protocol):
-    """Tells of the memory that a launch passes to a kernel."""
-
-    def are_below(self, limit: int, /) -> bool:
-        """Return True if every memory object is surely smaller than so many bytes."""
-        ...
-
-    def are_apart(self, pairs: Sequence[tuple[int, int]], /) -> bool:
-        """Return True if the arguments of each pair surely lead to memory that does not overlap."""
-        ...
-
-    def suit(self, placed: Sequence[PlacedArgument], most_constant_bytes: int, /) -> bool:
-        """Return True if what is passed can surely be read from the memory that a kernel reads it from."""
-        ...
 
 
 class KernelLaunches:
@@ -119,7 +103,7 @@ class KernelLaunches:
         return known[1]
 
     def allowed(
-        self, original: OriginalLaunch, launch: DividedLaunch, passed: PassedMemory
+        self, original: OriginalLaunch, launch: DividedLaunch, passed: SetArguments
     ) -> tuple[DividedLaunch, LaunchedVariant | None]:
         """Return the launch with its variant, falling back to a variant whose assumptions hold.
 
@@ -128,7 +112,7 @@ class KernelLaunches:
         Args:
             original: the launch of the original kernel.
             launch: what was chosen for it.
-            passed: tells of the memory that is passed.
+            passed: the arguments.
         """
         launched = self.variant_of(launch)
         assumptions = ALL_HOLD
@@ -141,7 +125,7 @@ class KernelLaunches:
             launched = self.variant_of(launch)
         return launch, launched
 
-    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: PassedMemory) -> Assumptions:
+    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: SetArguments) -> Assumptions:
         """Return what a variant takes for granted and is so."""
         is_known = not self.plan.shares_memory
         most_constant_bytes = int(device.max_constant_buffer_size) if launched.placed else 0

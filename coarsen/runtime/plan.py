@@ -33,10 +33,10 @@ from coarsen.runtime.advice import (
     LaunchRefusedError,
     Policy,
 )
-from coarsen.runtime.code import Code, Codes, Form, allows_uneven_groups, forget_frames
+from coarsen.runtime.code import Codes, allows_uneven_groups, forget_frames
 from coarsen.runtime.launch import OriginalLaunch
 from coarsen.runtime.text_cache.store import CacheFolder
-from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.toolchain import Code, Form, Toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
 from coarsen.variant.variant import Definitions, Variant

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyopencl
 
-from coarsen.runtime.advice import IMPATIENCE, AtHand, PassedLaunch, PassingObserver, are_over, is_any_set_by_host
+from coarsen.runtime.advice import IMPATIENCE, AtHand, PassedLaunch, PassingObserver
 from coarsen.runtime.arguments import SetArguments
 from coarsen.runtime.enqueue import AnySizes, LaunchOptions, Target, as_tuple
 from coarsen.runtime.launch import OriginalLaunch, plain_offset
@@ -36,6 +36,9 @@ class SeenLaunches:
         """Return what a policy may look at, once all that the launch waits for is over; None if nothing."""
         if not self.launches.is_looked_at or not self.arguments.are_complete:
             return None
+        # Imported late: most programs tune nothing.
+        from coarsen.runtime.waiting import are_over, is_any_set_by_host
+
         # An iterator can be read only once.
         options["wait_for"] = as_tuple(options["wait_for"])
         events = (*(options["wait_for"] or ()), *waiting)
