@@ -71,8 +71,8 @@ ROOMS = (
 )
 for number, room in enumerate(ROOMS):
     above = {f"opencl_bench.{name}" for name in ROOMS[:number]}
-    MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | above
-MAY_IMPORT["opencl_bench"] = LIBRARY | {f"opencl_bench.{room}" for room in ROOMS if room != "studies"}
+    MAY_IMPORT[f"opencl_bench.{room}"] = LIBRARY | {"policy"} | above
+MAY_IMPORT["opencl_bench"] = LIBRARY | {"policy"} | {f"opencl_bench.{room}" for room in ROOMS if room != "studies"}
 # What decides reads what is remembered; what searches and runs programs stands on it.
 MAY_IMPORT["policy"] = {*LIBRARY}
 MAY_IMPORT["drop_in"] = (

@@ -17,10 +17,11 @@ from coarsen.drop_in.measured_launch import tune_request
 from coarsen.drop_in.remembering import Kept, choice_of, no_result, remember, remember_no_result
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.policy.keys import kernel_facts, key_of
-from coarsen.runtime.advice import AdviceRequest, are_over
+from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.arguments import Argument
 from coarsen.runtime.code import device_options
 from coarsen.runtime.launch import OriginalLaunch, Sizes, plain_sizes, required_local_size
+from coarsen.runtime.waiting import are_over
 from coarsen.tuning.captured_tuning import alone_on
 from coarsen.tuning.remembered.choice import RememberedKey, SizeClass
 from coarsen.tuning.settings import TimeOverError, Tune

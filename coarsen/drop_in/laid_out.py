@@ -28,11 +28,11 @@ from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.lower import list_kernels, lower
 from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import laid_out
+from coarsen.policy.tuned import OneVersion
+from coarsen.policy.tuned_checks import problem_of_device, problem_of_program
 from coarsen.runtime.code import BuildOptions
 from coarsen.runtime.laid_out_kernel import LaidOutSignature
 from coarsen.runtime.layout import Layout
-from coarsen.runtime.tuned_building import OneVersion
-from coarsen.runtime.tuned_checks import problem_of_device, problem_of_program
 from coarsen.variant.data_plan import ArrayPlan
 
 _log = logging.getLogger("coarsen")

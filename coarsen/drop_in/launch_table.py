@@ -118,7 +118,7 @@ class LaunchTable:
 
     def count(self, source: str, kernel: str, original: OriginalLaunch, divided: DividedLaunch) -> None:
         """Count a launch that was made; `source` is a digest."""
-        device, global_size, local_size, _ = original
+        device, global_size, local_size = original[:3]
         launch = _Launch(source, kernel, device.int_ptr, global_size, local_size)
         with self._lock:
             self._counts[launch, divided] += 1

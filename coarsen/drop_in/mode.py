@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from coarsen.errors import InvalidInputError
 from coarsen.policy.remembered import Remembered
 from coarsen.runtime.advice import Policy
-from coarsen.runtime.code import Form
+from coarsen.runtime.toolchain import Form
 from coarsen.tuning.settings import Tune
 
 # What `coarsen.Program` takes as `tune`.

@@ -17,8 +17,8 @@ import pyopencl
 from coarsen.base.files import replace_file
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.policy.tuned_checks import without_own_folder
 from coarsen.runtime.advice import PassedLaunch
-from coarsen.runtime.tuned_checks import without_own_folder
 from coarsen.tuning.recording import region_of, same_as
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import (

@@ -24,7 +24,7 @@ from coarsen.devices.discovery import common_macros_of
 from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of, settings_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.advice import LaunchObserver, Policy
-from coarsen.runtime.code import BuildOptions, Form, device_options, options_of_coarsened
+from coarsen.runtime.code import BuildOptions, device_options, options_of_coarsened
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import required_local_size
 from coarsen.runtime.launches import KernelLaunches
@@ -32,16 +32,16 @@ from coarsen.runtime.plan import Arrays, CoarseningPlan, Requested, requested_ar
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
 from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.runtime.text_cache.toolchain import cached_toolchain
-from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.toolchain import Form, Toolchain
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import TransformKeywords, transforms_of
 
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.policy.tuned import TunedFiles
+    from coarsen.policy.tuned_checks import TunedChoice
     from coarsen.runtime.laid_out_kernel import LaidOutSignature
     from coarsen.runtime.layout import Layout
-    from coarsen.runtime.tuned_checks import TunedChoice
-    from coarsen.runtime.tuned_program import TunedProgram
 
 _log = logging.getLogger("coarsen")
 
@@ -119,7 +119,6 @@ class Program(pyopencl.Program):
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
         self._launches: dict[str, KernelLaunches] = {}
-        self._tuned: TunedProgram | None = None
         self._text = _text_of(source)
         self._tuned_choice = tuned
         self._files = _given_files(tuned, factor, form)
@@ -191,6 +190,12 @@ class Program(pyopencl.Program):
         files = self._files_for_build(options, devices, cache_dir)
         kernels = self._kernels_to_coarsen(files)
         self._arrays.check_kernels(kernels)
+        policy, tuned = self._policy, self._tuned_policy(files, options, devices, cache_dir)
+        if tuned is not None:
+            # Imported late: most programs have no such file.
+            from coarsen.policy.predicted import FirstOf
+
+            policy = tuned if policy is None else FirstOf(tuned, policy)
         # Not this object: it would refer to itself, and stay until Python looks for such circles.
         untyped: Any = self
         raw_program: RawProgram = untyped._get_prg()
@@ -202,18 +207,18 @@ class Program(pyopencl.Program):
             self._requested,
             kernels,
             self._form_for_devices(),
-            self._toolchain or cached_toolchain(macros, self._form, cache_dir),
+            self._toolchain or cached_toolchain(macros, cache_dir),
             partial(PlainKernel, raw_program),
             self._transforms,
             cache_dir,
-            self._policy,
+            policy,
             self._observer,
             self._arrays,
         )
         self._launches = {}
         self._coarsen_now(self._plan, kernels)
-        if files:
-            self._tuned = self._build_tuned(self._plan, files, options, devices, cache_dir)
+        if tuned is not None:
+            tuned.build(self._plan, lambda name: PlainKernel(raw_program, name).num_args)
         self._plan.build_known()
         return self
 
@@ -243,13 +248,9 @@ class Program(pyopencl.Program):
 
             program, signature = self._laid_out[name]
             return LaidOutKernel(program.kernel(name), signature)
-        launches = self._launches_of(name, self._plan)
-        return Kernel(self, launches) if self._tuned is None else self._tuned.kernel(self, launches)
-
-    def _launches_of(self, name: str, plan: CoarseningPlan) -> KernelLaunches:
         if name not in self._launches:
-            self._launches[name] = KernelLaunches(self, name, plan)
-        return self._launches[name]
+            self._launches[name] = KernelLaunches(self, name, self._plan)
+        return Kernel(self, self._launches[name])
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as `kernel` has it)
         # Before `__init__` has set them, both are looked up here.
@@ -259,9 +260,6 @@ class Program(pyopencl.Program):
                 # PyOpenCL's own: nothing of this program is coarsened.
                 return super().__getattr__(name)
             raise AttributeError(f"{_not_found(name)}; kernels come with build()")
-        tuned: TunedProgram | None = own["_tuned"]
-        if tuned is not None and name in tuned.launches:
-            return tuned.of_this_thread(name, self.kernel)
         try:
             return self.kernel(name)
         except pyopencl.LogicError as error:
@@ -299,24 +297,21 @@ class Program(pyopencl.Program):
         ]
         return remembered_files(kernels, devices or self._opencl_context.devices, settings_of(self._tune))
 
-    def _build_tuned(
+    def _tuned_policy(
         self,
-        plan: CoarseningPlan,
         files: Sequence[TunedFile],
         options: BuildOptions,
         devices: Sequence[pyopencl.Device] | None,
         cache_dir: CacheFolder,
-    ) -> TunedProgram:
-        """Build the versions of the tuned files."""
-        from coarsen.runtime.tuned_building import BuildSettings
-        from coarsen.runtime.tuned_program import tuned_program
+    ) -> TunedFiles | None:
+        """Return what decides by the tuned files; None where there is none."""
+        if not files:
+            return None
+        # Imported late: most programs have no such file.
+        from coarsen.policy.tuned import TunedFiles
 
-        settings = BuildSettings(
-            self._opencl_context, self._text or "", device_options(options), devices, plan.toolchain, cache_dir
-        )
-        names = self._kernel_names()
-        launches_of = partial(self._launches_of, plan=plan)
-        return tuned_program(files, settings, options, launches_of, names, plan.say_once)
+        built_for = devices or self._opencl_context.devices
+        return TunedFiles(files, self._kernel_names(), self._text or "", options, built_for, cache_dir)
 
     def _build_laid_out(
         self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
@@ -413,7 +408,7 @@ def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedF
     if tuned is None:
         return ()
     # Imported late: most programs have no such file.
-    from coarsen.runtime.tuned_checks import tuned_files
+    from coarsen.policy.tuned_checks import tuned_files
 
     return tuned_files(tuned, factor, form)
 

@@ -81,7 +81,7 @@ class RunResult:
         return sum(known) if known else None
 
 
-class RunPolicy:
+class RunPolicy(Policy):
     """Decides for all programs of a run, and notes what was known; a `Policy` of `coarsen.runtime`.
 
     Args:
@@ -94,12 +94,8 @@ class RunPolicy:
         self._remembered = remembered
         self._table = table
         self._recorder = recorder
-
-    @property
-    def looks_at_arguments(self) -> bool:
-        """Return True if launches are tuned or captured."""
-        captures = self._recorder is not None and self._recorder.captures
-        return captures or self._remembered.looks_at_arguments
+        captures = recorder is not None and recorder.captures
+        self.looks_at_arguments = captures or remembered.looks_at_arguments
 
     def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
         """Return the variants of what is remembered."""

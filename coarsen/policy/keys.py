@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.device_macros import DeviceMacros
-from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
-from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
+from coarsen.runtime.text_cache.key import kept
+from coarsen.runtime.text_cache.store import CacheFolder, Store, text_folder
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.runtime.toolchain import CompiledSources
 from coarsen.tuning.remembered.choice import RememberedKey, SizeClass, allowed_text
@@ -80,14 +80,6 @@ class KernelFacts:
     groups_matter: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FactsEntry:
-    """Facts as a file of the cache has them."""
-
-    key: str
-    facts: KernelFacts
-
-
 def kernel_facts(
     source: str,
     kernel: str,
@@ -110,29 +102,17 @@ def kernel_facts(
         InvalidInputError: it does not compile.
         RefusalError: it can't be read.
     """
-    folder = text_folder(cache_dir)
-    key = None if folder is None else _key_of(source, kernel, options, macros)
-    sources = sources or CompiledSources()
-    if folder is None or key is None:
-        return _compiled(sources, source, kernel, options, macros)
-    store = Store(folder)
-    file = store.read(key.digest)
-    entry = None if file is None else entry_of(file, FactsEntry)
-    if entry is not None and entry.key == key.digest:
-        return entry.facts
-    facts = _compiled(sources, source, kernel, options, macros)
-    # A header may have been changed meanwhile.
-    if is_certain(key, source, options, macros) and _key_of(source, kernel, options, macros) == key:
-        store.write(key.digest, file_of(FactsEntry(key.digest, facts)))
-    return facts
+    folder, compiles = text_folder(cache_dir), sources or CompiledSources()
 
+    def others() -> dict[str, object] | None:
+        code = versions()
+        return None if code is None else {"facts": _FORMAT, "kernel": kernel, "versions": code}
 
-def _key_of(source: str, kernel: str, options: Sequence[str], macros: DeviceMacros) -> Key | None:
-    """Return the key of a kernel's facts; None where not all that they depend on is known."""
-    code = versions()
-    if code is None:
-        return None
-    return digest_of(source, options, macros, {"facts": _FORMAT, "kernel": kernel, "versions": code})
+    def compiled() -> KernelFacts:
+        return _compiled(compiles, source, kernel, options, macros)
+
+    store = None if folder is None else Store(folder)
+    return kept(store, KernelFacts, source, options, macros, others, compiled)
 
 
 def _compiled(

@@ -7,23 +7,24 @@ from collections.abc import Hashable, Iterable
 
 from coarsen.devices.discovery import describe_device
 from coarsen.errors import CoarsenError, DeviceError
-from coarsen.runtime.advice import GUESS, AdviceRequest, Decision, Policy
+from coarsen.runtime.advice import GUESS, AdviceRequest, Decision, KernelFile, Policy
 from coarsen.variant.coarsening import Coarsening, configuration
 from coarsen.variant.variant import Variant
 
 _log = logging.getLogger("coarsen")
 
 
-class FirstOf:
+class FirstOf(Policy):
     """Decides as the first of several policies that does."""
 
     def __init__(self, *policies: Policy) -> None:
         self._policies = policies
 
-    @property
-    def looks_at_arguments(self) -> bool:
-        """Return True if one of them may read what a launch is given."""
-        return any(policy.looks_at_arguments for policy in self._policies)
+        self.looks_at_arguments = any(policy.looks_at_arguments for policy in policies)
+
+    def file_of(self, kernel: str) -> KernelFile | None:
+        """Return the first tuned file that one of them has for a kernel."""
+        return next(filter(None, (policy.file_of(kernel) for policy in self._policies)), None)
 
     def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
         """Return what any of them knows."""
@@ -35,18 +36,12 @@ class FirstOf:
         return next((decision for decision in decisions if decision is not None), None)
 
 
-class Predicted:
+class Predicted(Policy):
     """Decides by the factor that is predicted for a launch's device and local size: a guess."""
-
-    looks_at_arguments = False
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Decision | CoarsenError] = {}
         self._said: set[str] = set()
-
-    def known_variants(self, request: AdviceRequest) -> tuple[Variant, ...]:
-        """Return nothing: the local size of a launch counts."""
-        return ()
 
     def choose(self, request: AdviceRequest) -> Decision:
         """Return the factor, or that the kernel stays as it is where the device is not known.

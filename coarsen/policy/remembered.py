@@ -18,7 +18,7 @@ import pyopencl
 from coarsen.devices.discovery import DeviceDescription, describe_device
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.policy.keys import KernelFacts, kernel_facts, key_of
-from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.advice import AdviceRequest, Decision, Policy
 from coarsen.runtime.toolchain import CompiledSources
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass, problem_of
 from coarsen.tuning.remembered.look_up import (
@@ -62,15 +62,13 @@ class Known:
         return self.origin if self.choice is None else _reason(self.choice, self.origin)
 
 
-class Remembered:
+class Remembered(Policy):
     """Decides as is remembered; launches of which nothing is stay as they are.
 
     Args:
         settings: where things are remembered, and what of it may be used.
         is_last: whether no other policy is asked after this one.
     """
-
-    looks_at_arguments = False
 
     def __init__(self, settings: Tune, is_last: bool = True) -> None:
         self._settings = settings

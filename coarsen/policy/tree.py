@@ -28,11 +28,11 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import RefusalError
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.policy.remembered import Remembered
+from coarsen.policy.tuned_checks import own_options
 from coarsen.runtime.advice import AdviceRequest
 from coarsen.runtime.code import BuildOptions, device_options
 from coarsen.runtime.launch import OriginalLaunch
 from coarsen.runtime.text_cache.store import CacheFolder
-from coarsen.runtime.tuned_checks import own_options
 from coarsen.tuning.remembered.choice import RememberedChoice
 from coarsen.tuning.settings import Tune
 from coarsen.variant.transforms import Transforms, device_kind_of

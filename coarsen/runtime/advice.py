@@ -13,15 +13,15 @@ launch's own local size, to the original kernel; but where it is exact, to the o
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import pyopencl
 
+from coarsen.errors import InvalidInputError
 from coarsen.runtime.arguments import Argument
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, Sizes
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, OwnLaunch, PassedSizes, Sizes
 from coarsen.runtime.text_cache.store import CacheFolder
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from coarsen.runtime.toolchain import Toolchain
 
 
+# A program may set an event only after the launch that waits for it: nobody may wait for ever.
+PATIENCE = 10.0
+# From then on: whoever launches much before anything runs must not wait so long each time.
+IMPATIENCE = 0.05
 # Why a launch runs by a predicted factor.
 GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
@@ -81,43 +85,81 @@ class Decision:
 
     Args:
         variant: its coarsenings, none for the original kernel; its transforms, apart from the kind of device; its
-            local size, that of the launch before coarsening, empty for the program's own. `any_size` is decided by
-            the launch, unless it is set, and macros are the program's own.
+            local size, that of the launch before coarsening, empty for the program's own; its macros, where `own`
+            is there. `any_size` is decided by the launch, unless it is set.
         reason: why, in one phrase, for people; empty where the program knows.
         is_exact: whether the original kernel runs where the launch or the device don't allow exactly this variant:
             what was measured says nothing of others.
         is_programs: whether the coarsenings alone were chosen, and the rest is as the program says.
+        own: what it is launched with in the place of what the program passes; None where that is the program's.
+        otherwise: decides, by a reason, where this can't be launched; None where the driver is to say so.
     """
 
     variant: Variant
     reason: str
     is_exact: bool = False
     is_programs: bool = False
+    own: OwnLaunch | None = None
+    otherwise: Callable[[str], Decision] | None = None
 
 
-class Policy(Protocol):
-    """Decides how launches are to be carried out."""
+class LaunchRefusedError(InvalidInputError):
+    """A launch that nothing may carry out: what it asks for could be meant for two kernels."""
 
-    @property
-    def looks_at_arguments(self) -> bool:
-        """Return True if it may read what a launch is given: all that the launch waits for is waited for then."""
-        ...
+
+# Numbers that a decision depends on, None for those without a value.
+Numbers: TypeAlias = tuple[float | None, ...]
+
+
+class KernelFile:
+    """What a tuned file says of the launches of one kernel."""
+
+    def numbers(self, arguments: tuple[Argument, ...]) -> Numbers:
+        """Return the numbers of arguments that a decision depends on: launches with others are other launches."""
+        raise NotImplementedError
+
+    def supplied(self, features: Mapping[str, float]) -> Numbers:
+        """Return the features that a caller supplies, in the file's order; raises InvalidInputError for others."""
+        raise NotImplementedError
+
+    def sizes(self, numbers: Numbers) -> PassedSizes:
+        """Return the sizes of a launch with these numbers; raises InvalidInputError where the file has none."""
+        raise NotImplementedError
+
+    def explain(self, values: Mapping[str, float]) -> Any:  # noqa: ANN401 (a `TunedExplanation`)
+        """Return what is chosen for numbers by name, and why; raises InvalidInputError for other names."""
+        raise NotImplementedError
+
+
+class Policy:
+    """Decides how launches are to be carried out.
+
+    Attributes:
+        looks_at_arguments: whether it may read what a launch is given: all that the launch waits for is waited for
+            then.
+    """
+
+    looks_at_arguments = False
+
+    def file_of(self, kernel: str) -> KernelFile | None:
+        """Return the tuned file that a kernel is decided about by; None where there is none."""
+        return None
 
     def known_variants(self, request: AdviceRequest) -> Iterable[Variant]:
         """Return variants that launches of a kernel may call for, as far as they are known before any is made.
 
         The sizes of the request don't count, only its kernel and its device.
         """
-        ...
+        return ()
 
     def choose(self, request: AdviceRequest) -> Decision | None:
         """Return the variant for a launch; None where another policy is to decide.
 
         Asked once for a program's launches of one kernel, device, sizes and local memory; once more where that was
         without arguments, and they are there now. A CoarsenError or an error of PyOpenCL's is said once, and the
-        kernel stays as it is.
+        kernel stays as it is; but a LaunchRefusedError ends the launch.
         """
-        ...
+        raise NotImplementedError
 
 
 class LaunchObserver(Protocol):
@@ -162,53 +204,3 @@ class PassingObserver(Protocol):
     def capture(self, launch: PassedLaunch, queue: pyopencl.CommandQueue) -> None:
         """Read the buffers of a launch that is about to be made; all that it waits for is over."""
         ...
-
-
-# Waiting, for a while at most, for what a launch waits for: before anybody looks at its arguments.
-
-_COMPLETE = pyopencl.command_execution_status.COMPLETE
-# A program may set an event only after the launch that waits for it: nobody may wait for ever.
-PATIENCE = 10.0
-# From then on: whoever launches much before anything runs must not wait so long each time.
-IMPATIENCE = 0.05
-_PAUSE = 0.001
-
-
-def are_over(queue: pyopencl.CommandQueue, events: Sequence[pyopencl.Event], seconds: float = PATIENCE) -> bool:
-    """Return True once a queue has done what was enqueued, and events are over; False if that takes too long.
-
-    False, too, where one of them has failed. What is no event is PyOpenCL's to refuse.
-
-    Args:
-        queue: where the launch goes.
-        events: those that it waits for besides.
-        seconds: how long to wait at most.
-    """
-    deadline = time.monotonic() + seconds
-    try:
-        marker = pyopencl.enqueue_marker(queue)
-        queue.flush()
-        return all(_is_over_by(deadline, event) for event in (marker, *events))
-    except (pyopencl.Error, AttributeError, TypeError):
-        return False
-
-
-def is_any_set_by_host(events: Sequence[pyopencl.Event]) -> bool:
-    """Return True if the program itself has still to set one of these events, or one is none."""
-    try:
-        return any(_is_set_by_host(event) for event in events)
-    except (pyopencl.Error, AttributeError, TypeError):
-        return True
-
-
-def _is_set_by_host(event: pyopencl.Event) -> bool:
-    is_own = event.command_type == pyopencl.command_type.USER
-    return is_own and event.command_execution_status != _COMPLETE
-
-
-def _is_over_by(deadline: float, event: pyopencl.Event) -> bool:
-    while (status := event.command_execution_status) > _COMPLETE:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_PAUSE)
-    return bool(status == _COMPLETE)

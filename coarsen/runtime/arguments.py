@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyopencl
+from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
 
 from coarsen.variant.placement import Place, PlacedArgument
 
@@ -28,6 +29,10 @@ Argument: TypeAlias = Any
 PLAIN: Any = pyopencl.Kernel
 SET_REFERENCES: Callable[..., None] = PLAIN._set_arg_multi
 SET_NUMBERS: Callable[..., None] = PLAIN._set_arg_buf_multi
+# PyOpenCL's own launch, by position: the names differ between a kernel's call and this function.
+ENQUEUE: Any = enqueue_plainly
+# Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
+WaitList: TypeAlias = Any
 
 # Index, value, index, value and so on.
 Pairs: TypeAlias = tuple[Any, ...]

@@ -28,13 +28,14 @@ from coarsen.runtime.guarded_launch import (
 from coarsen.runtime.launch import (
     DividedLaunch,
     Hindrance,
-    LaunchLimits,
     OriginalLaunch,
+    OwnLaunch,
     Sizes,
     divide_launch,
     fits,
     has_work,
     is_plain,
+    limits_of,
     merged_sizes,
     names_of,
     required_local_size,
@@ -43,7 +44,7 @@ from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.coarsening import Configuration
 from coarsen.variant.placement import GLOBAL, Place
 from coarsen.variant.transforms import Transforms
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
     from coarsen.variant.data_plan import ArrayPlan
@@ -102,6 +103,7 @@ class LaunchChooser:
         self._variants = variants
         self._is_advised = plan.is_advised(name)
         self._is_looked_at = plan.is_looked_at(name)
+        self._has_file = plan.file_of(name) is not None
         self._known: dict[Hashable, DividedLaunch] = {}
         # Chosen without the arguments, which a policy may want to see: asked again once they are there.
         self._provisional: dict[Hashable, DividedLaunch] = {}
@@ -145,8 +147,16 @@ class LaunchChooser:
             _keep(self._careful, key, known)
         return known[assumptions]
 
+    def otherwise(self, launch: OriginalLaunch, reason: str) -> DividedLaunch:
+        """Return how a launch is carried out instead of what was chosen for it, which can't be launched."""
+        decision = self._decisions.get(_key(launch))
+        otherwise = None if decision is None else decision.otherwise
+        return self._carried_out(launch, None if otherwise is None else otherwise(reason))
+
     def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Decision | None:
         """Ask the policy, where there is one, and something to merge."""
+        if self._has_file:
+            return self._plan.decision(self._name, launch, at_hand)
         if not self._is_advised or math.prod(launch.global_size) <= 1 or not self._is_valid(launch):
             return None
         required = self._required_local_size(launch)
@@ -157,7 +167,33 @@ class LaunchChooser:
     def _carried_out(
         self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions = ALL_HOLD
     ) -> DividedLaunch:
-        required = self._required_local_size(launch)
+        own = None if decision is None else decision.own
+        if decision is None or own is None:
+            return self._fitted(launch, decision, assumptions, self._original)
+        # Imported late: most programs have no tuned file.
+        from coarsen.runtime.sequence import problem_of_launch, problem_of_sequence
+
+        if own.steps is not None:
+            found = DividedLaunch(own.launch.global_size, own.launch.local_size, (), reason=decision.reason)
+            problem = problem_of_sequence(own.steps, launch.device, self._plan.any_groups)
+        else:
+            kernel = self._as_written(own)
+            found = self._fitted(own.launch, decision, assumptions, kernel)
+            problem = problem_of_launch(kernel, own.launch, bool(found.coarsenings), self._plan.any_groups)
+        if problem and decision.otherwise is not None:
+            return self._carried_out(launch, decision.otherwise(problem))
+        return replace(found, regrouped=True, own=own, reason=found.reason or decision.reason)
+
+    def _as_written(self, own: OwnLaunch) -> pyopencl.Kernel:
+        """Return a kernel object of the source as it is written, with a version's macros."""
+        kernel = self._variants.get(self._plan.variant_of((), definitions=own.definitions))
+        return self._original if kernel is None else kernel
+
+    def _fitted(
+        self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions, kernel: pyopencl.Kernel
+    ) -> DividedLaunch:
+        """Return a launch by what is decided, as far as it fits; `kernel` is as it is written."""
+        required = required_local_size(kernel, launch.device, len(launch.global_size))
         if required is not None and launch.local_size is None:
             launch = launch._replace(local_size=required)
         if (required is not None and required != launch.local_size) or math.prod(launch.global_size) <= 1:
@@ -170,8 +206,14 @@ class LaunchChooser:
         advised = decision.variant.transforms
         transforms = assumptions.of(advised)
         guards = decision.variant.any_size or not decision.is_exact
-        choice = replace(self._choice(required, transforms), is_exact=decision.is_exact, guards=guards)
-        grouped = launch._replace(local_size=self._local_size(launch, decision, required))
+        choice = replace(
+            self._choice(required, transforms),
+            original=kernel,
+            definitions=decision.variant.definitions,
+            is_exact=decision.is_exact,
+            guards=guards,
+        )
+        grouped = launch._replace(local_size=self._local_size(launch, decision, required, kernel))
         if decision.variant.coarsenings:
             found = choice.best(grouped, decision.variant.coarsenings)
             if not (found.coarsenings or decision.is_exact) and grouped.local_size != launch.local_size:
@@ -227,12 +269,14 @@ class LaunchChooser:
             self._name, self._original, self._plan, self._variants, required is not None, transforms, arrays
         )
 
-    def _local_size(self, launch: OriginalLaunch, decision: Decision, required: Sizes | None) -> Sizes | None:
+    def _local_size(
+        self, launch: OriginalLaunch, decision: Decision, required: Sizes | None, kernel: pyopencl.Kernel
+    ) -> Sizes | None:
         """Return the local size that is advised; the launch's own if it makes a difference to the kernel."""
         own, wanted = launch.local_size, decision.variant.local_size
         if not wanted or wanted == own or required is not None or not self._is_valid(launch):
             return own
-        limits = limits_of(launch.device, self._original)
+        limits = limits_of(launch.device, kernel)
         if own is not None and not fits(own, limits):
             # PyOpenCL says so.
             return own
@@ -268,7 +312,7 @@ def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:
 
 
 def _key(launch: OriginalLaunch) -> Hashable:
-    return launch.device.int_ptr, launch.global_size, launch.local_size, launch.local_bytes
+    return launch.device.int_ptr, *launch[1:]
 
 
 def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
@@ -325,6 +369,7 @@ class VariantChoice:
     arrays: tuple[ArrayPlan, ...] = ()
     is_exact: bool = False
     guards: bool = True
+    definitions: Definitions = ()
 
     def best(self, launch: OriginalLaunch, asked: Configuration) -> DividedLaunch:
         """Return how a launch is carried out that is to be coarsened so, and why; raises DeviceError."""
@@ -411,7 +456,7 @@ class VariantChoice:
         return any(plan.place is Place.LOCAL or plan.pad != NO_PAD for plan in self.arrays)
 
     def _variant(self, coarsenings: Configuration, any_size: bool = False) -> Variant:
-        return self.plan.variant_of(coarsenings, any_size, self.transforms, self.arrays)
+        return self.plan.variant_of(coarsenings, any_size, self.transforms, self.arrays, self.definitions)
 
     def _groups_matter(self, wanted: Configuration) -> bool:
         """Return True if it is known that work-items can't be grouped anew."""
@@ -434,10 +479,3 @@ class VariantChoice:
             return asked, None
         needed = f"{group_bytes} bytes of local memory for each work-group, of {available}"
         return allowed, f"{needed}, are too much for {names_of(asked)}: launched with {names_of(allowed)}"
-
-
-def limits_of(device: pyopencl.Device, kernel: pyopencl.Kernel) -> LaunchLimits:
-    """Return the limits of a device and a kernel on it."""
-    items = int(kernel.get_work_group_info(_INFO.WORK_GROUP_SIZE, device))
-    most = min(items, int(device.max_work_group_size))
-    return LaunchLimits(most, tuple(device.max_work_item_sizes), int(device.address_bits))

@@ -4,41 +4,20 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Literal
 
 import pyopencl
 
 from coarsen.devices.slow_compilers import check_ways_by_barriers
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
-from coarsen.ir.added_arguments import AddedArgument
-from coarsen.runtime.toolchain import CoarsenedKernel, Toolchain
-from coarsen.variant.placement import PlacedArgument
-from coarsen.variant.variant import Variant
+from coarsen.runtime.toolchain import Code, Form, Toolchain
+from coarsen.variant.variant import Definitions, Variant
 
-Form = Literal["opencl_c", "spirv"]
 # A driver builds SPIR-V of this standard without an option.
 _DEFAULT_STANDARD = "-cl-std=CL1.2"
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A coarsened kernel as the device is given it, OpenCL C or SPIR-V, and its build options.
-
-    Everything else is as in `toolchain.CoarsenedKernel`.
-    """
-
-    text: str | bytes
-    options: tuple[str, ...]
-    added_arguments: tuple[AddedArgument, ...] = ()
-    needs_whole_groups: bool = False
-    groups_matter: bool = True
-    objects_below: int | None = None
-    apart: tuple[tuple[int, int], ...] = ()
-    placed_arguments: tuple[PlacedArgument, ...] = ()
 
 
 class Codes:
@@ -72,15 +51,26 @@ class Codes:
         """Return True if a variant's code was made already, or refused."""
         return (kernel, wanted) in self._codes
 
+    def source_with(self, definitions: Definitions) -> tuple[str, tuple[str, ...]]:
+        """Return the source and its build options, with some macros in the place of its own."""
+        if not definitions:
+            return self._source, self._options
+        # Imported late: hardly any program has versions with macros.
+        from coarsen.frontend.annotations import source_without_pragmas
+
+        names = [name for name, _ in definitions]
+        options = (*options_without(self._options, names), *definition_options(definitions))
+        return source_without_pragmas(self._source, "the source", names), options
+
     def coarsen(self, kernel: str, wanted: Variant) -> Code:
         """Return the code of a variant. Raises RefusalError or InvalidInputError where there is none."""
         key = (kernel, wanted)
         if key not in self._codes:
             try:
-                coarsened = self._toolchain.coarsen(self._source, kernel, wanted, self._options)
+                made = self._coarsened(kernel, wanted)
                 if wanted.merges_groups:
-                    check_ways_by_barriers(coarsened.ways_by_barriers, self._most_ways_by_barriers)
-                self._codes[key] = self._code_of(coarsened)
+                    check_ways_by_barriers(made.ways_by_barriers, self._most_ways_by_barriers)
+                self._codes[key] = made
             except (RefusalError, InvalidInputError) as error:
                 self._codes[key] = error
         code = self._codes[key]
@@ -88,19 +78,17 @@ class Codes:
             raise code
         return code
 
-    def _code_of(self, coarsened: CoarsenedKernel) -> Code:
-        options = options_of_coarsened(self._options)
-        facts = (
-            *(coarsened.added_arguments, coarsened.needs_whole_groups),
-            *(coarsened.groups_matter, coarsened.objects_below, coarsened.apart),
-            coarsened.placed_arguments,
-        )
-        if self._form == "spirv":
-            options = tuple(option for option in options if option != "-cl-kernel-arg-info")
-            if coarsened.spirv_standard != _DEFAULT_STANDARD:
-                options = (*options, coarsened.spirv_standard)
-            return Code(coarsened.spirv, options, *facts)
-        return Code(coarsened.opencl_c, (*options, coarsened.opencl_c_standard), *facts)
+    def _coarsened(self, kernel: str, wanted: Variant) -> Code:
+        own = replace(wanted, local_size=(), definitions=())
+        return self._toolchain.coarsen(*self.source_with(wanted.definitions), kernel, own, self._form)
+
+    def build_options(self, code: Code, definitions: Definitions = ()) -> tuple[str, ...]:
+        """Return what the device's compiler is given of a variant with macros besides its code."""
+        options = options_of_coarsened(self.source_with(definitions)[1])
+        if self._form == "opencl_c":
+            return (*options, code.standard)
+        options = tuple(option for option in options if option != "-cl-kernel-arg-info")
+        return options if code.standard == _DEFAULT_STANDARD else (*options, code.standard)
 
 
 def forget_frames(error: BaseException | None) -> None:
@@ -164,6 +152,30 @@ def _without_preprocessor(options: Sequence[str]) -> Iterator[str]:
             next(remaining, None)
         elif not option.startswith(_PREPROCESSOR):
             yield option
+
+
+# Macros among build options.
+
+_ALONE = ("-D", "-U")
+
+
+def definition_options(definitions: Definitions) -> tuple[str, ...]:
+    """Return the build options that define macros."""
+    return tuple(f"-D{name}={value}" for name, value in definitions)
+
+
+def options_without(options: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
+    """Return build options, given one by one, without those that define or undefine these macros."""
+    return tuple(word for name, words in options_by_macro(options) if name not in names for word in words)
+
+
+def options_by_macro(options: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Options one by one, each with the macro that it is about; `-D NAME` is one."""
+    rest = iter(options)
+    for option in rest:
+        words = (option, *([following] if option in _ALONE and (following := next(rest, None)) else []))
+        is_about = option[:2] in _ALONE
+        yield ("".join(words)[2:].partition("=")[0].partition("(")[0] if is_about else "", words)
 
 
 def allows_uneven_groups(options: Sequence[str]) -> bool:

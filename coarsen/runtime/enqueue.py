@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, cast
 
 import pyopencl
-from pyopencl._cl import enqueue_nd_range_kernel as enqueue_plainly
 
 from coarsen.runtime.arguments import (
+    ENQUEUE,
     Argument,
     Pairs,
+    WaitList,
     buffers_function,
     pair_functions,
     sorted_by_kind,
@@ -21,12 +23,6 @@ from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, PassedSizes, p
 from coarsen.runtime.launches import KernelLaunches, LaunchedVariant
 
 AnySizes: TypeAlias = Sequence[int]
-
-# Whatever PyOpenCL takes as the events to wait for; its annotations leave some out.
-WaitList: TypeAlias = Any
-
-# PyOpenCL's own launch, by position: the names differ between a kernel's call and this function.
-ENQUEUE: Any = enqueue_plainly
 
 
 class LaunchOptions(TypedDict):
@@ -48,48 +44,44 @@ _DEFAULTS: Final[LaunchOptions] = {
 
 
 class Target(NamedTuple):
-    """The kernel object that a launch runs: a variant's, or the original at another local size (`launched` is
-    None); its sizes, and the arguments after the kernel's own.
+    """What a launch runs.
+
+    Attributes:
+        original: the launch that is asked for.
+        kernel: a variant's object, or the original kernel.
+        launched: the variant; None for the original kernel.
+        launch: how it is carried out.
+        added: the arguments after the kernel's own, and in the place of some, by index.
     """
 
+    original: OriginalLaunch
     kernel: pyopencl.Kernel
     launched: LaunchedVariant | None
     launch: DividedLaunch
-    added: tuple[Argument, ...]
+    added: Mapping[int, Argument]
+
+    @property
+    def sizes(self) -> PassedSizes:
+        """Return the sizes that the driver is given."""
+        is_changed = self.launched is not None or self.launch.regrouped
+        chosen: DividedLaunch | OriginalLaunch = self.launch if is_changed else self.original
+        return chosen.global_size, chosen.local_size
 
 
 def enqueue_target(
     queue: pyopencl.CommandQueue, target: Target, local_size: AnySizes | None, options: LaunchOptions
 ) -> pyopencl.Event:
     """Launch a target that has its arguments; `local_size` is the caller's. The sizes are multiplied already."""
-    launch = target.launch
     offset = options["global_offset"]
     if offset is not None:
         offset = plain_offset(offset, local_size, options["g_times_l"])
     event: pyopencl.Event = ENQUEUE(
         queue,
         target.kernel,
-        launch.global_size,
-        launch.local_size,
+        *target.sizes,
         offset,
         options["wait_for"],
         False,
-        options["allow_empty_ndrange"],
-    )
-    return event
-
-
-def enqueue_original(
-    queue: pyopencl.CommandQueue, kernel: pyopencl.Kernel, sizes: tuple[Any, Any], options: LaunchOptions
-) -> pyopencl.Event:
-    """Launch the original kernel with the caller's sizes."""
-    event: pyopencl.Event = ENQUEUE(
-        queue,
-        kernel,
-        *sizes,
-        options["global_offset"],
-        options["wait_for"],
-        options["g_times_l"],
         options["allow_empty_ndrange"],
     )
     return event
@@ -112,6 +104,12 @@ def without_options(args: tuple[Argument, ...], count: int, options: LaunchOptio
         return args
     options.update(cast("LaunchOptions", given))
     return args[:count]
+
+
+def with_added(args: tuple[Argument, ...], added: Mapping[int, Argument]) -> tuple[Argument, ...]:
+    """Return arguments with those after them, and in the place of some, by index."""
+    values = [added.get(index, value) for index, value in enumerate(args)]
+    return (*values, *(value for index, value in added.items() if index >= len(args)))
 
 
 def in_tuples(global_size: AnySizes, local_size: AnySizes | None) -> tuple[Any, Any]:
@@ -160,38 +158,31 @@ class Ready(NamedTuple):
 def ready_for(
     launches: KernelLaunches,
     types: tuple[Any, ...] | None,
-    sizes: PassedSizes,
     args: tuple[Argument, ...],
     known: DividedLaunch,
-    target: Target | None,
+    target: Target,
 ) -> Ready | None:
     """Return what calls of the same kind do; None where each has to be looked at.
 
     Args:
         launches: of that kernel.
         types: of its arguments, as `pyopencl.Kernel.set_arg_types` takes them; None where they were not set.
-        sizes: of the original launch.
         args: of a call.
         known: what was chosen for all launches of these sizes.
-        target: what was launched; None: the original kernel.
+        target: what was launched.
     """
-    if target is not None and target.launch is not known:
+    if target.launch is not known or (known.own is not None and known.own.steps is not None):
         return None
     functions = pair_functions(args) if types is None else typed_pair_functions(types)
     is_converted = functions is None
     functions = functions or pair_functions(args)
-    if target is None:
-        if launches.variant_of(known) is not None:
-            return None
-        return Ready(None, None, *sizes, *functions, (), (), is_converted)
-    first, launched = launches.argument_count, target.launched
-    added = sorted_by_kind(range(first, first + len(target.added)), target.added)
+    launched = target.launched
+    added = sorted_by_kind(target.added.keys(), target.added.values())
     if is_converted:
         # PyOpenCL sets all of them.
-        added = (), target.added
-    driver_sizes = target.launch.global_size, target.launch.local_size
+        added = (), tuple(itertools.chain(*target.added.items()))
     kernel = None if launched is None else target.kernel
-    ready = Ready(kernel, launched, *driver_sizes, *functions, *added, is_converted)
+    ready = Ready(kernel, launched, *target.sizes, *functions, *added, is_converted)
     if launched is None or not launched.is_conditional:
         return ready
     buffers = buffers_function(args)

@@ -9,48 +9,47 @@ from __future__ import annotations
 
 import operator
 import struct
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
 import pyopencl
 
+from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.runtime.advice import PassingObserver
 from coarsen.runtime.arguments import (
+    ENQUEUE,
     PLAIN,
     SET_NUMBERS,
     SET_REFERENCES,
     Argument,
-    SetArguments,
-    SortedArguments,
+    WaitList,
     are_plain,
     set_all,
     set_sorted,
     sorted_by_kind,
 )
 from coarsen.runtime.enqueue import (
-    ENQUEUE,
     AnySizes,
     LaunchOptions,
     Ready,
     Target,
-    WaitList,
-    enqueue_original,
+    as_tuple,
     enqueue_target,
     in_tuples,
     positional,
     ready_for,
+    with_added,
     without_options,
 )
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
-from coarsen.runtime.launches import KernelLaunches, LaunchedKernels, LaunchedVariant, added_values
-from coarsen.runtime.seen import SeenLaunches
+from coarsen.runtime.launch import plain_offset
+from coarsen.runtime.noted_kernel import NotedKernel
 
 # The number of kinds of calls that a kernel object keeps at hand.
 _MOST_READY = 1024
 
 
-class Kernel(pyopencl.Kernel):
+class Kernel(NotedKernel):
     """The drop-in for `pyopencl.Kernel`, with the same calls.
 
     It is itself the original kernel, so whatever takes a `pyopencl.Kernel` works. Calling it,
@@ -59,36 +58,6 @@ class Kernel(pyopencl.Kernel):
     Arguments are set for the original kernel as PyOpenCL does, and for a variant by the launch. A variant never
     runs with others: where it isn't known what is set, the original runs.
     """
-
-    # The program that the kernel comes from; PyOpenCL's annotation is of its inner class.
-    program: Any = None
-    # The variant whose kernel object has the arguments that are set.
-    _up_to_date: LaunchedVariant | None = None
-    # What the last call launched, while nothing else was done to the arguments.
-    _called: Ready | None = None
-    # True while a call sets arguments, which then need not be noted.
-    _is_calling = False
-    # True for a clone whose original kernel was not given the arguments yet.
-    _lacks_arguments = False
-    # True once the original kernel may have arguments that aren't noted: of a call, or of a setter that failed.
-    _has_unnoted = False
-    # True once others may have set arguments of the original kernel by its address.
-    _is_exposed = False
-    _types: tuple[Any, ...] | None = None
-
-    def __init__(self, program: pyopencl.Program, launches: KernelLaunches) -> None:
-        super().__init__(launches.raw_program, launches.name)
-        self.program = program
-        self._launches = launches
-        self._variants = LaunchedKernels(launches)
-        self._set = SetArguments(launches.argument_count)
-        # What was decided, by the sizes and what else counts of a call.
-        self._ready: dict[Hashable, Any] = {}
-        # The kernel object (None: this one) and the sizes, by those that are passed, until an argument is set.
-        self._ready_set: dict[Hashable, tuple[pyopencl.Kernel | None, Any, Any]] = {}
-        # The indices of arguments that are local memory, once one was passed.
-        self._local_places: tuple[int, ...] = ()
-        self._has_long_keys = launches.has_several_devices
 
     # PyOpenCL's annotation names the sizes otherwise than its code does.
     def __call__(  # type: ignore[override]
@@ -150,7 +119,6 @@ class Kernel(pyopencl.Kernel):
                     queue, kernel or self, *known, None, wait_for, False, allow_empty_ndrange
                 )
                 return event
-        self._check_set()
         options: LaunchOptions = {
             "global_offset": global_work_offset,
             "g_times_l": g_times_l,
@@ -159,20 +127,41 @@ class Kernel(pyopencl.Kernel):
         }
         sizes = in_tuples(global_work_size, local_work_size)
         self._called = None
-        target = self._handed_over(None if self._is_exposed else self._target(queue, sizes, options))
-        if target is None:
-            event = enqueue_original(queue, self, sizes, options)
-        else:
-            self._set_added(target)
-            event = enqueue_target(queue, target, sizes[1], options)
-        self._keep_for_enqueue(queue, target, sizes, options)
-        if self._launches.observer is not None:
-            self._seen().show(queue, sizes, options, target)
+        target = self._handed_over(self._target(queue, sizes, options))
+        event, target = self._enqueued(queue, target, sizes, options)
+        if target is not None:
+            self._keep_for_enqueue(target, sizes, options)
+            self._show(target, sizes, options)
         return event
+
+    def _enqueued(
+        self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions
+    ) -> tuple[pyopencl.Event, Target | None]:
+        """Launch a target that has its arguments, but for those that are added; None is what PyOpenCL refuses.
+
+        Returns:
+            The event, and what was launched.
+        """
+        if target is None:
+            values = (options[name] for name in ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange"))
+            return ENQUEUE(queue, self, *sizes, *values), None
+        steps = None if target.launch.own is None else target.launch.own.steps
+        if steps is None:
+            if target.added:
+                set_all(target.kernel, target.added.keys(), target.added.values())
+            return enqueue_target(queue, target, sizes[1], options), target
+        wait_for = as_tuple(options["wait_for"])
+        try:
+            kernels = self._variants.sequence(steps.version)
+            return kernels.enqueue(queue, steps.sizes, self._set.in_order(), wait_for), target
+        except CoarsenError as error:
+            otherwise = self._launches.otherwise(target.original, str(error))
+            instead = self._handed_over(self._as_divided(target.original, otherwise))
+            changed: LaunchOptions = {**options, "wait_for": wait_for}
+            return self._enqueued(queue, instead, sizes, changed)
 
     def clone(self) -> pyopencl.Kernel:
         """As `pyopencl.Kernel.clone`: a kernel object of its own, with the same arguments set."""
-        self._check_set()
         is_unknown = self._has_unnoted and not self._set.are_complete
         if self._is_exposed or is_unknown or not self._launches.is_coarsened:
             return super().clone()
@@ -181,15 +170,36 @@ class Kernel(pyopencl.Kernel):
         copy._lacks_arguments = True
         return copy
 
-    def divided(
-        self, device: pyopencl.Device, global_size: AnySizes, local_size: AnySizes | None, g_times_l: bool = False
-    ) -> DividedLaunch:
-        """Return how a launch of these (original) sizes is carried out on `device`, and why.
+    def launch(
+        self,
+        queue: pyopencl.CommandQueue,
+        *args: Argument,
+        features: Mapping[str, float] | None = None,
+        wait_for: WaitList = None,
+    ) -> pyopencl.Event:
+        """Launch a kernel of a tuned file with the sizes that this has for the arguments.
 
-        Where work-groups are merged, the local memory that was last set as an argument counts.
+        Args:
+            queue: where to launch.
+            args: the kernel's arguments.
+            features: numbers that only the caller knows, by the names that the file has for them.
+            wait_for: events to wait for.
+
+        Raises:
+            InvalidInputError: there is no file, or it has no sizes for these arguments; a feature that it doesn't
+                have.
         """
-        whole, local = plain_sizes(global_size, local_size, g_times_l)
-        return self._launches.choose(OriginalLaunch(device, whole, local, self._set.local_bytes))
+        file, count = self._own_file(), self._launches.argument_count
+        if len(args) != count:
+            raise InvalidInputError(
+                f"kernel {self._launches.name} takes {count} arguments, {len(args)} were given"
+            )
+        sizes = file.sizes(file.numbers(self._typed(args)))
+        self._supplied = file.supplied(features) if features else ()
+        try:
+            return self(queue, *sizes, *args, wait_for=wait_for)
+        finally:
+            self._supplied = ()
 
     def get_info(self, param_name: pyopencl.kernel_info) -> object:
         """As `pyopencl.Kernel.get_info`; the program is the coarsened one."""
@@ -220,85 +230,12 @@ class Kernel(pyopencl.Kernel):
         source: str | None = self.program._source
         return source
 
-    def set_arg(self, arg_index: int, arg: Argument) -> None:
-        """As `pyopencl.Kernel.set_arg`."""
-        self._set_and_note(PLAIN.set_arg, (arg_index, arg), (arg_index, arg))
-
-    def _set_arg_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
-        """As PyOpenCL's setter of this name, which host code that others generate calls too."""
-        if self._is_calling:
-            SET_REFERENCES(self, indices_and_values)
-        else:
-            self._set_and_note(set_all, (indices_and_values[::2], indices_and_values[1::2]), indices_and_values)
-
-    def _set_arg_buf_multi(self, indices_and_values: tuple[Argument, ...]) -> None:
-        if self._is_calling:
-            SET_NUMBERS(self, indices_and_values)
-        else:
-            self._set_and_note(SET_NUMBERS, (indices_and_values,), indices_and_values)
-
-    def _set_arg_buf_pack_multi(self, entries: tuple[Argument, ...]) -> None:
-        if self._is_calling:
-            PLAIN._set_arg_buf_pack_multi(self, entries)
-        else:
-            self._set_and_note(PLAIN._set_arg_buf_pack_multi, (entries,), entries, packed=True)
-
-    def _set_arg_buf(self, index: int, value: Argument, /) -> None:
-        self._set_and_note(PLAIN._set_arg_buf, (index, value), (index, value))
-
-    def _set_arg_svm(self, index: int, value: Argument, /) -> None:
-        self._set_and_note(PLAIN._set_arg_svm, (index, value), (index, value))
-
-    def _set_arg_null(self, index: int, /) -> None:
-        self._set_and_note(PLAIN._set_arg_null, (index,), (index, None))
-
-    def set_arg_types(self, arg_types: Sequence[Any]) -> None:
-        """As `pyopencl.Kernel.set_arg_types`."""
-        types = tuple(arg_types)
-        super().set_arg_types(types)
-        self._types = types
-        self._variants.set_argument_types(types)
-        self._ready.clear()
-
-    def set_scalar_arg_dtypes(self, arg_types: Sequence[Any]) -> None:
-        """As `pyopencl.Kernel.set_scalar_arg_dtypes`."""
-        self.set_arg_types(arg_types)
-
-    def _set_and_note(
-        self,
-        setter: Callable[..., None],
-        arguments: tuple[Argument, ...],
-        noted: Sequence[Argument],
-        packed: bool = False,
-    ) -> None:
-        """Set arguments as PyOpenCL does, for the original kernel, and note them for the variants."""
-        called, self._up_to_date = self._up_to_date, None
-        self._called = None
-        self._ready_set.clear()
-        try:
-            setter(self, *arguments)
-        except BaseException:
-            self._has_unnoted = True
-            self._set.forget()
-            raise
-        if not self._launches.is_coarsened:
-            return
-        try:
-            (self._set.note_packed if packed else self._set.note_flat)(noted)
-        except (BufferError, TypeError, ValueError, struct.error):
-            # PyOpenCL has taken it; what it is can't be told, so no variant may run with it.
-            self._has_unnoted = True
-            self._set.forget()
-            return
-        if called is not None and not self._set.are_complete:
-            # The others are those of a call, which the kernel object of its variant still has.
-            setter(self._variants.kernels[called], *arguments)
-            self._up_to_date = called
-
     def _more_of_key(self, queue: pyopencl.CommandQueue, args: tuple[Argument, ...]) -> Sequence[Hashable]:
         """Return what a launch depends on besides its sizes and the types of its arguments."""
-        sizes = [args[place].size for place in self._local_places]
-        return [*sizes, queue.device.int_ptr] if self._launches.has_several_devices else sizes
+        more: list[Hashable] = [args[place].size for place in self._local_places]
+        if self._file is not None:
+            more += [*self._file.numbers(args), *self._supplied]
+        return [*more, queue.device.int_ptr] if self._launches.has_several_devices else more
 
     def _launch_ready(
         self,
@@ -363,17 +300,10 @@ class Kernel(pyopencl.Kernel):
             self.set_args(*args)
         finally:
             self._is_calling = False
-        values = *args, *ready.added_numbers
+        added = ready.added_numbers
+        values = with_added(args, dict(zip(added[::2], added[1::2], strict=True)))
         assert ready.kernel is not None, "a variant has its own"
         return ready.kernel(queue, *sizes, *values, wait_for=wait_for, allow_empty_ndrange=allow_empty)
-
-    def _begin_call(self) -> None:
-        """Forget what is noted: the arguments of a call take its place, and hold no longer than it takes."""
-        self._lacks_arguments = False
-        self._has_unnoted = True
-        self._up_to_date = None
-        self._ready_set.clear()
-        self._set.forget_values()
 
     def _call(
         self,
@@ -399,17 +329,13 @@ class Kernel(pyopencl.Kernel):
         self._set_for_call(args, given)
         try:
             target = self._target(queue, sizes, options)
-            if target is None:
-                event = enqueue_original(queue, self, sizes, options)
-            else:
-                if target.launched is not None:
-                    set_sorted(target.kernel, given)
-                    self._set_added(target)
-                    self._up_to_date = target.launched
-                event = enqueue_target(queue, target, sizes[1], options)
-            if self._launches.observer is not None:
-                self._seen().show(queue, sizes, options, target)
-            self._keep_ready(queue, sizes, args, options, target)
+            if target is not None and target.launched is not None:
+                set_sorted(target.kernel, given)
+                self._up_to_date = target.launched
+            event, target = self._enqueued(queue, target, sizes, options)
+            if target is not None:
+                self._show(target, sizes, options)
+                self._keep_ready(queue, sizes, args, options, target)
         finally:
             self._end_call()
         return event
@@ -438,35 +364,22 @@ class Kernel(pyopencl.Kernel):
     ) -> pyopencl.Event:
         """Launch a kernel whose arguments have types, and are set."""
         arrays = [event for value in args for event in getattr(value, "events", ())]
-        target = self._target(queue, sizes, options, arrays)
+        target = self._target(queue, sizes, options, arrays, args)
         if target is None:
-            event = self._call_original(queue, sizes, args, options, {})
+            return self._call_original(queue, sizes, args, options, {})
+        offset: Any = plain_offset(options["global_offset"], sizes[1], options["g_times_l"])
+        changed: LaunchOptions = {**options, "global_offset": offset, "g_times_l": False}
+        # Its values are those of the call from now on, also if it fails half-way.
+        self._up_to_date = None
+        if target.launch.own is not None and target.launch.own.steps is not None:
+            event, _ = self._enqueued(queue, target, sizes, options)
+        elif target.launched is None:
+            event = self._call_original(queue, target.sizes, args, changed, {})
         else:
-            offset: Any = plain_offset(options["global_offset"], sizes[1], options["g_times_l"])
-            changed: LaunchOptions = {**options, "global_offset": offset, "g_times_l": False}
-            coarsened: tuple[Any, Any] = target.launch.global_size, target.launch.local_size
-            # Its values are those of the call from now on, also if it fails half-way.
-            self._up_to_date = None
-            if target.launched is None:
-                event = self._call_original(queue, coarsened, args, changed, {})
-            else:
-                event = target.kernel(queue, *coarsened, *args, *target.added, **changed)
-        if self._launches.observer is not None:
-            self._seen().show(queue, sizes, options, target)
+            event = target.kernel(queue, *target.sizes, *with_added(args, target.added), **changed)
+        self._show(target, sizes, options)
         self._keep_ready(queue, sizes, args, options, target)
         return event
-
-    def _call_original(
-        self,
-        queue: pyopencl.CommandQueue,
-        sizes: tuple[Any, Any],
-        args: tuple[Argument, ...],
-        options: LaunchOptions,
-        by_name: dict[str, Argument],
-    ) -> pyopencl.Event:
-        """PyOpenCL's own call."""
-        self._lacks_arguments = False
-        return super().__call__(queue, *sizes, *args, **options, **by_name)
 
     def _keep_ready(
         self,
@@ -474,7 +387,7 @@ class Kernel(pyopencl.Kernel):
         sizes: tuple[Any, Any],
         args: tuple[Argument, ...],
         options: LaunchOptions,
-        target: Target | None,
+        target: Target,
     ) -> None:
         """Keep what was decided for the next call of the same kind, if that is all that it depends on."""
         observer = self._launches.observer
@@ -487,132 +400,39 @@ class Kernel(pyopencl.Kernel):
             self._local_places = tuple(sorted(self._set.local_memory))
             self._has_long_keys = True
             self._ready.clear()
-        whole, local = plain_sizes(*sizes, False)
-        original = OriginalLaunch(queue.device, whole, local, self._set.local_bytes)
-        known = self._launches.known(original)
+        known = self._launches.known(target.original)
         if known is None:
             return
-        ready = ready_for(self._launches, self._types, (whole, local), args, known, target)
+        ready = ready_for(self._launches, self._types, args, known, target)
         if ready is None:
             return
         if observer is not None:
-            ready = ready._replace(shown=(original, known))
-        key = (*map(type, args), *sizes)
-        if self._has_long_keys:
-            key = (*key, *self._more_of_key(queue, args))
+            ready = ready._replace(shown=(target.original, known))
+        try:
+            key = (*map(type, args), *sizes)
+            if self._has_long_keys:
+                key = (*key, *self._more_of_key(queue, args))
+        except AttributeError:
+            # Of memory without a size.
+            return
         if len(self._ready) >= _MOST_READY:
             self._ready.clear()
         self._ready[key] = ready
 
-    def _keep_for_enqueue(
-        self, queue: pyopencl.CommandQueue, target: Target | None, sizes: tuple[Any, Any], options: LaunchOptions
-    ) -> None:
+    def _keep_for_enqueue(self, target: Target, sizes: tuple[Any, Any], options: LaunchOptions) -> None:
         """Keep what was decided until an argument is set, or the kernel is called."""
         launches = self._launches
         if options["global_offset"] is not None or options["g_times_l"] or self._is_exposed:
             return
-        if launches.observer is not None or launches.has_several_devices or (target is not None and target.added):
+        if launches.observer is not None or launches.has_several_devices or target.added:
             return
-        whole, local = plain_sizes(*sizes, False)
-        if (
-            launches.is_looked_at
-            and launches.known(OriginalLaunch(queue.device, whole, local, self._set.local_bytes)) is None
-        ):
+        if launches.is_looked_at and launches.known(target.original) is None:
+            return
+        if target.launch.own is not None and target.launch.own.steps is not None:
             return
         if len(self._ready_set) >= _MOST_READY:
             self._ready_set.clear()
-        if target is None:
-            self._ready_set[sizes] = None, whole, local
-        else:
-            kernel = None if target.launched is None else target.kernel
-            self._ready_set[sizes] = kernel, target.launch.global_size, target.launch.local_size
-
-    def _target(
-        self,
-        queue: pyopencl.CommandQueue,
-        sizes: tuple[Any, Any],
-        options: LaunchOptions,
-        waiting: Sequence[pyopencl.Event] = (),
-    ) -> Target | None:
-        """Return what to launch; None: the original kernel, as the caller says.
-
-        `waiting` are events that the launch waits for besides those of its options.
-        """
-        try:
-            whole, local = plain_sizes(*sizes, options["g_times_l"])
-            device = queue.device
-        except (TypeError, AttributeError):
-            # AnySizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
-            return None
-        launches = self._launches
-        original = OriginalLaunch(device, whole, local, self._set.local_bytes)
-        if launches.observer is not None:
-            self._seen().let_capture(original, queue, local, options, waiting)
-        launch = launches.known(original)
-        if launch is None:
-            launch = launches.choose(original, self._seen().at_hand(queue, local, options, waiting))
-        launched = launches.variant_of(launch)
-        if launched is None:
-            return Target(self, None, launch, ()) if launch.regrouped else None
-        if launched.is_conditional:
-            launch, launched = launches.allowed(original, launch, self._set)
-        kernel = None if launched is None else self._variants.get(launched)
-        if launched is None or kernel is None:
-            return None
-        if not launched.added:
-            return Target(kernel, launched, launch, ())
-        added = added_values(launched.added, launches.argument_count, whole, self._set.local_memory)
-        return None if added is None else Target(kernel, launched, launch, added)
-
-    def _set_for_call(self, args: tuple[Argument, ...], given: SortedArguments) -> None:
-        """Set the arguments of a call for the original kernel; `given` are the same, sorted.
-
-        They are noted until `_end_call`.
-        """
-        self._lacks_arguments = False
-        self._has_unnoted = True
-        self._up_to_date = None
-        try:
-            set_sorted(self, given)
-        except BaseException:
-            self._set.forget()
-            raise
-        try:
-            self._set.note_all(args)
-        except (BufferError, TypeError, ValueError, struct.error):
-            # PyOpenCL has taken them; what they are can't be told, so no variant may run with them later.
-            self._set.forget()
-
-    def _end_call(self) -> None:
-        """Forget the arguments of a call, which hold no longer than it takes."""
-        self._has_unnoted = True
-        self._set.forget_values()
-
-    def _handed_over(self, target: Target | None) -> Target | None:
-        """Give the arguments that were set to the target, and return it; None if they aren't all known."""
-        if self._lacks_arguments:
-            self._lacks_arguments = False
-            set_all(self, *self._set.values())
-        if target is None or target.launched is None or self._up_to_date is target.launched:
-            return target
-        if not self._set.are_complete:
-            return None
-        set_all(target.kernel, *self._set.values())
-        self._up_to_date = target.launched
-        return target
-
-    def _set_added(self, target: Target) -> None:
-        """Set the arguments after the kernel's own."""
-        if target.added:
-            first = self._launches.argument_count
-            set_all(target.kernel, range(first, first + len(target.added)), target.added)
-
-    def _seen(self) -> SeenLaunches:
-        """Return what others see of the launches."""
-        return SeenLaunches(self._launches, self._set, self._is_exposed)
-
-    def _check_set(self) -> None:
-        """Raise InvalidInputError where the arguments that were given hold for one call alone."""
+        self._ready_set[sizes] = None if target.launched is None else target.kernel, *target.sizes
 
 
 def _check_whole(global_size: AnySizes, local_size: AnySizes | None) -> None:

@@ -17,9 +17,10 @@ from __future__ import annotations
 import enum
 import math
 import operator
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 from coarsen.variant.transforms import Transforms
@@ -27,7 +28,9 @@ from coarsen.variant.transforms import Transforms
 if TYPE_CHECKING:
     import pyopencl
 
+    from coarsen.dispatch.launch_sizes import PassedArgument, SequenceSizes
     from coarsen.variant.data_plan import ArrayPlan
+    from coarsen.variant.variant import Definitions
 
 
 class Hindrance(enum.Enum):
@@ -47,7 +50,8 @@ class DividedLaunch:
     caller's, or, where it is `regrouped`, with another local size); `guarded` says whether it is the variant for
     any size. `note` says in one line why it isn't what was asked for, None where it is, and where there is nothing
     to merge; `hindrance` is the kind of that reason. Where a policy chose, `transforms` are those of the variant
-    and `reason` says why; else None. `arrays` are the array plans that the variant is for.
+    and `reason` says why; else None. `arrays` are the array plans that the variant is for; `own` is there where
+    it is launched with other sizes or macros than the program's.
     """
 
     global_size: Sizes
@@ -60,6 +64,7 @@ class DividedLaunch:
     transforms: Transforms | None = None
     reason: str | None = None
     arrays: tuple[ArrayPlan, ...] = ()
+    own: OwnLaunch | None = None
 
 
 def divide_launch(
@@ -264,12 +269,62 @@ def plain_offset(
 class OriginalLaunch(NamedTuple):
     """A launch of the original kernel: sizes in work-items (local None: left to the implementation), and the
     bytes of local memory that its arguments give a work-group.
+
+    `numbers` are those of its arguments that a policy decides by, and last whether it has an offset.
     """
 
     device: pyopencl.Device
     global_size: Sizes
     local_size: Sizes | None
     local_bytes: int = 0
+    numbers: tuple[float | None, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SequenceVersion:
+    """A version of several launches, as they are written.
+
+    Args:
+        kernels: one object for each launch, which tells what it needs, and of whose programs others are made.
+        passed: the arguments of each.
+        unused: kernel objects, with scratch, that nobody uses at present.
+    """
+
+    kernels: tuple[pyopencl.Kernel, ...]
+    passed: tuple[tuple[PassedArgument, ...], ...]
+    unused: deque[Any] = field(default_factory=deque)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LaunchSequence:
+    """The launches of a version for one launch of the original kernel.
+
+    Args:
+        version: what is launched.
+        sizes: of each launch.
+        local_memory: the bytes that the caller passes, by the index of the argument.
+    """
+
+    version: SequenceVersion
+    sizes: SequenceSizes
+    local_memory: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLaunch:
+    """What a version is launched with in the place of what the program passes.
+
+    Args:
+        launch: its sizes, before anything is merged, and its local memory.
+        definitions: its macros, in the place of the program's.
+        local_memory: bytes of arguments that are local memory, by index.
+        steps: the launches that it takes where these are several; the sizes are then those of the last.
+    """
+
+    launch: OriginalLaunch
+    definitions: Definitions = ()
+    local_memory: tuple[tuple[int, int], ...] = ()
+    steps: LaunchSequence | None = None
 
 
 def required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimensions: int = 3) -> Sizes | None:
@@ -279,6 +334,16 @@ def required_local_size(kernel: pyopencl.Kernel, device: pyopencl.Device, dimens
 
     required = kernel.get_work_group_info(pyopencl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE, device)
     return tuple(int(size) for size in required[:dimensions]) if any(required) else None
+
+
+def limits_of(device: pyopencl.Device, kernel: pyopencl.Kernel) -> LaunchLimits:
+    """Return the limits of a device and a kernel on it."""
+    # Imported late: sizes are divided without it.
+    import pyopencl
+
+    items = int(kernel.get_work_group_info(pyopencl.kernel_work_group_info.WORK_GROUP_SIZE, device))
+    most = min(items, int(device.max_work_group_size))
+    return LaunchLimits(most, tuple(device.max_work_item_sizes), int(device.address_bits))
 
 
 # The local size of a coarsened launch whose caller leaves it to the driver.

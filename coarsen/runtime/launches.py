@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl
@@ -20,12 +20,15 @@ from pyopencl._cl import _Program as RawProgram
 from coarsen.errors import InternalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.runtime.advice import GUESS, AtHand
-from coarsen.runtime.arguments import Argument
+from coarsen.runtime.arguments import Argument, SetArguments
 from coarsen.runtime.choice import ALL_HOLD, Assumptions, LaunchChooser, Variants
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, names_of
+from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, OwnLaunch, SequenceVersion, names_of
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant, shape
+
+if TYPE_CHECKING:
+    from coarsen.runtime.sequence import SequenceKernels
 
 # A launch that can't be looked at, since its queue is never empty, is held up so many times.
 _MOST_VAIN_LOOKS = 20
@@ -57,22 +60,6 @@ class LaunchedVariant:
         object.__setattr__(self, "is_conditional", is_conditional)
 
 
-class PassedMemory(Protocol):
-    """Tells of the memory that a launch passes to a kernel."""
-
-    def are_below(self, limit: int, /) -> bool:
-        """Return True if every memory object is surely smaller than so many bytes."""
-        ...
-
-    def are_apart(self, pairs: Sequence[tuple[int, int]], /) -> bool:
-        """Return True if the arguments of each pair surely lead to memory that does not overlap."""
-        ...
-
-    def suit(self, placed: Sequence[PlacedArgument], most_constant_bytes: int, /) -> bool:
-        """Return True if what is passed can surely be read from the memory that a kernel reads it from."""
-        ...
-
-
 class KernelLaunches:
     """The launches of the kernel `name` of a program; `program` is what PyOpenCL makes kernel objects from."""
 
@@ -88,14 +75,15 @@ class KernelLaunches:
         self.has_several_devices = plan.has_several_devices
         self.is_coarsened = plan.coarsens(name)
         self.is_looked_at = plan.is_looked_at(name)
+        self.file = plan.file_of(name)
         self._vain_looks = 0
         self.observer = plan.observer
         self._chooser = LaunchChooser(name, original, plan, Variants(name, plan))
         self._variants: dict[Variant, LaunchedVariant] = {}
         self._known: dict[int, tuple[DividedLaunch, LaunchedVariant | None]] = {}
 
-        # Chosen already or not, as `LaunchChooser` has it.
-        self.known = self._chooser.known
+        # Chosen already or not, and instead of what can't be launched, as `LaunchChooser` has it.
+        self.known, self.otherwise = self._chooser.known, self._chooser.otherwise
 
     def choose(self, launch: OriginalLaunch, at_hand: AtHand | None = None) -> DividedLaunch:
         """Return how a launch is carried out, in work-items; raises DeviceError.
@@ -115,7 +103,7 @@ class KernelLaunches:
         return known[1]
 
     def allowed(
-        self, original: OriginalLaunch, launch: DividedLaunch, passed: PassedMemory
+        self, original: OriginalLaunch, launch: DividedLaunch, passed: SetArguments
     ) -> tuple[DividedLaunch, LaunchedVariant | None]:
         """Return the launch with its variant, falling back to a variant whose assumptions hold.
 
@@ -124,7 +112,7 @@ class KernelLaunches:
         Args:
             original: the launch of the original kernel.
             launch: what was chosen for it.
-            passed: tells of the memory that is passed.
+            passed: the arguments.
         """
         launched = self.variant_of(launch)
         assumptions = ALL_HOLD
@@ -137,7 +125,7 @@ class KernelLaunches:
             launched = self.variant_of(launch)
         return launch, launched
 
-    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: PassedMemory) -> Assumptions:
+    def _holding(self, launched: LaunchedVariant, device: pyopencl.Device, passed: SetArguments) -> Assumptions:
         """Return what a variant takes for granted and is so."""
         is_known = not self.plan.shares_memory
         most_constant_bytes = int(device.max_constant_buffer_size) if launched.placed else 0
@@ -176,15 +164,19 @@ class KernelLaunches:
 
     def _new_variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
         self._say(launch)
-        if not launch.coarsenings:
+        own = launch.own
+        definitions = () if own is None else own.definitions
+        # Local memory in the place of the program's takes a kernel object of its own.
+        if not launch.coarsenings and (own is None or not (definitions or own.local_memory)):
             return None
-        wanted = self.plan.variant_of(launch.coarsenings, launch.guarded, launch.transforms, launch.arrays)
-        return self.launched(wanted)
+        return self.launched(
+            self.plan.variant_of(launch.coarsenings, launch.guarded, launch.transforms, launch.arrays, definitions)
+        )
 
     def launched(self, variant: Variant) -> LaunchedVariant:
         """Return what launches of a variant have in common."""
         if variant not in self._variants:
-            code = self.plan.code(self.name, variant)
+            code = self.plan.code(self.name, variant) if variant.coarsenings else None
             self._variants[variant] = (
                 LaunchedVariant(variant, ())
                 if code is None
@@ -213,14 +205,17 @@ class KernelLaunches:
 class LaunchedKernels:
     """The coarsened kernel objects of one `Kernel`; others may use them once it is gone."""
 
-    __slots__ = ("_launches", "_types", "kernels")
+    __slots__ = ("_launches", "_sequences", "_types", "kernels")
 
     def __init__(self, launches: KernelLaunches) -> None:
         self._launches = launches
         self._types: tuple[Any, ...] | None = None
         self.kernels: dict[LaunchedVariant, pyopencl.Kernel] = {}
+        self._sequences: dict[SequenceVersion, SequenceKernels] = {}
 
     def __del__(self) -> None:
+        for version, sequence in self._sequences.items():
+            version.unused.append(sequence)
         if self._types is None:
             for launched, kernel in self.kernels.items():
                 launched.unused.append(kernel)
@@ -234,6 +229,18 @@ class LaunchedKernels:
                 self.kernels[launched] = known
                 self._set_types(launched, known)
         return known
+
+    def sequence(self, version: SequenceVersion) -> SequenceKernels:
+        """Return the kernel objects of a version of several launches, with their scratch."""
+        if version not in self._sequences:
+            try:
+                self._sequences[version] = version.unused.pop()
+            except IndexError:
+                # Imported late: hardly any program has such versions.
+                from coarsen.runtime.sequence import SequenceKernels
+
+                self._sequences[version] = SequenceKernels(version)
+        return self._sequences[version]
 
     def set_argument_types(self, types: Sequence[Any]) -> None:
         """As `pyopencl.Kernel.set_arg_types`, for all variants, those of later too."""
@@ -263,28 +270,34 @@ def words_of(launch: DividedLaunch) -> str:
 def added_values(
     added: Sequence[AddedArgument],
     count: int,
-    global_size: Sequence[int],
+    original: OriginalLaunch,
+    own: OwnLaunch | None,
     local_memory: Mapping[int, pyopencl.LocalMemory],
-) -> tuple[Argument, ...] | None:
-    """Return what is passed after the kernel's own arguments; None if the argument it mirrors was not set.
+) -> dict[int, Argument] | None:
+    """Return what is passed after the kernel's own arguments, and in the place of some of them, by index.
+
+    None if the argument that one mirrors was not set.
 
     Args:
         added: the arguments added to the kernel.
         count: the number of its own.
-        global_size: the original launch's, in work-items.
+        original: the original launch.
+        own: what it is launched with in the place of that.
         local_memory: that among its own arguments, by index.
     """
-    values: list[Argument] = []
-    known = dict(local_memory)
+    global_size = original.global_size if own is None else own.launch.global_size
+    values: dict[int, Argument] = {}
+    for index, size in () if own is None else own.local_memory:
+        values[index] = pyopencl.LocalMemory(size)
+    known = {**local_memory, **values}
     for index, entry in enumerate(added, count):
         if entry.meaning == "global-size":
-            values.append(np.uint64(global_size[entry.dimension]))
+            values[index] = np.uint64(global_size[entry.dimension])
         elif (local := _like_set(entry, known)) is not None:
-            known[index] = local
-            values.append(local)
+            known[index] = values[index] = local
         else:
             return None
-    return tuple(values)
+    return values
 
 
 def _like_set(added: AddedArgument, known: Mapping[int, pyopencl.LocalMemory]) -> pyopencl.LocalMemory | None:

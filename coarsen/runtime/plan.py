@@ -23,14 +23,23 @@ from coarsen.devices.discovery import device_types_of
 from coarsen.devices.slow_compilers import most_ways_by_barriers
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.included import file_directives
-from coarsen.runtime.advice import PATIENCE, AdviceRequest, AtHand, Decision, LaunchObserver, Policy
-from coarsen.runtime.code import Code, Codes, Form, allows_uneven_groups, forget_frames
+from coarsen.runtime.advice import (
+    PATIENCE,
+    AdviceRequest,
+    AtHand,
+    Decision,
+    KernelFile,
+    LaunchObserver,
+    LaunchRefusedError,
+    Policy,
+)
+from coarsen.runtime.code import Codes, allows_uneven_groups, forget_frames
 from coarsen.runtime.launch import OriginalLaunch
 from coarsen.runtime.text_cache.store import CacheFolder
-from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.toolchain import Code, Form, Toolchain
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration_of
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, device_kind_of
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 if TYPE_CHECKING:
     from coarsen.variant.data_plan import ArrayPlan
@@ -210,7 +219,7 @@ class CoarseningPlan:
         self.patience = PATIENCE
         self._policy = policy
         self.observer = observer
-        self._is_sealed = False
+        self._sealed: set[str] = set()
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -234,9 +243,9 @@ class CoarseningPlan:
         properties: Any = self._context.get_info(pyopencl.context_info.PROPERTIES) or ()
         return any(entry and entry[0] != pyopencl.context_properties.PLATFORM for entry in properties)
 
-    def seal(self) -> None:
-        """Make and build nothing any more: variants that aren't there are as refused ones, without a word."""
-        self._is_sealed = True
+    def seal(self, kernel: str) -> None:
+        """Make and build nothing of a kernel any more: what isn't there is as refused, without a word."""
+        self._sealed.add(kernel)
 
     def build_known(self) -> None:
         """Build the variants that the policy knows already of kernels to coarsen."""
@@ -285,24 +294,35 @@ class CoarseningPlan:
         any_size: bool = False,
         transforms: Transforms | None = None,
         arrays: tuple[ArrayPlan, ...] = (),
+        definitions: Definitions = (),
     ) -> Variant:
         """Return the variant with these coarsenings, for any launch on the context's kind of device.
 
-        It is made by `transforms` (None stands for the program's), and for `arrays` that lie so.
+        It is made by `transforms` (None stands for the program's), for `arrays` that lie so, and of the source
+        with macros, where it has `definitions`.
         """
         chosen = self.transforms if transforms is None else replace(transforms, device_kind=self._device_kind)
-        return Variant(coarsenings=coarsenings, transforms=chosen, any_size=any_size, arrays=arrays)
+        return Variant((), coarsenings, definitions, chosen, any_size, arrays)
 
     def is_advised(self, kernel: str) -> bool:
         """Return True if a policy is asked about the launches of a kernel."""
+        if self.file_of(kernel) is not None:
+            return True
         return self._policy is not None and kernel in self._kernels and self._requested.of(kernel) is None
+
+    def file_of(self, kernel: str) -> KernelFile | None:
+        """Return the tuned file that a kernel is decided about by; None where there is none."""
+        return None if self._policy is None else self._policy.file_of(kernel)
 
     def is_looked_at(self, kernel: str) -> bool:
         """Return True if a policy may read the arguments of a kernel's launches."""
-        return self.is_advised(kernel) and self._policy is not None and self._policy.looks_at_arguments
+        has_file = self.file_of(kernel) is not None
+        return self.is_advised(kernel) and not has_file and bool(self._policy and self._policy.looks_at_arguments)
 
     def requested(self, kernel: str) -> Decision | None:
         """Return what is asked for of a kernel; None where that is nothing."""
+        if self.file_of(kernel) is not None:
+            return None
         if kernel not in self._kernels or kernel in self._refused:
             return Decision(Variant(), "", is_programs=True)
         requested = self._requested.of(kernel)
@@ -312,14 +332,19 @@ class CoarseningPlan:
         """Ask the policy about a launch; None where it has no decision.
 
         Where something went wrong, said once, and where the kernel refuses what is decided, it stays as it is.
+
+        Raises:
+            LaunchRefusedError: the policy refuses the launch.
         """
         if self._policy is None:
             return None
         try:
             decision = self._policy.choose(self._request(kernel, launch, at_hand))
+        except LaunchRefusedError:
+            raise
         except (CoarsenError, pyopencl.Error) as error:
             return self._as_it_is(kernel, error)
-        if decision is None or not decision.variant.coarsenings:
+        if decision is None or decision.otherwise is not None or not decision.variant.coarsenings:
             return decision
         wanted = decision.variant
         try:
@@ -352,8 +377,8 @@ class CoarseningPlan:
 
     def groups_matter(self, kernel: str, wanted: Variant) -> bool:
         """Return True unless any local size surely suits a kernel, the original as well as the variant of it."""
-        variant = self.variant_of(wanted.coarsenings, False, wanted.transforms)
-        if self._is_sealed and not self._codes.knows(kernel, variant):
+        variant = self.variant_of(wanted.coarsenings, False, wanted.transforms, (), wanted.definitions)
+        if kernel in self._sealed and not self._codes.knows(kernel, variant):
             return True
         try:
             code = self._codes.coarsen(kernel, variant)
@@ -364,7 +389,7 @@ class CoarseningPlan:
 
     def code(self, kernel: str, wanted: Variant) -> Code | None:
         """Return the device's code of a variant; None if the kernel refuses it."""
-        if self._is_sealed and not self._codes.knows(kernel, wanted):
+        if kernel in self._sealed and not self._codes.knows(kernel, wanted):
             return None
         try:
             return self._codes.coarsen(kernel, wanted)
@@ -378,15 +403,19 @@ class CoarseningPlan:
 
         Raises DeviceError where the device doesn't build what was asked for.
         """
+        if wanted == Variant():
+            return self._original(kernel)
         program = self.built(kernel, wanted)
         return None if program is None else PlainKernel(program, kernel)
 
     def built(self, kernel: str, wanted: Variant) -> pyopencl.Program | None:
         """Return the program of a variant, as `variant` does its kernel."""
-        key = (kernel, wanted)
-        if self._is_sealed and key not in self._programs:
+        key = (kernel if wanted.coarsenings else "", wanted)
+        if kernel in self._sealed and key not in self._programs:
             return None
         try:
+            if key not in self._programs and not wanted.coarsenings:
+                self._programs[key] = self._as_written(wanted.definitions)
             if key not in self._programs:
                 self._programs[key] = self._built(kernel, wanted, self._codes.coarsen(kernel, wanted))
         except (RefusalError, InvalidInputError) as error:
@@ -408,6 +437,8 @@ class CoarseningPlan:
 
     def coarsens(self, kernel: str) -> bool:
         """Return True if some launch of a kernel may run coarsened."""
+        if self.file_of(kernel) is not None:
+            return True
         if kernel not in self._kernels or kernel in self._refused:
             return False
         requested = self._requested.of(kernel)
@@ -461,9 +492,17 @@ class CoarseningPlan:
         kinds = {device_kind_of(device_types_of(device)) for device in self._context.devices}
         return kinds.pop() if len(kinds) == 1 else DeviceKind.ANY
 
+    def _as_written(self, definitions: Definitions) -> pyopencl.Program:
+        """Return the source as it is written, built with some macros; raises pyopencl.Error."""
+        source, options = self._codes.source_with(definitions)
+        return build_for_launches(self._context, source, options, self._devices, self._cache_dir)
+
     def _built(self, kernel: str, wanted: Variant, code: Code) -> pyopencl.Program | None:
         try:
-            return build_for_launches(self._context, code.text, code.options, self._devices, self._cache_dir)
+            options = self._codes.build_options(code, wanted.definitions)
+            return build_for_launches(
+                self._context, code.spirv or code.text, options, self._devices, self._cache_dir
+            )
         except pyopencl.Error as error:
             message = f"the device does not build the coarsened kernel {kernel}: {error}"
             if not wanted.any_size and self._requested.of(kernel) is not None:

@@ -8,14 +8,11 @@ from typing import Any
 
 import pyopencl
 
-from coarsen.runtime.advice import IMPATIENCE, AtHand, PassedLaunch, PassingObserver, are_over, is_any_set_by_host
+from coarsen.runtime.advice import IMPATIENCE, AtHand, PassedLaunch, PassingObserver
 from coarsen.runtime.arguments import SetArguments
 from coarsen.runtime.enqueue import AnySizes, LaunchOptions, Target, as_tuple
-from coarsen.runtime.launch import DividedLaunch, OriginalLaunch, plain_offset, plain_sizes
+from coarsen.runtime.launch import OriginalLaunch, plain_offset
 from coarsen.runtime.launches import KernelLaunches
-
-# The reason for which the original runs though a variant was chosen.
-_NO_VARIANT = "the variant that was chosen can't be built, or not be given the kernel's arguments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +36,9 @@ class SeenLaunches:
         """Return what a policy may look at, once all that the launch waits for is over; None if nothing."""
         if not self.launches.is_looked_at or not self.arguments.are_complete:
             return None
+        # Imported late: most programs tune nothing.
+        from coarsen.runtime.waiting import are_over, is_any_set_by_host
+
         # An iterator can be read only once.
         options["wait_for"] = as_tuple(options["wait_for"])
         events = (*(options["wait_for"] or ()), *waiting)
@@ -66,20 +66,14 @@ class SeenLaunches:
             if observer.wants(passed) and self.at_hand(queue, local, options, waiting) is not None:
                 observer.capture(passed, queue)
 
-    def show(
-        self, queue: pyopencl.CommandQueue, sizes: tuple[Any, Any], options: LaunchOptions, target: Target | None
-    ) -> None:
-        """Show the observer a launch that was made; `target` is what it ran, None: the original kernel."""
+    def show(self, target: Target, local: AnySizes | None, options: LaunchOptions) -> None:
+        """Show the observer a launch that was made."""
         observer = self.launches.observer
         if observer is None:
             return
-        whole, local = plain_sizes(*sizes, options["g_times_l"])
-        original = OriginalLaunch(queue.device, whole, local, self.arguments.local_bytes)
-        observer.launched(
-            self.launches.name, original, self._as_it_is(original) if target is None else target.launch
-        )
+        observer.launched(self.launches.name, target.original, target.launch)
         if isinstance(observer, PassingObserver):
-            observer.passed(self._passed(original, sizes[1], options))
+            observer.passed(self._passed(target.original, local, options))
 
     def _passed(self, original: OriginalLaunch, local: AnySizes | None, options: LaunchOptions) -> PassedLaunch:
         """Return a launch with what it passes."""
@@ -87,13 +81,6 @@ class SeenLaunches:
         arguments = self.arguments.in_order() if is_known else None
         plan_options = self.launches.plan.options
         return PassedLaunch(plan_options, self.launches.name, original, arguments, _offset(local, options))
-
-    def _as_it_is(self, original: OriginalLaunch) -> DividedLaunch:
-        """Return how a launch was carried out that ran the original kernel with the caller's sizes."""
-        known = self.launches.known(original)
-        if known is None or not (known.coarsenings or known.regrouped):
-            return known or DividedLaunch(original.global_size, original.local_size, ())
-        return DividedLaunch(original.global_size, original.local_size, (), reason=_NO_VARIANT)
 
 
 def _offset(local: AnySizes | None, options: LaunchOptions) -> tuple[int, ...] | None:

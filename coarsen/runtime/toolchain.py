@@ -6,10 +6,10 @@ A program holds these two functions as values, so that tests can give it others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from coarsen.frontend.clang import find_clang
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
@@ -19,90 +19,71 @@ from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
+    from coarsen.coarsened_kernel import CoarsenedKernel
     from coarsen.frontend.translation_unit import TranslationUnit
 
 
-class CoarsenedKernel(Protocol):
-    """A coarsened kernel in the forms that a device may be given; writing one may raise RefusalError."""
-
-    @property
-    def opencl_c(self) -> str:
-        """The kernel as OpenCL C text."""
-        ...
-
-    @property
-    def opencl_c_standard(self) -> str:
-        """The build option that the text needs, `-cl-std=CL1.2` for example."""
-        ...
-
-    @property
-    def spirv(self) -> bytes:
-        """The kernel as a SPIR-V module."""
-        ...
-
-    @property
-    def spirv_standard(self) -> str:
-        """The standard that a driver may want named when it builds the module, as `opencl_c_standard`."""
-        ...
-
-    @property
-    def added_arguments(self) -> tuple[AddedArgument, ...]:
-        """The arguments that a launch passes after the kernel's own, in this order."""
-        ...
-
-    @property
-    def needs_whole_groups(self) -> bool:
-        """Return True if it matters to the kernel how a launch groups its work-items, along dimensions along which
-        they are merged.
-        """
-        ...
-
-    @property
-    def groups_matter(self) -> bool:
-        """Return False if the original kernel gives the same results however a launch groups its work-items."""
-        ...
-
-    @property
-    def objects_below(self) -> int | None:
-        """The size in bytes that every memory object of a launch must stay below; None if any will do."""
-        ...
-
-    @property
-    def apart(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of the kernel's own arguments that must not lead to the same memory in a launch."""
-        ...
-
-    @property
-    def placed_arguments(self) -> tuple[PlacedArgument, ...]:
-        """Return what a launch keeps to for arrays that are read from another memory than global memory."""
-        ...
-
-    @property
-    def ways_by_barriers(self) -> int:
-        """The number of ways through the kernel that differ in the barriers on them."""
-        ...
+Form = Literal["opencl_c", "spirv"]
 
 
-class CoarsenFunction(Protocol):
-    """Coarsens one kernel of a source; raises RefusalError or InvalidInputError."""
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A coarsened kernel as the device is given it, and what its launches must know.
 
-    def __call__(self, source: str, kernel: str, variant: Variant, options: Sequence[str]) -> CoarsenedKernel:
-        """Coarsen the kernel that is called so, which is built with these options, as the variant says."""
-        ...
+    Attributes:
+        text: OpenCL C; empty for SPIR-V.
+        spirv: the module; empty for OpenCL C.
+        standard: the build option that it needs, `-cl-std=CL1.2` for example; for SPIR-V the one that a driver may
+            want named.
+        added_arguments: what a launch passes after the kernel's own, in this order.
+        needs_whole_groups: whether it matters to the kernel how a launch groups its work-items, along dimensions
+            along which they are merged.
+        groups_matter: False if the original kernel gives the same results however a launch groups its work-items.
+        objects_below: the size in bytes that every memory object must stay below; None if any will do.
+        ways_by_barriers: the number of ways through the kernel that differ in the barriers on them.
+        apart: pairs of the kernel's own arguments that must not lead to the same memory.
+        placed_arguments: what a launch keeps to for arrays that are read from another memory than global memory.
+    """
+
+    text: str
+    spirv: bytes = b""
+    standard: str = "-cl-std=CL1.2"
+    added_arguments: tuple[AddedArgument, ...] = ()
+    needs_whole_groups: bool = False
+    groups_matter: bool = True
+    objects_below: int | None = None
+    ways_by_barriers: int = 1
+    apart: tuple[tuple[int, int], ...] = ()
+    placed_arguments: tuple[PlacedArgument, ...] = ()
+
+    @classmethod
+    def of(cls, kernel: CoarsenedKernel, form: Form) -> Code:
+        """Return the code of a coarsened kernel. Raises RefusalError where it has no such form."""
+        return cls(
+            kernel.opencl_c if form == "opencl_c" else "",
+            kernel.spirv if form == "spirv" else b"",
+            kernel.opencl_c_standard if form == "opencl_c" else kernel.spirv_standard,
+            kernel.added_arguments,
+            kernel.needs_whole_groups,
+            kernel.groups_matter,
+            kernel.objects_below,
+            kernel.ways_by_barriers,
+            kernel.apart,
+            kernel.placed_arguments,
+        )
 
 
-class PredictedFactor(Protocol):
-    """The prediction for a kernel."""
+# Coarsens one kernel of a source: its text, the build options, the kernel's name, the variant (its local size and
+# macros don't count) and the form. Raises RefusalError or InvalidInputError.
+CoarsenFunction: TypeAlias = Callable[[str, Sequence[str], str, Variant, Form], Code]
 
-    @property
-    def factor(self) -> int:
-        """The factor, 1 where the kernel should stay as it is."""
-        ...
 
-    @property
-    def dimension(self) -> int:
-        """The dimension of the NDRange that the factor goes with."""
-        ...
+@dataclass(frozen=True, slots=True)
+class PredictedFactor:
+    """The prediction for a kernel: the factor, 1 where it should stay as it is, and its dimension."""
+
+    factor: int
+    dimension: int
 
 
 class PredictFunction(Protocol):
@@ -148,13 +129,15 @@ def _coarsen(
     sources: CompiledSources,
     macros: DeviceMacros,
     source: str,
+    options: Sequence[str],
     kernel: str,
     variant: Variant,
-    options: Sequence[str],
-) -> CoarsenedKernel:
+    form: Form,
+) -> Code:
     from coarsen.api.coarsening import coarsen_variant
 
-    return coarsen_variant(sources.unit(source, options, macros), variant, kernel=kernel)
+    coarsened = coarsen_variant(sources.unit(source, options, macros), variant, kernel=kernel)
+    return Code.of(coarsened, form)
 
 
 def _predict(
@@ -170,7 +153,8 @@ def _predict(
     from coarsen import api
 
     unit = sources.unit(source, options, macros)
-    return api.predict_factor(unit, device=device, kernel=kernel, local_size=local_size)
+    found = api.predict_factor(unit, device=device, kernel=kernel, local_size=local_size)
+    return PredictedFactor(found.factor, found.dimension)
 
 
 # Sources that clang has compiled, each once for all of its kernels and variants.

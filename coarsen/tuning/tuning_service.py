@@ -89,7 +89,7 @@ def _keep_text(choice: Variant, launch: LaunchToTune, text: Message) -> None:
     """Put the coarsened text of what was found where the program looks for it."""
     macros = launch.device.macros
     package = package_toolchain(macros)
-    kept = CachedCoarsening(package.coarsen, macros, "opencl_c", Store(Path(text["folder"])))
+    kept = CachedCoarsening(package.coarsen, macros, Store(Path(text["folder"])))
     codes = Codes(text["source"], text["options"], "opencl_c", Toolchain(kept, package.predict))
     with contextlib.suppress(CoarsenError):
         codes.coarsen(launch.benchmark.kernel, choice)

@@ -19,8 +19,8 @@ from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_hash import hash_with_headers
 from coarsen.pipeline import run_pipeline
+from coarsen.policy.tuned_checks import check_arguments, check_definitions, uses_arguments
 from coarsen.runtime.text_cache.signature import signature_of
-from coarsen.runtime.tuned_checks import check_arguments, check_definitions, uses_arguments
 from coarsen.variant.variant import Variant
 
 HEADER = "choose.h"

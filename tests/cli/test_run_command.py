@@ -25,12 +25,12 @@ from coarsen.drop_in.mode import Otherwise
 from coarsen.drop_in.running import RunResult
 from coarsen.drop_in.script import Script
 from coarsen.errors import DeviceError, InvalidInputError
+from coarsen.runtime.toolchain import PredictedFactor
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Invalidity
 from coarsen.tuning.store.database import open_store
 from tests.drop_in.scripts import SCALE, compiled, written
 from tests.opencl_bench.remembered_choices import CHOICE
-from tests.runtime.hand_coarsened import HandPredicted
 
 Run = Callable[..., Any]
 ROW = LaunchRow(
@@ -110,7 +110,7 @@ def test_the_table(run: Run, tmp_path: Path, index: str) -> None:
 def test_a_prediction_is_asked_for_and_called_a_guess(
     run: Run, tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coarsen.api.predict_factor", lambda *_, **__: HandPredicted(4))
+    monkeypatch.setattr("coarsen.api.predict_factor", lambda *_, **__: PredictedFactor(4, 0))
     path = written(tmp_path, SCALE)
     plain, guessed = run("run", path, index), run("run", "--predict", path, index)
     assert (plain.code, guessed.code) == (0, 0)

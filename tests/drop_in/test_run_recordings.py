@@ -60,7 +60,7 @@ def test_what_is_not_recorded_is_said(run_text: Callable[..., RunResult], tmp_pa
 def test_a_launch_whose_arguments_are_not_known_is_not_recorded(
     run_text: Callable[..., RunResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coarsen.runtime.seen.are_over", lambda *_: False)
+    monkeypatch.setattr("coarsen.runtime.waiting.are_over", lambda *_: False)
     result = run_text(SCALE, recording=Recording(tmp_path / "recorded"))
     assert (result.exit_code, result.recorded) == (0, ())
     assert len(result.not_recorded) == 3

@@ -22,7 +22,7 @@ from coarsen.drop_in.running import RunResult, run_program
 from coarsen.drop_in.script import Script
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.policy.remembered import Known
-from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.advice import AdviceRequest, Decision, Policy
 from coarsen.runtime.kernel import Kernel
 from coarsen.tuning.settings import Tune
 from coarsen.variant.coarsening import Coarsening
@@ -33,7 +33,7 @@ NAMES = ("Program", "Kernel", "enqueue_nd_range_kernel")
 
 
 @dataclass
-class Factor4:
+class Factor4(Policy):
     """Advises a factor of 4; remembers the questions."""
 
     asked: list[AdviceRequest] = field(default_factory=list)

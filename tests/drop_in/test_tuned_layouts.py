@@ -18,9 +18,9 @@ from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.policy.tuned_checks import own_options
 from coarsen.runtime.code import device_options
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
-from coarsen.runtime.tuned_checks import own_options
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan

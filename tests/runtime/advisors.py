@@ -8,7 +8,7 @@ import pyopencl as cl
 
 from coarsen.drop_in.program import Program
 from coarsen.policy.predicted import FirstOf, Predicted
-from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.advice import AdviceRequest, Decision, Policy
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
@@ -32,7 +32,7 @@ kernel __attribute__((reqd_work_group_size(16, 1, 1))) void required(global int 
 
 
 @dataclass
-class FakeAdvisor:
+class FakeAdvisor(Policy):
     """Gives the same answer always, or raises it; remembers the questions."""
 
     answer: Decision | Exception | None

@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from coarsen.errors import CoarsenError, RefusalError
-from coarsen.ir.added_arguments import AddedArgument
-from coarsen.runtime.toolchain import Toolchain
+from coarsen.runtime.toolchain import Code, Form, PredictedFactor, Toolchain
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
 SOURCE = """
@@ -47,36 +45,11 @@ kernel ATTRIBUTE void record(global const int *input, global int *output, global
 """
 
 
-@dataclass(frozen=True)
-class HandCoarsened:
-    """What `coarsen.coarsen` would return."""
-
-    opencl_c: str
-    spirv: bytes = b""
-    opencl_c_standard: str = "-cl-std=CL1.2"
-    spirv_standard: str = "-cl-std=CL1.2"
-    added_arguments: tuple[AddedArgument, ...] = ()
-    needs_whole_groups: bool = True
-    groups_matter: bool = True
-    objects_below: int | None = None
-    ways_by_barriers: int = 1
-    apart: tuple[tuple[int, int], ...] = ()
-    placed_arguments: tuple[PlacedArgument, ...] = ()
-
-
-@dataclass(frozen=True)
-class HandPredicted:
-    """What `coarsen.predict` would return."""
-
-    factor: int
-    dimension: int = 0
-
-
 @dataclass
 class HandToolchain:
     """Stands in for the compiler and the models; remembers what it was asked."""
 
-    prediction: HandPredicted | CoarsenError = field(default_factory=lambda: HandPredicted(1))
+    prediction: PredictedFactor | CoarsenError = field(default_factory=lambda: PredictedFactor(1, 0))
     refuses: frozenset[str] = frozenset({"refused"})
     refused_factors: frozenset[int] = frozenset()
     broken: bool = False
@@ -86,33 +59,27 @@ class HandToolchain:
     coarsened: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
     asked: list[tuple[str, str, tuple[int, ...] | None]] = field(default_factory=list)
 
-    def coarsen(
-        self,
-        source: str,
-        kernel: str,
-        variant: Variant,
-        options: Sequence[str],
-    ) -> HandCoarsened:
+    def coarsen(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
         assert not variant.any_size, "it looks at its work-groups"
-        if variant.merges_groups:
+        entries = variant.coarsenings or (Coarsening(1),)
+        if {entry.level for entry in entries} != {"item"}:
             raise RefusalError("test-refusal", "written for work-items only")
-        # The original kernel, where only something about it is asked, has a factor of 1.
-        coarsenings = variant.coarsenings or (Coarsening(1),)
-        first, is_wide = coarsenings[0], variant.transforms.wide_accesses
-        self.coarsened.append((kernel, tuple(entry.factor for entry in coarsenings)))
-        if kernel in self.refuses or first.factor in self.refused_factors:
+        factor, is_wide = tuple(entry.factor for entry in entries), variant.transforms.wide_accesses
+        self.coarsened.append((kernel, factor))
+        if kernel in self.refuses or factor[0] in self.refused_factors:
             raise RefusalError("test-refusal", f"the kernel {kernel} is refused")
         scale = re.search(r"SCALE=(\d+)", " ".join(options))
         names = {
-            "FACTOR": str(first.factor),
-            "STRIDE": str(first.stride),
+            "FACTOR": str(factor[0]),
+            "STRIDE": str(entries[0].stride),
             "SCALE": scale.group(1) if scale else "1",
             "ATTRIBUTE": self.attribute,
             "WIDE": "100" if is_wide else "0",
         }
         text = re.sub("|".join(names), lambda match: names[match.group()], COARSENED)
-        return HandCoarsened(
+        return Code(
             "this builds nowhere" if self.broken else text,
+            needs_whole_groups=True,
             groups_matter=self.groups_matter,
             objects_below=self.objects_below if is_wide else None,
         )
@@ -125,7 +92,7 @@ class HandToolchain:
         kernel: str,
         options: Sequence[str],
         local_size: Sequence[int] | None,
-    ) -> HandPredicted:
+    ) -> PredictedFactor:
         self.asked.append((kernel, device, None if local_size is None else tuple(local_size)))
         if isinstance(self.prediction, CoarsenError):
             raise self.prediction

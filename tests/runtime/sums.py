@@ -15,7 +15,7 @@ from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.frontend.source_hash import source_hash_of
-from coarsen.runtime.tuned_kernel import TunedKernel
+from coarsen.runtime.kernel import Kernel
 from coarsen.variant.variant import Variant
 
 SOURCE = """
@@ -140,8 +140,8 @@ def summing_program(context: cl.Context, /, **changes: Any) -> coarsen.Program: 
     return coarsen.Program(context, SOURCE, tuned=sum_file(context.devices[0], **changes)).build()
 
 
-def summing(program: coarsen.Program) -> TunedKernel:
+def summing(program: coarsen.Program) -> Kernel:
     """Return the kernel `total` of a program that has a tuned file for it."""
     kernel = program.total
-    assert isinstance(kernel, TunedKernel)
+    assert isinstance(kernel, Kernel)
     return kernel

@@ -13,10 +13,11 @@ import pytest
 from coarsen.drop_in.program import Program
 from coarsen.errors import DeviceError, InternalError
 from coarsen.runtime.advice import Decision
+from coarsen.runtime.toolchain import PredictedFactor
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.runtime.advisors import KINDS, WIDE, FakeAdvisor, advice, advised, with_arguments
-from tests.runtime.hand_coarsened import SOURCE, HandPredicted, HandToolchain
+from tests.runtime.hand_coarsened import SOURCE, HandToolchain
 from tests.runtime.launch_routes import (
     ROUTES,
     SIZE,
@@ -103,7 +104,7 @@ def test_without_advice_a_kernel_stays_as_it_is_or_its_factor_is_predicted_where
 ) -> None:
     for answer, predict, factor in ((None, False, 1), (None, True, 2), (error, False, 1), (error, True, 1)):
         caplog.clear()
-        hand = HandToolchain(prediction=HandPredicted(2))
+        hand = HandToolchain(prediction=PredictedFactor(2, 0))
         program, _ = advised(context, answer, hand, predicts=predict)
         for local_size in (16, 8):
             program.record(queue, (SIZE,), (local_size,), *buffers.all)

@@ -9,24 +9,14 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.api.coarsening import coarsen_variant
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.drop_in.program import Program
-from coarsen.runtime.toolchain import Toolchain, package_toolchain
+from coarsen.runtime.toolchain import Code, Form, Toolchain, package_toolchain
 from coarsen.variant.transforms import Transforms, Use
 from coarsen.variant.variant import Variant
 from tests.runtime.advisors import KINDS, WIDE, FakeAdvisor, advice, advised
 from tests.runtime.hand_coarsened import HandToolchain
-from tests.runtime.launch_routes import (
-    FLAGS,
-    ROUTES,
-    SIZE,
-    Anything,
-    Buffers,
-    filled,
-    read_values,
-)
+from tests.runtime.launch_routes import FLAGS, ROUTES, SIZE, Anything, Buffers, filled, read_values
 
 pytestmark = pytest.mark.compiled_devices
 
@@ -106,14 +96,15 @@ def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
 ) -> None:
     asked: list[bool] = []
 
-    def limited(source: str, kernel: str, variant: Variant, options: Sequence[str]) -> CoarsenedKernel:
-        asked.append(variant.transforms.wide_accesses)
-        made = coarsen_variant(source, variant, kernel=kernel, options=options)
-        assert made.objects_below is None or made.objects_below >= 1 << 32
-        few = None if made.wide_accesses is None else replace(made.wide_accesses, objects_below=32 * SIZE)
-        return replace(made, wide_accesses=few)
+    package = package_toolchain()
 
-    toolchain = Toolchain(limited, package_toolchain().predict)
+    def limited(source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
+        asked.append(variant.transforms.wide_accesses)
+        made = package.coarsen(source, options, kernel, variant, form)
+        assert made.objects_below is None or made.objects_below >= 1 << 32
+        return replace(made, objects_below=None if made.objects_below is None else 32 * SIZE)
+
+    toolchain = Toolchain(limited, package.predict)
     if is_requested:
         program = Program(context, ROWS, factor=4, wide_accesses=True, toolchain=toolchain).build()
     else:

@@ -44,9 +44,9 @@ def test_prediction_and_coarsening_share_a_compiled_source(clang_starts: list[st
     for name in ("k1", "k3"):
         toolchain.predict(FIVE, device="intel", kernel=name, options=(), local_size=(64,))
         for factor in (2, 4):
-            made = toolchain.coarsen(FIVE, name, Variant(coarsenings=(Coarsening(factor),)), ())
+            made = toolchain.coarsen(FIVE, (), name, Variant((), (Coarsening(factor),)), "opencl_c")
             alone = coarsen.coarsen(FIVE, kernel=name, factor=factor)
-            assert made.opencl_c == alone.opencl_c
+            assert made.text == alone.opencl_c
     assert len(clang_starts) == 1 + 4
 
 

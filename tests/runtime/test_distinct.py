@@ -13,12 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 import coarsen
-from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.drop_in.program import Program
-from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.advice import AdviceRequest, Decision, Policy
 from coarsen.runtime.arguments import SetArguments
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
-from coarsen.runtime.tuned_arguments import PassedValues, key_function
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
@@ -69,7 +67,7 @@ class Recorder:
 
 
 @dataclass
-class Advisor:
+class Advisor(Policy):
     """Advises the variant for distinct arguments, with wide accesses."""
 
     looks_at_arguments = False
@@ -241,12 +239,3 @@ def test_a_buffer_on_the_hosts_memory_may_overlap_any_other(context: cl.Context)
     assert not _noted(first, second).are_apart([(0, 1)])
     # The host may have mapped the other one there.
     assert not _noted(first, _new(context)).are_apart([(0, 1)])
-
-
-def test_a_tuned_choice_depends_on_whether_buffers_overlap(context: cl.Context) -> None:
-    first, second = _new(context), _new(context)
-    arguments = [KernelArgument(name, ArgumentKind.BUFFER) for name in "ab"]
-    key = key_function(arguments, frozenset(), False, True)
-    assert key((first, second)) != key((first, first))
-    assert PassedValues((first, second)).are_apart([(0, 1)])
-    assert not PassedValues((first, first)).are_apart([])

@@ -17,7 +17,8 @@ from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.runtime.arguments import SetArguments, suits
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
-from coarsen.runtime.text_cache.toolchain import Entry, entry_file, read_entry, stored_kernel
+from coarsen.runtime.text_cache.store import Entry, entry_of, file_of
+from coarsen.runtime.toolchain import Code
 from coarsen.variant.data_plan import ArrayPlan, array_plan
 from coarsen.variant.placement import Place, PlacedArgument
 
@@ -259,8 +260,8 @@ def test_what_is_not_known_suits_no_place(context: cl.Context) -> None:
 def test_a_stored_kernel_keeps_what_its_launches_need() -> None:
     kernel = coarsen.coarsen(SOURCE, factor=2, arrays=[plan("local")])
     assert kernel.placed_arguments == (PlacedArgument(1, Place.LOCAL, (0,), BYTES),)
-    entry = Entry("key", stored_kernel(kernel, "opencl_c"))
-    assert read_entry(entry_file(entry), "key", "opencl_c") == entry
+    entry = Entry("key", Code.of(kernel, "opencl_c"), None)
+    assert entry_of(file_of(entry), "key", Code) == entry
 
 
 def test_more_arguments_than_constant_memory_takes_are_refused() -> None:

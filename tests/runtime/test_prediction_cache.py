@@ -13,23 +13,22 @@ import pytest
 from coarsen.devices.selection import find_device
 from coarsen.errors import DeviceError, RefusalError, SourcePosition
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.runtime.text_cache import prediction, toolchain, versions
-from coarsen.runtime.text_cache.prediction import CachedPrediction, StoredPrediction
+from coarsen.runtime.text_cache import toolchain, versions
 from coarsen.runtime.text_cache.store import OFF_VARIABLES, Store
-from coarsen.runtime.text_cache.toolchain import cached_toolchain
+from coarsen.runtime.text_cache.toolchain import CachedPrediction, cached_toolchain
 from coarsen.runtime.toolchain import PredictedFactor, package_toolchain
 
 SOURCE = "kernel void scale(global int *values) { values[get_global_id(0)] *= 2; }"
 
 
-FOUR = StoredPrediction(4, 0)
+FOUR = PredictedFactor(4, 0)
 
 
 @dataclass
 class Model:
     """Stands in for the model: returns the prediction or raises the error, and counts its calls."""
 
-    outcome: StoredPrediction | RefusalError | DeviceError = FOUR
+    outcome: PredictedFactor | RefusalError | DeviceError = FOUR
     calls: list[str] = field(default_factory=list)
 
     def __call__(
@@ -86,7 +85,7 @@ def test_whatever_it_depends_on_is_in_its_key(
     asked(model, tmp_path, device, local_size=None)
     asked(model, tmp_path, device, macros=DeviceMacros(frozenset({"cl_khr_fp64"}), 300))
     asked(model, tmp_path, find_device("intel").index)
-    monkeypatch.setattr(prediction, "prediction_versions", lambda: {"prediction": "another model"})
+    monkeypatch.setattr(toolchain, "prediction_versions", lambda: {"prediction": "another model"})
     asked(model, tmp_path, device)
     assert len(model.calls) == 9
 
@@ -104,7 +103,7 @@ def test_the_model_s_numbers_are_part_of_the_version(tmp_path: Path, monkeypatch
 
 
 def test_without_its_version_nothing_is_kept(tmp_path: Path, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction, "prediction_versions", lambda: None)
+    monkeypatch.setattr(toolchain, "prediction_versions", lambda: None)
     model = Model()
     assert asked(model, tmp_path, device) == asked(model, tmp_path, device)
     assert len(model.calls) == 2 and list(tmp_path.iterdir()) == []
@@ -171,11 +170,11 @@ def test_the_package_s_own_prediction_comes_back(tmp_path: Path, device: str) ->
     )
     facts = [(each.factor, each.dimension) for each in (first, again)]
     assert facts[0] == facts[1]
-    assert isinstance(again, StoredPrediction)
+    assert isinstance(again, PredictedFactor)
 
 
 def test_a_program_s_predictions_are_kept_beside_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in OFF_VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    kept, plain = (cached_toolchain(PORTABLE, "opencl_c", folder).predict for folder in (str(tmp_path), False))
-    assert (kept.func is toolchain._predicted, plain.func is toolchain._predicted) == (True, False)  # type: ignore[attr-defined]
+    kept, plain = (cached_toolchain(PORTABLE, folder).predict for folder in (str(tmp_path), False))
+    assert (isinstance(kept, CachedPrediction), isinstance(plain, CachedPrediction)) == (True, False)

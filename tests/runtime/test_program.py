@@ -13,8 +13,9 @@ from coarsen.devices.discovery import describe_device
 from coarsen.drop_in.program import Program
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.kernel import Kernel, enqueue_nd_range_kernel
+from coarsen.runtime.toolchain import PredictedFactor
 from coarsen.variant.coarsening import Coarsening, configuration_of
-from tests.runtime.hand_coarsened import SOURCE, HandPredicted, HandToolchain
+from tests.runtime.hand_coarsened import SOURCE, HandToolchain
 
 SIZE = 96
 
@@ -304,7 +305,7 @@ def test_a_kernel_that_was_not_named_stays_as_it_is(context: cl.Context, queue: 
 def test_the_factor_is_predicted_for_the_contexts_device_and_the_local_size(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments
 ) -> None:
-    hand = HandToolchain(prediction=HandPredicted(2))
+    hand = HandToolchain(prediction=PredictedFactor(2, 0))
     program = program_of(context, hand, factor=None, tune="predict").build()
     assert hand.asked == [], "not before a launch needs it"
     program.record(queue, (SIZE,), (16,), *arguments.all)
@@ -320,7 +321,7 @@ def test_the_factor_is_predicted_for_the_contexts_device_and_the_local_size(
 def test_where_nobody_asks_for_a_factor_or_a_prediction_kernels_stay_as_they_are(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hand = HandToolchain(prediction=HandPredicted(2))
+    hand = HandToolchain(prediction=PredictedFactor(2, 0))
     program = program_of(context, hand, factor=None).build()
     for local_size in ((16,), None):
         program.record(queue, (SIZE,), local_size, *arguments.all)
@@ -332,7 +333,7 @@ def test_where_nobody_asks_for_a_factor_or_a_prediction_kernels_stay_as_they_are
     ("prediction", "said"),
     [
         (DeviceError("the model has not learned from any GPU"), ["kernels stay as they are: the model has not"]),
-        (HandPredicted(1), []),
+        (PredictedFactor(1, 0), []),
     ],
 )
 def test_without_a_predicted_factor_kernels_stay_as_they_are(
@@ -340,7 +341,7 @@ def test_without_a_predicted_factor_kernels_stay_as_they_are(
     queue: cl.CommandQueue,
     arguments: Arguments,
     caplog: pytest.LogCaptureFixture,
-    prediction: HandPredicted | CoarsenError,
+    prediction: PredictedFactor | CoarsenError,
     said: list[str],
 ) -> None:
     hand = HandToolchain(prediction=prediction)
@@ -356,7 +357,7 @@ def test_without_a_predicted_factor_kernels_stay_as_they_are(
 def test_a_predicted_factor_that_is_refused_leaves_the_original(
     context: cl.Context, queue: cl.CommandQueue, arguments: Arguments, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hand = HandToolchain(prediction=HandPredicted(2), refused_factors=frozenset({2}))
+    hand = HandToolchain(prediction=PredictedFactor(2, 0), refused_factors=frozenset({2}))
     program_of(context, hand, factor=None, tune="predict").build().record(queue, (SIZE,), (16,), *arguments.all)
     assert arguments.factor(queue) == 1
     assert len([message for message in caplog.messages if "stays as it is" in message]) == 1

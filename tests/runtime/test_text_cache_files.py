@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from coarsen.runtime.text_cache import store
-from coarsen.runtime.text_cache.store import Store, text_folder
-from coarsen.runtime.text_cache.toolchain import Entry, entry_file, read_entry
+from coarsen.runtime.text_cache.store import Entry, Store, entry_of, file_of, text_folder
+from coarsen.runtime.toolchain import Code
 from tests.runtime.text_cache_requests import KERNEL, Compiler, asked, only_file
 
 
@@ -30,7 +30,7 @@ def of_another_format(content: bytes) -> bytes:
 
 
 def of_another_kernel(content: bytes) -> bytes:
-    return entry_file(Entry("0" * 64, KERNEL))
+    return file_of(Entry("0" * 64, KERNEL, None))
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_damaged_files_are_written_anew(damaged: Any, tmp_path: Path) -> None:  
     assert len(compiler.calls) == 2
 
 
-@pytest.mark.parametrize("content", [{"key": "k"}, {"key": "k", "kernel": None, "refusal": None}, [[]], 7])
+@pytest.mark.parametrize("content", [{"key": "k"}, {"key": "k", "value": None, "refusal": None}, [[]], 7])
 def test_whole_files_without_an_entry_are_none(content: object) -> None:
     text = json.dumps(content).encode()
-    checksum = entry_file(Entry("k")).partition(b"\n")[0]
-    assert read_entry(b"%s\n%s" % (checksum, text), "k", "opencl_c") is None
+    checksum = file_of(Entry("k", None, None)).partition(b"\n")[0]
+    assert entry_of(b"%s\n%s" % (checksum, text), "k", Code) is None
     from coarsen.runtime.text_cache.store import _checksum
 
-    assert read_entry(b"%s\n%s" % (_checksum(text), text), "k", "opencl_c") is None
+    assert entry_of(b"%s\n%s" % (_checksum(text), text), "k", Code) is None
 
 
 def test_folder_and_files_are_the_users_alone(tmp_path: Path) -> None:

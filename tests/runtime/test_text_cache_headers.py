@@ -12,11 +12,10 @@ from coarsen.frontend.compile import files_read
 from coarsen.frontend.device_macros import PORTABLE
 from coarsen.frontend.included import included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
-from coarsen.runtime.text_cache.key import Key
-from coarsen.runtime.text_cache.toolchain import request_key
-from coarsen.runtime.toolchain import CoarsenedKernel
+from coarsen.runtime.text_cache.key import digest_of
+from coarsen.runtime.toolchain import Code, Form
 from coarsen.variant.variant import Variant
-from tests.runtime.text_cache_requests import REQUEST, SOURCE, Compiler, asked
+from tests.runtime.text_cache_requests import SOURCE, Compiler, asked
 
 HEADER = "#define BY 3\n"
 INCLUDING = '#include "by.h"\n' + SOURCE
@@ -55,9 +54,9 @@ def test_a_header_that_changes_meanwhile_is_not_kept(tmp_path: Path) -> None:
     header.write_text(HEADER)
 
     class Slow(Compiler):
-        def __call__(self, source: str, kernel: str, variant: Variant, options: Sequence[str]) -> CoarsenedKernel:
+        def __call__(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
             header.write_text(HEADER + "#define MORE\n")
-            return super().__call__(source, kernel, variant, options)
+            return super().__call__(source, options, kernel, variant, form)
 
     asked(Slow(), tmp_path / "text", INCLUDING, options=options_of(tmp_path))
     assert not (tmp_path / "text").exists()
@@ -73,21 +72,17 @@ UNTOLD = (
 )
 
 
-def key_of(source: str, folder: Path) -> Key | None:
-    return request_key(source, "scale", REQUEST, options_of(folder), PORTABLE, "opencl_c")
-
-
 @pytest.mark.parametrize("line", UNTOLD)
 def test_what_text_does_not_tell_is_not_cached(line: str, tmp_path: Path) -> None:
     (tmp_path / "by.h").write_text(HEADER)
-    assert key_of(line + SOURCE, tmp_path) is None
+    assert digest_of(line + SOURCE, options_of(tmp_path), PORTABLE, {}) is None
     (tmp_path / "by.h").write_text(line)
-    assert key_of(INCLUDING, tmp_path) is None
+    assert digest_of(INCLUDING, options_of(tmp_path), PORTABLE, {}) is None
 
 
 def test_a_file_among_the_folders_is_not_cached(tmp_path: Path) -> None:
     (tmp_path / "map").write_text("")
-    assert key_of(SOURCE, tmp_path / "map") is None
+    assert digest_of(SOURCE, options_of(tmp_path / "map"), PORTABLE, {}) is None
 
 
 def test_headers_of_other_languages_do_not_matter(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import source_hash_of
+from coarsen.policy.tuned_checks import check_definitions, problem_of_sizes
 from coarsen.runtime.launch import LaunchLimits
-from coarsen.runtime.tuned_checks import check_definitions, problem_of_sizes
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 from tests.runtime.tuned_files import ARGUMENTS, VERSIONS, Product, built, small_file, tuned

@@ -14,7 +14,8 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.source_hash import source_hash_of
-from coarsen.runtime.tuned_checks import options_without, stand_in_source
+from coarsen.policy.tuned_checks import stand_in_source
+from coarsen.runtime.code import options_without
 from coarsen.variant.variant import Variant
 from tests.runtime.tuned_files import SOURCE, Product, Seen, small_file, tuned
 
@@ -87,10 +88,14 @@ def test_other_code_is_refused_with_any_sizes(context: cl.Context, queue: cl.Com
         tuned(program).launch(queue, *product.arguments)
 
 
-def test_types_that_are_no_numbers_are_refused(context: cl.Context, queue: cl.CommandQueue) -> None:
+def test_an_argument_of_a_type_that_is_no_number_has_no_value(context: cl.Context, queue: cl.CommandQueue) -> None:
+    """What PyOpenCL makes of it is passed; a size that is computed from it is not known."""
     program, product = built(context, file_by_four(context.devices[0])), Product(queue, 100, 3)
     kernel = tuned(program)
     kernel.set_arg_types((None, None, "V4", np.int32, None))
+    kernel(queue, *sizes_by_four(product), *product.arguments)
+    product.check()
+    kernel.set_arg_types((None, None, np.int32, "V4", None))
     with pytest.raises(InvalidInputError, match="hasn't"):
         kernel(queue, *sizes_by_four(product), *product.arguments)
 

@@ -15,8 +15,8 @@ from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.frontend.source_hash import source_hash_of
-from coarsen.runtime.tuned_kernel import TunedKernel
-from coarsen.runtime.tuned_prepared import PreparedLaunch
+from coarsen.runtime.enqueue import Ready
+from coarsen.runtime.kernel import Kernel
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
 
@@ -33,7 +33,7 @@ kernel void turn(global const int *x, global int *y, local int *tile, int step)
 LAUNCH = (TunedLaunch("turn", ("bytes_x // 4",)),)
 
 
-def turning(context: cl.Context, kind: ArgumentKind, variant: Variant) -> TunedKernel:
+def turning(context: cl.Context, kind: ArgumentKind, variant: Variant) -> Kernel:
     """The kernel, of which one version is always chosen."""
     device = context.devices[0]
     buffers = (KernelArgument("x", ArgumentKind.BUFFER), KernelArgument("y", ArgumentKind.BUFFER))
@@ -51,14 +51,14 @@ def turning(context: cl.Context, kind: ArgumentKind, variant: Variant) -> TunedK
         tree=Leaf(1),
     )
     kernel = coarsen.Program(context, SOURCE, tuned=file).build().turn
-    assert isinstance(kernel, TunedKernel)
+    assert isinstance(kernel, Kernel)
     return kernel
 
 
-def prepared(kernel: TunedKernel) -> PreparedLaunch:
+def prepared(kernel: Kernel) -> Ready:
     """The launch that was decided last."""
     found = next(reversed(kernel._ready.values()))
-    assert isinstance(found, PreparedLaunch)
+    assert isinstance(found, Ready)
     return found
 
 
@@ -74,7 +74,7 @@ def test_each_size_is_another_launch(kind: ArgumentKind, context: cl.Context, qu
         size = 8 * step * 4
         arguments: tuple[Any, ...] = x, y, cl.LocalMemory(size), np.int32(step)
         kernel(queue, (64,), (8,), *arguments)
-        assert [value.size for value in prepared(kernel).decision.added] == [size]
+        assert [value.size for value in prepared(kernel).added_references[1::2]] == [size]
         found = np.empty_like(values)
         cl.enqueue_copy(queue, found, y)
         assert (found.reshape(8, 8) == values.reshape(8, 8)[:, ::-1]).all()
@@ -93,4 +93,4 @@ def test_too_much_runs_the_default(kind: ArgumentKind, context: cl.Context, queu
         queue.finish()
     except cl.Error:
         pass  # A driver that refuses it refuses the default version too.
-    assert prepared(kernel).local_size == (8,)
+    assert [*kernel._launches._chooser._known.values()][-1].local_size == (8,)

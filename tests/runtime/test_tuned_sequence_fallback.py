@@ -10,7 +10,7 @@ import pytest
 
 from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_version import TunedVersion
-from coarsen.runtime.tuned_prepared import Scratch
+from coarsen.runtime.sequence import Scratch
 from coarsen.variant.variant import Variant
 from tests.runtime.sums import FINISH, PARTS, SIZES, VERSIONS, Sum, in_two, summing, summing_program
 
@@ -30,7 +30,7 @@ def test_no_memory_for_scratch(
     monkeypatch.setattr(Scratch, "grow", refuse)
     each.check(program.total(queue, *SIZES, *each.arguments))
     each.check(summing(program).launch(queue, *each.arguments))
-    assert "the version 1, which can't be launched: no memory" in caplog.text
+    assert "the version 1, which can't be launched so: no memory" in caplog.text
     monkeypatch.undo()
     each.check(program.total(queue, *SIZES, *each.arguments))
 
@@ -49,7 +49,7 @@ WRONG: dict[str, tuple[TunedVersion, str]] = {
     "no group divides": (finishing(global_size=("17",)), "which can't be launched so"),
     "a number of another type": (
         finishing(arguments=("sums", "ulong: (n + 7) // 8", "y", "tile")),
-        "which can't be launched: ",
+        "which can't be launched so: ",
     ),
     "a number beyond its type": (
         finishing(arguments=("sums", "uint: (n + 7) // 8 - n", "y", "tile")),

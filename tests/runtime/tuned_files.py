@@ -17,8 +17,8 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.drop_in.program import Program
 from coarsen.frontend.source_hash import source_hash_of
+from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
-from coarsen.runtime.tuned_kernel import TunedKernel
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
@@ -163,8 +163,8 @@ class Product:
         self.clear()
 
 
-def tuned(program: Program) -> TunedKernel:
+def tuned(program: Program) -> Kernel:
     """Return the kernel `mv` of a program that has a tuned file for it."""
     kernel = program.mv
-    assert isinstance(kernel, TunedKernel)
+    assert isinstance(kernel, Kernel)
     return kernel

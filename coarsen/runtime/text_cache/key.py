@@ -1,21 +1,30 @@
-"""The key of what is made of a source: the SHA-256 of everything that it depends on."""
+"""What is made of a source, kept on disk: the key is the SHA-256 of everything that it depends on.
+
+source, options, macros, what else counts ──▶ key ──▶ a file of the store ──▶ the value, or the refusal
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.included import IncludedFiles, included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
+from coarsen.runtime.text_cache.store import Entry, Store, StoredRefusal, entry_of, file_of
+
+T = TypeVar("T")
+# These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
+PASSING = frozenset({"too-deep", "spirv-unsupported"})
 
 # Of the files themselves: one of another format has another key.
-_FORMAT = 5
+_FORMAT = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +33,56 @@ class Key:
 
     digest: str
     files: IncludedFiles
+
+
+def kept(
+    store: Store | None,
+    kind: type[T],
+    source: str,
+    options: Sequence[str],
+    macros: DeviceMacros,
+    others: Callable[[], Mapping[str, object] | None],
+    make: Callable[[], T],
+) -> T:
+    """Return what is made of a source: from the store, or made and stored. Raises as `make` does.
+
+    Args:
+        store: None where nothing is kept.
+        kind: a dataclass as `coarsen.base.codec` has it.
+        source: OpenCL C.
+        options: the build options, one by one.
+        macros: what the source may find out about its device.
+        others: returns what it depends on besides, as JSON takes it; None where not all of that is known.
+        make: makes it; of its refusals, those that may be due to the moment are not kept.
+    """
+
+    def key_now() -> Key | None:
+        told = others()
+        return None if told is None else digest_of(source, options, macros, told)
+
+    key = None if store is None else key_now()
+    if store is None or key is None:
+        return make()
+    file = store.read(key.digest)
+    entry = None if file is None else entry_of(file, key.digest, kind)
+    if entry is None:
+        entry = _made(key.digest, make)
+        # A header may have been changed meanwhile.
+        if is_certain(key, source, options, macros) and key_now() == key:
+            store.write(key.digest, file_of(entry))
+    if entry.refusal is not None:
+        raise RefusalError(entry.refusal.code, entry.refusal.reason, entry.refusal.position)
+    assert entry.value is not None, "an entry has a value or a refusal"
+    return entry.value
+
+
+def _made(digest: str, make: Callable[[], T]) -> Entry[T]:
+    try:
+        return Entry(digest, make(), None)
+    except RefusalError as refusal:
+        if refusal.code in PASSING:
+            raise
+        return Entry(digest, None, StoredRefusal(refusal.code, refusal.reason, refusal.position))
 
 
 def digest_of(

@@ -12,16 +12,15 @@ from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType
-from coarsen.runtime.text_cache.key import Key, digest_of, is_certain
-from coarsen.runtime.text_cache.store import CacheFolder, Store, entry_of, file_of, text_folder
+from coarsen.runtime.text_cache.key import kept
+from coarsen.runtime.text_cache.store import CacheFolder, Store, text_folder
 from coarsen.runtime.text_cache.versions import versions
 
 
 @dataclass(frozen=True, slots=True)
-class SignatureEntry:
-    """Arguments as a file of the cache has them."""
+class _Signature:
+    """The arguments of a kernel as a file of the cache has them."""
 
-    key: str
     arguments: tuple[KernelArgument, ...]
 
 
@@ -42,19 +41,19 @@ def kernel_signature(
         RefusalError: it can't be read.
     """
     folder = text_folder(cache_dir)
-    key = None if folder is None else _key_of(source, kernel, options, macros)
-    if folder is None or key is None:
-        return _compiled(source, kernel, options, macros)
-    store = Store(folder)
-    file = store.read(key.digest)
-    entry = None if file is None else entry_of(file, SignatureEntry)
-    if entry is not None and entry.key == key.digest:
-        return entry.arguments
-    found = _compiled(source, kernel, options, macros)
-    # A header may have been changed meanwhile.
-    if is_certain(key, source, options, macros) and _key_of(source, kernel, options, macros) == key:
-        store.write(key.digest, file_of(SignatureEntry(key.digest, found)))
-    return found
+
+    def others() -> dict[str, object] | None:
+        code = versions()
+        return None if code is None else {"signature": kernel, "versions": code}
+
+    def compiled() -> _Signature:
+        # Imported late: it loads LLVM.
+        from coarsen.frontend.lower import lower
+
+        return _Signature(signature_of(lower(source, kernel, tuple(options), macros)))
+
+    store = None if folder is None else Store(folder)
+    return kept(store, _Signature, source, options, macros, others, compiled).arguments
 
 
 def signature_of(kernel: Kernel) -> tuple[KernelArgument, ...]:
@@ -72,19 +71,3 @@ def kind_of(argument: Argument) -> ArgumentKind:
     if isinstance(argument.type, IntegerType):
         return ArgumentKind.WHOLE
     return ArgumentKind.REAL if isinstance(argument.type, FloatType) else ArgumentKind.OTHER
-
-
-def _key_of(source: str, kernel: str, options: Sequence[str], macros: DeviceMacros) -> Key | None:
-    code = versions()
-    if code is None:
-        return None
-    return digest_of(source, options, macros, {"signature": kernel, "versions": code})
-
-
-def _compiled(
-    source: str, kernel: str, options: Sequence[str], macros: DeviceMacros
-) -> tuple[KernelArgument, ...]:
-    # Imported late: it loads LLVM.
-    from coarsen.frontend.lower import lower
-
-    return signature_of(lower(source, kernel, tuple(options), macros))

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import platformdirs
 
@@ -184,19 +184,42 @@ def _in_folder(named: str) -> Path:
 T = TypeVar("T")
 
 
-def file_of(entry: object) -> bytes:
+@dataclass(frozen=True, slots=True)
+class StoredRefusal:
+    """Why a kernel is refused, as `RefusalError` has it."""
+
+    code: str
+    reason: str
+    position: SourcePosition | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[T]):
+    """What was made for a key, or the refusal."""
+
+    key: str
+    value: T | None
+    refusal: StoredRefusal | None
+
+
+def file_of(entry: Entry[T]) -> bytes:
     """Return what is written to an entry's file."""
     content = json.dumps(encoded(entry, {bytes: _base64})).encode()
     return b"%s\n%s" % (_checksum(content), content)
 
 
-def entry_of(file: bytes, kind: type[T]) -> T | None:
-    """Return the entry of a file; None where it is not whole, or not of this kind."""
+def entry_of(file: bytes, key: str, kind: type[T]) -> Entry[T] | None:
+    """Return the entry of a file; None where it is not whole, or of another key or kind."""
     checksum, _, content = file.partition(b"\n")
     if checksum != _checksum(content):
         return None
     try:
-        return decoded(kind, json.loads(content), "the entry", {bytes: _from_base64})
+        parts = json.loads(content)
+        if not isinstance(parts, dict) or parts.get("key") != key:
+            return None
+        if (told := parts.get("refusal")) is not None:
+            return Entry(key, None, decoded(StoredRefusal, told, "the refusal"))
+        return Entry(key, decoded(kind, parts.get("value"), "the entry", {bytes: _from_base64}), None)
     except (ValueError, RecursionError, InvalidInputError):
         return None
 
@@ -214,16 +237,3 @@ def _from_base64(text: object) -> bytes:
         return base64.b64decode(str(text), validate=True)
     except (binascii.Error, ValueError):
         raise InvalidInputError("it is not written in base 64") from None
-
-
-# These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
-PASSING = frozenset({"too-deep", "spirv-unsupported"})
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRefusal:
-    """Why a kernel is refused, as `RefusalError` has it."""
-
-    code: str
-    reason: str
-    position: SourcePosition | None

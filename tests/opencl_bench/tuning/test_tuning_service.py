@@ -79,6 +79,6 @@ def test_the_text_of_what_was_found_is_where_the_program_looks(
     def never(*_: Any, **__: Any) -> Any:  # noqa: ANN401 (as they are)
         raise AssertionError("the program compiles it once more")
 
-    kept = CachedCoarsening(never, device.macros, "opencl_c", Store(texts))
+    kept = CachedCoarsening(never, device.macros, Store(texts))
     code = Codes(SOURCE, (), "opencl_c", Toolchain(kept, never)).coarsen("twice", Variant((), (Coarsening(4),)))
     assert "twice" in str(code.text)

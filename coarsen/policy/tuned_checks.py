@@ -7,7 +7,7 @@ version is what the source builds by itself; sizes and choices are computed from
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -24,8 +24,9 @@ from coarsen.frontend.annotated_source import code_lines, defined_words
 from coarsen.frontend.annotations import Declaration, read_annotations
 from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_hash import hash_with_headers
-from coarsen.runtime.code import BuildOptions, Form, device_options
+from coarsen.runtime.code import BuildOptions, device_options, options_by_macro, options_without
 from coarsen.runtime.launch import LaunchLimits, fits
+from coarsen.runtime.toolchain import Form
 from coarsen.variant.coarsening import Level
 from coarsen.variant.variant import Definitions, Variant
 
@@ -213,7 +214,6 @@ def _folder_of_pyopencl() -> str:
 
 _DIRECTIVE = re.compile(r"[ \t]*#[ \t]*([a-z]+)\b[ \t]*([^\n]*)")
 _CONDITIONS = ("if", "ifdef", "ifndef")
-_ALONE = ("-D", "-U")
 _ASKS_WHETHER = re.compile(r"\b(?:ifn?def|defined)\b")
 
 
@@ -222,16 +222,6 @@ class _Define(NamedTuple):
 
     value: str
     gives_way: bool
-
-
-def definition_options(definitions: Definitions) -> tuple[str, ...]:
-    """Return the build options that define macros."""
-    return tuple(f"-D{name}={value}" for name, value in definitions)
-
-
-def options_without(options: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
-    """Return build options, given one by one, without those that define or undefine these macros."""
-    return tuple(word for name, words in _by_macro(options) if name not in names for word in words)
 
 
 def stand_in_source(definitions: Definitions, source: str, options: Sequence[str]) -> bool:
@@ -249,7 +239,7 @@ def stand_in_source(definitions: Definitions, source: str, options: Sequence[str
 def _stands(name: str, value: str, lines: Sequence[str], options: Sequence[str]) -> bool:
     word = re.compile(rf"\b{re.escape(name)}\b")
     uses = [index for index, line in enumerate(lines) if word.search(line) and _directive(line)[0] != "pragma"]
-    told = [words for macro, words in _by_macro(options) if macro == name]
+    told = [words for macro, words in options_by_macro(options) if macro == name]
     has_headers = any(_directive(line)[0] == "include" for line in lines)
     words = defined_words(lines)
     if any(_directive(lines[index])[0] in ("define", "undef") for index in uses) or has_headers:
@@ -290,15 +280,6 @@ def _directive(line: str) -> tuple[str, str]:
     """Return the word of a preprocessor's line, and what comes after it; empty for other lines."""
     match = _DIRECTIVE.match(line)
     return (match[1], match[2].strip()) if match else ("", "")
-
-
-def _by_macro(options: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Options one by one, each with the macro that it is about; `-D NAME` is one."""
-    rest = iter(options)
-    for option in rest:
-        words = (option, *([following] if option in _ALONE and (following := next(rest, None)) else []))
-        is_about = option[:2] in _ALONE
-        yield (re.split(r"[=(]", "".join(words)[2:])[0] if is_about else "", words)
 
 
 def _value(words: Sequence[str]) -> str | None:
