@@ -17,9 +17,10 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from coarsen.analysis.liveness import names_in
 from coarsen.ir.graph.details import Detail, is_shown
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module, attributes_of_callees
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import Builtin, Reach, Role, builtin_named
 from coarsen.ir.types import AddressSpace, PointerType, Type
 

@@ -16,8 +16,9 @@ from coarsen.analysis.barriers import idle_barriers
 from coarsen.analysis.liveness import names_in
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.errors import RefusalError
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Argument, Instruction, Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import Builtin, Role, is_barrier
 from coarsen.ir.opencl.queries import ABOUT_GROUPS, DIMENSIONS, builtin_name, may_concern, query_of
 from coarsen.ir.types import AddressSpace, PointerType

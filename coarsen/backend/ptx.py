@@ -22,8 +22,9 @@ from coarsen.backend.ptx_integers import conversion_body, integer_body
 from coarsen.backend.ptx_vectors import copy_body, vector_body
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.details import is_inline_assembly
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.printer import module_text
-from coarsen.ir.kernel import Argument, Instruction, Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace, PointerType, TargetType

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 from coarsen.errors import RefusalError
 from coarsen.ir.details import atomic_operation, is_inline_assembly
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (
     ArrayType,
     FloatType,
@@ -96,7 +97,7 @@ def _check_instruction(instruction: Instruction) -> None:
         _refuse("a vector of truth values taken as an integer", instruction)
 
 
-def _is_constant_event(value: Value) -> bool:
+def _is_constant_event(value: Operand) -> bool:
     return value.kind is ValueKind.CONSTANT and isinstance(value.type, TargetType)
 
 

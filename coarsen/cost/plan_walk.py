@@ -20,7 +20,8 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.loop_counts import trip_counts
 from coarsen.analysis.regions import Region
 from coarsen.ir.graph.details import TERMINATORS
-from coarsen.ir.kernel import Block, Instruction, Kernel
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.regions.plan_regions import plan_regions

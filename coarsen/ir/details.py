@@ -16,8 +16,8 @@ from coarsen.ir.graph.details import (
     access_of,
     expected,
 )
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction
 from coarsen.ir.types import Type
 
 _Kind = TypeVar("_Kind")
@@ -88,4 +88,4 @@ def attached(instruction: Instruction, kind: str) -> str:
 
 def _detail(instruction: Instruction, kind: type[_Kind]) -> _Kind:
     detail = instruction.detail
-    return detail if isinstance(detail, kind) else expected(detail, kind, instruction.text)
+    return detail if isinstance(detail, kind) else expected(detail, kind, instruction.name or instruction.opcode)

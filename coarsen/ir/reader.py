@@ -1,4 +1,4 @@
-"""From a module's text, as LLVM prints it, to the graph of which kernels are views (`graph/view.py`).
+"""From a module's text, as LLVM prints it, to the graph of a kernel (`kernel.py`).
 
     text ─▶ graph, with positions in the source ─▶ without debug information
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coarsen.frontend.lower import lower
 from coarsen.ir import details
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.types import ArrayType, IntegerType
 
 ASSEMBLY = """

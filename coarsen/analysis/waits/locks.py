@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.analysis.shared_memory import SharedMemory
 from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
 
 
 def is_given_back(flow: FlowGraph, memory: SharedMemory, loop: Loop, observed: Sequence[Instruction]) -> bool:
@@ -78,7 +78,7 @@ def _gives(memory: SharedMemory, instruction: Instruction, places: set[object], 
     """Return True if an instruction stores the number that says that the lock is free."""
     if not all(memory.key(pointer) in places for pointer in memory.writes(instruction)):
         return False
-    stored: Value
+    stored: Operand
     if instruction.opcode == "store":
         stored = instruction.operands[0]
     elif memory.operation(instruction) in ("xchg", "store"):

@@ -43,8 +43,8 @@ from coarsen.backend.opencl_c.structure.terminators import BlockWriter, Copy, br
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.errors import InternalError
 from coarsen.ir.details import attached, predicate, source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.queries import NEWER_QUERIES, builtin_name
 from coarsen.ir.types import IntegerType, Type
@@ -183,7 +183,7 @@ class _Writer:
             return None
         return Test(value.text, predicate(compared), number, value.type.width, self._largest(value))
 
-    def _is_simple(self, value: Value) -> bool:
+    def _is_simple(self, value: Operand) -> bool:
         """Return True if a value may be named several times: a variable, widened or not."""
         folded = self.translator.folding.inlined
         if value.text not in folded:
@@ -191,7 +191,7 @@ class _Writer:
         widened = self.kernel.definition[value.text]
         return widened.opcode in ("sext", "zext") and self.dataflow.origin(widened.operands[0]).text not in folded
 
-    def _largest(self, value: Value) -> int | None:
+    def _largest(self, value: Operand) -> int | None:
         """A bound of a value that was cut to some bits."""
         definition = self.dataflow.definition(value)
         if definition is None or definition.opcode != "and":

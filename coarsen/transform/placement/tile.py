@@ -22,9 +22,9 @@ from coarsen.ir.graph.details import Access, ElementAddress, Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.operands import Argument, Constant, Operand, ValueKind
+from coarsen.ir.graph.operands import Argument, Constant, Operand
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, query_named
 from coarsen.ir.types import IntegerType, Type, alignment_of, size_of
 from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
@@ -58,12 +58,12 @@ def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, s
     return footprint(kernel, argument.name, reads, sizes)
 
 
-def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Value:
+def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Operand:
     """The index of the one element that a read takes."""
     address = read.operands[0]
     is_whole = read.opcode is Opcode.LOAD and size_of(read.type) == size_of(element)
     if is_whole and address is argument:
-        return Value(ValueKind.CONSTANT, INDEX, "0")
+        return Constant(INDEX, "0")
     if (
         is_whole
         and isinstance(address, Instruction)

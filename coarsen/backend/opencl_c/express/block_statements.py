@@ -16,7 +16,7 @@ from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.errors import RefusalError
 from coarsen.ir.details import alignment
 from coarsen.ir.graph.details import TERMINATORS
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 
 StatementWriter = Callable[[Translator, Instruction], list[Statement]]
 

@@ -38,7 +38,7 @@ from coarsen.backend.opencl_c.express.arithmetic import integer_pair, repeated
 from coarsen.backend.opencl_c.express.translator import Handler, Translator
 from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
