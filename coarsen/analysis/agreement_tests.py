@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import SIZES_IN_ITEMS, query_of

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 from coarsen.analysis.algebra.numbers import number_of
 from coarsen.analysis.control_flow import FlowGraph
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType

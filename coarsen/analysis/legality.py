@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.errors import RefusalError, SourcePosition
-from coarsen.ir.details import is_inline_assembly
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, is_inline_assembly
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import builtin_of

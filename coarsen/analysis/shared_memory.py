@@ -6,8 +6,7 @@ from functools import cached_property
 
 from coarsen.analysis.memory_accesses import Aliasing, Place
 from coarsen.analysis.memory_effects import FUNCTIONS, EffectsOfKernel
-from coarsen.ir.details import atomic_operation
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, atomic_operation
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import Role

@@ -21,8 +21,7 @@ from coarsen.backend.ptx_floats import float_body, parts_body
 from coarsen.backend.ptx_integers import conversion_body, integer_body
 from coarsen.backend.ptx_vectors import copy_body, vector_body
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.details import is_inline_assembly
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, is_inline_assembly
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.modules import run_passes, target_machine

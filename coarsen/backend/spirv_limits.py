@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 
 from coarsen.errors import RefusalError
-from coarsen.ir.details import atomic_operation, is_inline_assembly
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, atomic_operation, is_inline_assembly
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (

@@ -24,8 +24,7 @@ from coarsen.analysis.algebra.predict.operations import queried
 from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.access_costs import AccessCost, AccessCosts, pieces_of
 from coarsen.cost.lane_addresses import LaneAddresses, Place, lane_places
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import Query

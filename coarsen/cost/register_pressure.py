@@ -33,8 +33,7 @@ from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
 from coarsen.cost.plan_walk import PlannedBlocks, planned_blocks
 from coarsen.cost.rewritten_ids import id_rewriter
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (

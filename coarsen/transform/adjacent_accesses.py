@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
 from coarsen.analysis.memory_accesses import Aliasing, Place, ReadWriteSets
-from coarsen.ir.details import alignment
-from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.instruction import Block, Instruction, alignment
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (

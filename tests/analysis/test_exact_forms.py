@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.frontend.lower import lower
-from coarsen.ir.details import source_element_type
+from coarsen.ir.graph.instruction import source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type, size_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, Self, TypeVar
 
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, Type
 

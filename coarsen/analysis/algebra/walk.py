@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from coarsen.analysis.algebra.numbers import F
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (

@@ -17,8 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.analysis.shared_memory import SharedMemory
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 
 

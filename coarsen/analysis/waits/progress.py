@@ -24,8 +24,7 @@ from coarsen.analysis.memory_effects import FUNCTIONS
 from coarsen.analysis.shared_memory import CASTS, DEPTH, SharedMemory
 from coarsen.analysis.waits.locks import is_given_back
 from coarsen.analysis.waits.states import Fact, LoopStates, facts_before, facts_of, parts, truth
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier

@@ -19,8 +19,7 @@ from coarsen.analysis.shared_memory import SharedMemory
 from coarsen.analysis.waits.progress import WaitingLoop, waiting_loops
 from coarsen.analysis.waits.states import parts
 from coarsen.errors import RefusalError
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.ir.opencl.queries import query_of

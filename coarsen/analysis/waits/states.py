@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow, FlowGraph, Loop
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType

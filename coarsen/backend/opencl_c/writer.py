@@ -42,7 +42,7 @@ from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top, w
 from coarsen.backend.opencl_c.structure.terminators import BlockWriter, Copy, branch_graph, in_order
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.errors import InternalError
-from coarsen.ir.details import attached, predicate, source_element_type
+from coarsen.ir.graph.instruction import attached, predicate, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import node_items

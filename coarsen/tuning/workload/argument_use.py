@@ -24,8 +24,7 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.backend.opencl_c.decide.pointees import by_value_type
 from coarsen.errors import InvalidInputError
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.queries import builtin_name

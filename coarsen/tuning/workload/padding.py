@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coarsen.ir.details import shuffle_mask, source_element_type
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, shuffle_mask, source_element_type
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Argument, Kernel, WrittenArgument
 from coarsen.ir.types import (

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.backend.opencl_c.decide.constants import Elements, Number, parse_constant
-from coarsen.ir.details import aggregate_indices, shuffle_mask
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, aggregate_indices, shuffle_mask
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, VectorType

@@ -29,8 +29,7 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.decide.builtins import signature
 from coarsen.backend.opencl_c.decide.constants import Operation, Symbol, parse_constant
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import PointerType, StructType, TargetType, Type, parse_type

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from coarsen.backend.opencl_c.c.types import CType, Pointer, Scalar, Vector, element_of
 from coarsen.backend.opencl_c.decide.builtins import signature
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type, VectorType

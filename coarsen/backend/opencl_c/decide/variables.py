@@ -29,8 +29,7 @@ from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.backend.opencl_c.decide.source_names import is_counter, source_name
 from coarsen.errors import RefusalError
-from coarsen.ir.details import alignment, source_element_type
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, alignment, source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.variables import GlobalVariable, name_in_source
 from coarsen.ir.kernel import Kernel

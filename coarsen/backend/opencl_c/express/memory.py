@@ -25,8 +25,7 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.express.addresses import access
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.errors import RefusalError
-from coarsen.ir.details import alignment, atomic_operation, attached, orderings
-from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.instruction import Instruction, alignment, atomic_operation, attached, orderings
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.metadata import node_items
 from coarsen.ir.types import Type
