@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from coarsen.backend.approximations import atomic_body
 from coarsen.backend.builtin_library import Declaration, scalar
+from coarsen.backend.builtin_memory import atomic_body
 from coarsen.ir.types import FloatType, IntegerType, Type, VectorType
 
 _FENCE = "_Z22atomic_work_item_fencej12memory_order12memory_scope"
