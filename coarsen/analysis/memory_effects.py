@@ -85,9 +85,7 @@ class EffectsOfKernel:
 
     def __init__(self, attributes: Mapping[str, str], kernel: Kernel | None = None) -> None:
         self._attributes = attributes
-        # By identity, as long as the kernel is there: to hash an instruction is to read all of it.
-        self._kernel = kernel
-        self._known = {id(each): self._judged(each) for each in kernel.instructions()} if kernel else {}
+        self._known = {each: self._judged(each) for each in kernel.instructions()} if kernel else {}
 
     @classmethod
     def of_module(cls, module: Module) -> Self:
@@ -106,7 +104,7 @@ class EffectsOfKernel:
 
     def of(self, instruction: Instruction) -> MemoryEffects:
         """Return what an instruction may do."""
-        known: MemoryEffects | None = self._known.get(id(instruction))
+        known = self._known.get(instruction)
         return self._judged(instruction) if known is None else known
 
     def _judged(self, instruction: Instruction) -> MemoryEffects:

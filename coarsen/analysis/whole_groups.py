@@ -77,9 +77,9 @@ def check_any_groups(kernel: Kernel, dimension: int) -> None:
     for instruction in kernel.instructions():
         if not is_barrier(instruction):
             _check(kernel, instruction, dimension)
-    ordering = set(map(id, barriers)) - set(map(id, idle_barriers(kernel) if barriers else ()))
+    ordering = set(barriers) - set(idle_barriers(kernel) if barriers else ())
     for barrier in barriers:
-        if id(barrier) in ordering:
+        if barrier in ordering:
             raise _refusal(f"{builtin_name(barrier.callee)} is about the work-group", barrier)
 
 

@@ -18,7 +18,7 @@ from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
 from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow, constant_number
+from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.folding import plan_folding
 from coarsen.backend.opencl_c.decide.liveness import Liveness, Reads, share_variables
 from coarsen.backend.opencl_c.decide.pointees import Pointees, declared_type
@@ -176,7 +176,7 @@ class _Writer:
         if compared is None or compared.opcode != "icmp" or compared.name not in self.translator.folding.inlined:
             return None
         value, constant = map(self.dataflow.origin, compared.operands)
-        number = constant_number(constant)
+        number = constant.number
         if number is None or not value.is_local or not isinstance(value.type, IntegerType):
             return None
         if not self._is_simple(value):
@@ -196,7 +196,7 @@ class _Writer:
         definition = self.dataflow.definition(value)
         if definition is None or definition.opcode != "and":
             return None
-        bounds = [constant_number(operand) for operand in definition.operands]
+        bounds = [operand.number for operand in definition.operands]
         return next((bound for bound in bounds if bound is not None and bound >= 0), None)
 
     def _equals(self, block: str, number: int) -> Expression:

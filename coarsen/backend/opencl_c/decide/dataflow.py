@@ -35,8 +35,7 @@ class Dataflow:
         self.kernel = kernel
         self._lanes: dict[str, tuple[Lane | None, ...]] = {}
         self._origins: dict[str, Operand] = {}
-        # By identity: the kernel keeps its instructions, and hashing one reads all of it.
-        self._operands: dict[int, tuple[Operand, ...]] = {}
+        self._operands: dict[Instruction, tuple[Operand, ...]] = {}
 
     @cached_property
     def copies(self) -> Mapping[str, Operand]:
@@ -169,9 +168,9 @@ class Dataflow:
 
     def operands(self, instruction: Instruction) -> tuple[Operand, ...]:
         """Return what an instruction's text names, as often as it does."""
-        known = self._operands.get(id(instruction))
+        known = self._operands.get(instruction)
         if known is None:
-            known = self._operands[id(instruction)] = tuple(self._find_operands(instruction))
+            known = self._operands[instruction] = tuple(self._find_operands(instruction))
         return known
 
     def _find_operands(self, instruction: Instruction) -> Iterable[Operand]:
@@ -215,18 +214,11 @@ class Dataflow:
 
 def constant_index(value: Operand) -> int | None:
     """Return the number that an index is, if it is a constant; LLVM prints it with a sign, takes it without."""
-    number = constant_number(value)
+    number = value.number
     if number is None:
         return None
     assert isinstance(value.type, IntegerType)
     return number % (1 << value.type.width)
-
-
-def constant_number(value: Operand) -> int | None:
-    """Return the number that a whole number is, as LLVM prints it, if it is a constant."""
-    if value.kind is ValueKind.CONSTANT and value.text.lstrip("-").isdigit():
-        return int(value.text)
-    return None
 
 
 def constant_mask(value: Operand) -> tuple[bool, ...] | None:

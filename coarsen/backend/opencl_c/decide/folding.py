@@ -76,8 +76,7 @@ class _Planner:
         self.sizes: dict[Site, int] = {}
         self.inlined: set[str] = set()
         self.variables: set[str] = set()
-        # By identity, which the kernel keeps: hashing an instruction reads all of it.
-        self.effective = frozenset(id(each) for each in kernel.instructions() if effects.has_effect(each))
+        self.effective = frozenset(filter(effects.has_effect, kernel.instructions()))
         self.live = self._live_values()
         self.writes = {block.name: self._write_counts(block.instructions) for block in kernel.blocks}
 
@@ -85,13 +84,13 @@ class _Planner:
         """For each place in a block, how many instructions before it may write memory."""
         counts = [0]
         for instruction in instructions:
-            counts.append(counts[-1] + (id(instruction) in self.effective))
+            counts.append(counts[-1] + (instruction in self.effective))
         return counts
 
     def _live_values(self) -> frozenset[str]:
         """The values that something with an effect needs."""
         live: set[str] = set()
-        pending = [i for i in self.kernel.instructions() if not i.name or id(i) in self.effective]
+        pending = [i for i in self.kernel.instructions() if not i.name or i in self.effective]
         pending = [i for i in pending if not self.effects.is_ignored(i)]
         while pending:
             instruction = pending.pop()
@@ -133,7 +132,7 @@ class _Planner:
             return
         if instruction.opcode == "alloca" or self.effects.is_ignored(instruction):
             return
-        stands = not name or id(instruction) in self.effective
+        stands = not name or instruction in self.effective
         uses = self.uses.get(name)
         if not stands and (name not in self.live or uses is None):
             return
