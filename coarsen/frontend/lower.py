@@ -32,8 +32,8 @@ from coarsen.frontend.source_text import (
     read_source,
 )
 from coarsen.frontend.translation_unit import TranslationUnit, translation_unit
+from coarsen.ir.graph.debug_metadata import read_module
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.reader import read_module
 
 _DEBUG_VERSION = '!"Debug Info Version"'
 # A string, which stays, or what refers to debug information.

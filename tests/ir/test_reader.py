@@ -9,11 +9,11 @@ import pytest
 from coarsen.errors import SourcePosition
 from coarsen.frontend.input_checks import parsed
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.debug_metadata import read_module
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import Metadata
-from coarsen.ir.reader import read_module
 from coarsen.ir.types import AddressSpace, ArrayType, FloatType, IntegerType, PointerType, TargetType
 from tests.frontend.corpus import launches
 

@@ -12,6 +12,7 @@ from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import compile_source
 from coarsen.frontend.normal_form import normal_form, normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
+from coarsen.ir.graph.debug_metadata import read_module
 from coarsen.ir.graph.display_name import DisplayName
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.origin import Origin, Role
@@ -20,7 +21,6 @@ from coarsen.ir.graph.rewriting import copy_module
 from coarsen.ir.graph.stored import stored
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import assembly_module
-from coarsen.ir.reader import read_module
 from coarsen.pipeline import coarsen_kernel
 from coarsen.variant.coarsening import Coarsening
 from tests.ir.graph.check import check_function
