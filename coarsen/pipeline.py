@@ -24,7 +24,6 @@ from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
-from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
 from coarsen.transform.coarsen import added_arguments, analyse, check_copied_length, clean_up, coarsened_module
@@ -214,7 +213,7 @@ def _rewritten(laid: LaidOutKernel, made: RewrittenArrays) -> LaidOutKernel:
 
 def _normal_view(module: Module, kernel: str, added: tuple[AddedArgument, ...]) -> Kernel:
     """Return the view of a kernel in normal form, with the arguments that were added to it."""
-    return replace(kernel_view(normalised(module), kernel), added_arguments=added)
+    return Kernel(kernel, normalised(module), added)
 
 
 def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tuple[Kernel, DistinctMemory]:

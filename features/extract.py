@@ -39,7 +39,8 @@ from coarsen.cost.replication import (
 from coarsen.errors import InvalidInputError
 from coarsen.features.feature_table import FACTORS, Features, FeatureTable
 from coarsen.features.identity import kernel_identity
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms

@@ -11,6 +11,7 @@ import itertools
 import re
 from collections import defaultdict
 
+from coarsen.ir.graph.printer import instruction_text
 from coarsen.ir.kernel import Kernel
 
 _DIGITS = 16
@@ -28,6 +29,7 @@ def kernel_identity(kernel: Kernel) -> str:
     for block in kernel.blocks:
         lines.append(f"{numbers[f'%{block.name}']}:")
         lines += [
-            _NAME.sub(lambda found: numbers[found[0]], _METADATA.sub("", i.text)) for i in block.instructions
+            _NAME.sub(lambda found: numbers[found[0]], _METADATA.sub("", instruction_text(i)))
+            for i in block.instructions
         ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_DIGITS]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.divergence import Divergence
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, predicate
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import SIZES_IN_ITEMS, query_of
 from coarsen.ir.types import IntegerType
 
@@ -35,7 +35,7 @@ class FirstTest:
     """
 
     block: str
-    conditions: tuple[Value, ...]
+    conditions: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,9 @@ class AgreementTests:
             yield LaterTest(block, targets[side], first, side == 0, sides[side] == block, ends_loop)
 
 
-def _conditions(kernel: Kernel, branch: Instruction) -> dict[str, Value]:
+def _conditions(kernel: Kernel, branch: Instruction) -> dict[str, Operand]:
     """The conditions that a branch joins by `and` and `or`, by name."""
-    found: dict[str, Value] = {}
+    found: dict[str, Operand] = {}
     pending = list(branch.arguments) if branch.opcode == "br" and len(branch.targets) > 1 else []
     while pending:
         value = pending.pop()
@@ -119,7 +119,7 @@ def _conditions(kernel: Kernel, branch: Instruction) -> dict[str, Value]:
     return found
 
 
-def _definition(kernel: Kernel, value: Value) -> Instruction | None:
+def _definition(kernel: Kernel, value: Operand) -> Instruction | None:
     """The instruction that computes a value, behind the phis that only take it out of loops."""
     while value.kind is ValueKind.INSTRUCTION:
         found = kernel.definition[value.text]
@@ -145,7 +145,7 @@ def side_of_one(divergence: Divergence, branch: str) -> str | None:
     return terminator.targets[0 if predicate(condition) == "eq" else 1]
 
 
-def asked_id(divergence: Divergence, condition: Instruction) -> Value | None:
+def asked_id(divergence: Divergence, condition: Instruction) -> Operand | None:
     """Return the id that a condition compares with one position, at most shifted by what replicas share; or None.
 
     The condition tells whether the two are equal, or whether they are not.
@@ -156,7 +156,7 @@ def asked_id(divergence: Divergence, condition: Instruction) -> Value | None:
     return differing[0] if len(differing) == 1 and _is_shifted_id(divergence, differing[0]) else None
 
 
-def _is_shifted_id(divergence: Divergence, value: Value) -> bool:
+def _is_shifted_id(divergence: Divergence, value: Operand) -> bool:
     """Return True if a value is an id, at most shifted by something that the replicas share."""
     instruction = difference_of(divergence, value)
     while instruction is not None and instruction.opcode in _SHIFTS:
@@ -171,7 +171,7 @@ def is_id(call: Instruction) -> bool:
     return query is not None and query not in SIZES_IN_ITEMS
 
 
-def is_wide_id(divergence: Divergence, value: Value) -> bool:
+def is_wide_id(divergence: Divergence, value: Operand) -> bool:
     """Return True if an id, at most shifted, is nowhere cut to so few bits that another could equal it."""
     instruction = difference_of(divergence, value)
     while instruction is not None and instruction.opcode in _SHIFTS:
@@ -181,6 +181,6 @@ def is_wide_id(divergence: Divergence, value: Value) -> bool:
     return True
 
 
-def difference_of(divergence: Divergence, value: Value) -> Instruction | None:
+def difference_of(divergence: Divergence, value: Operand) -> Instruction | None:
     """Return the instruction that computes a value in which replicas differ; None where they share it."""
     return divergence.kernel.definition[value.text] if value.text in divergence.values and value.is_local else None

@@ -19,8 +19,9 @@ from coarsen.analysis.control_flow import EXIT, ControlFlow, Graph
 from coarsen.analysis.memory_accesses import Place
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.shared_memory import SharedMemory
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier, is_group_copy
 
 
@@ -91,7 +92,7 @@ def _accesses(memory: SharedMemory, instructions: Iterable[Instruction]) -> _Acc
     return _Accesses(frozenset(reads), frozenset(writes), is_ordered)
 
 
-def _place(memory: SharedMemory, pointer: Value) -> Place:
+def _place(memory: SharedMemory, pointer: Operand) -> Place:
     """Return where a pointer leads: for an argument anywhere, since `restrict` is about one work-item."""
     place = memory.place(pointer)
     is_argument = place.root is not None and place.root.kind is ValueKind.ARGUMENT

@@ -40,8 +40,8 @@ from coarsen.analysis.expressions import (
 from coarsen.analysis.loop_counters import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.analysis.means import Mean, Means, unit_of
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType
 
 _DEEPEST = 20
@@ -94,7 +94,7 @@ class BranchShares:
         condition = self._known[block]
         return condition if condition is None or target == branch.targets[0] else condition.opposite
 
-    def _of_branch(self, block: str, condition: Value) -> Condition | None:
+    def _of_branch(self, block: str, condition: Operand) -> Condition | None:
         """Return when a branch's condition holds.
 
         What several ids or data decide, replicas are taken to agree on.
@@ -133,7 +133,7 @@ class BranchShares:
         known = [part.true for part in parts if part is not None]
         return quotient(total(known), number(len(known))) if len(known) == len(parts) else None
 
-    def _share(self, condition: Value, ends: _Ends, depth: int) -> Condition | None:
+    def _share(self, condition: Operand, ends: _Ends, depth: int) -> Condition | None:
         """The work-items for which a condition holds, in the last iteration of the loops that it comes out of."""
         if condition.kind is ValueKind.CONSTANT and condition.text in ("true", "false"):
             return of_share(ONE if condition.text == "true" else ZERO)

@@ -27,7 +27,8 @@ from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
 from coarsen.analysis.liveness import names_in, uses_of_values
 from coarsen.analysis.memory_accesses import PrivateMemory, local_memory
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import Role, is_barrier, is_group_copy
 from coarsen.ir.opencl.queries import IDS_OF_GROUPS, IDS_OF_ITEMS, may_concern, query_of
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from coarsen.analysis.algebra.numbers import number_of
 from coarsen.analysis.control_flow import FlowGraph
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, predicate
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -31,8 +31,8 @@ _DEEPEST = 16
 class Below:
     """One value is less than another of its type; `is_signed`: as numbers with signs."""
 
-    smaller: Value
-    larger: Value
+    smaller: Operand
+    larger: Operand
     is_signed: bool
 
 
@@ -61,7 +61,7 @@ def _held_on(kernel: Kernel, source: str, target: str) -> Iterator[Below]:
         yield from _implied(kernel, branch.arguments[0], holds=target == branch.targets[0])
 
 
-def _implied(kernel: Kernel, condition: Value, *, holds: bool, depth: int = 0) -> Iterator[Below]:
+def _implied(kernel: Kernel, condition: Operand, *, holds: bool, depth: int = 0) -> Iterator[Below]:
     """Yield what follows from a condition that is known to hold, or not to."""
     if condition.kind is not ValueKind.INSTRUCTION or depth > _DEEPEST:
         return
@@ -83,7 +83,7 @@ def _relation(comparison: Instruction, *, holds: bool) -> Iterator[Below]:
         yield Below(smaller, larger, sign == "s")
 
 
-def _parts(instruction: Instruction, *, holds: bool) -> Iterator[tuple[Value, bool]]:
+def _parts(instruction: Instruction, *, holds: bool) -> Iterator[tuple[Operand, bool]]:
     """Yield the conditions that a condition is made of, as far as each is known, with whether it holds."""
     operands = instruction.operands
     if not isinstance(instruction.type, IntegerType) or instruction.type.width != 1:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.errors import RefusalError, SourcePosition
-from coarsen.ir.details import is_inline_assembly
+from coarsen.ir.graph.instruction import Instruction, is_inline_assembly
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import builtin_of
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace

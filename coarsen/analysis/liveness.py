@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 
 Live = frozenset[str]
 
@@ -110,7 +111,7 @@ class Liveness:
     def _phis(self, block: str) -> Live:
         return frozenset(phi.name for phi in self._kernel.block[block].phis)
 
-    def _names(self, values: Iterable[Value]) -> Live:
+    def _names(self, values: Iterable[Operand]) -> Live:
         return frozenset(self._at_start.get(value.text, value.text) for value in values if value.is_local)
 
 
@@ -139,7 +140,7 @@ def uses_of_values(kernel: Kernel) -> Mapping[str, list[Use]]:
     return uses
 
 
-def names_in(operand: Value) -> tuple[str, ...]:
+def names_in(operand: Operand) -> tuple[str, ...]:
     """Return what an operand names: a value or an argument, or program-scope variables (with `@`).
 
     A constant expression names variables: `getelementptr (i8, ptr addrspace(3) @kernel.tile, i64 4)`.
@@ -149,4 +150,7 @@ def names_in(operand: Value) -> tuple[str, ...]:
         return (operand.text,)
     if kind is ValueKind.GLOBAL:
         return (f"@{operand.text}",)
-    return tuple([f"@{name}" for name in operand.mentioned]) if operand.mentioned else ()
+    if kind is not ValueKind.CONSTANT:
+        return ()
+    named = operand.referenced()
+    return tuple([f"@{each.name}" for each in named]) if named else ()

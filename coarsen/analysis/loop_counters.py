@@ -35,8 +35,9 @@ from coarsen.analysis.expressions import (
 )
 from coarsen.analysis.means import Mean, Means
 from coarsen.ir.graph.details import Comparison
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
 
 # A box with a longer side is larger than any tile.
@@ -109,7 +110,7 @@ def _values(kernel: Kernel, loop: Loop, phi: Instruction, latch: str) -> tuple[i
     return (least, greatest) if count and is_small else None
 
 
-def _step(kernel: Kernel, phi: Instruction, again: Value) -> int | None:
+def _step(kernel: Kernel, phi: Instruction, again: Operand) -> int | None:
     if again.kind is not ValueKind.INSTRUCTION:
         return None
     added = kernel.definition[again.text]
@@ -124,7 +125,7 @@ def _step(kernel: Kernel, phi: Instruction, again: Value) -> int | None:
     return number if added.opcode == "add" else -number
 
 
-def _test(kernel: Kernel, phi: Instruction, condition: Value, *, stays_if: bool) -> Callable[[int], bool] | None:
+def _test(kernel: Kernel, phi: Instruction, condition: Operand, *, stays_if: bool) -> Callable[[int], bool] | None:
     """Return the loop's test of a phi's value, which says if the loop goes on; None for any other test."""
     if condition.kind is not ValueKind.INSTRUCTION:
         return None

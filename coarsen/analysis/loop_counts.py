@@ -29,8 +29,8 @@ from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum, number, total
 from coarsen.analysis.loop_counters import geometric_of
 from coarsen.analysis.means import Mean, Means
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, PointerType
 
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
@@ -143,7 +143,7 @@ class LoopCounts:
             is_first = name == loop.header and len(loop.blocks) > 1
             yield None if passed is None else _Exit(passed if is_first else _once_more(passed), is_first)
 
-    def _passed(self, loop: Loop, condition: Value, *, stays_if: bool) -> Mean | None:
+    def _passed(self, loop: Loop, condition: Operand, *, stays_if: bool) -> Mean | None:
         """Return how many iterations in a row stay in the loop at a branch."""
         if condition.kind is not ValueKind.INSTRUCTION:
             return None
@@ -222,7 +222,7 @@ class LoopCounts:
         return self.means.steps(distance + ONE_FORM if relation == "le" else distance, step)
 
 
-def _joined(test: Instruction) -> tuple[Value, Value] | None:
+def _joined(test: Instruction) -> tuple[Operand, Operand] | None:
     """The conditions of `a && b` or `a || b`, as `select a, b, false` and `select a, true, b` too."""
     first, *others = test.operands
     if test.opcode in ("and", "or") and len(others) == 1:

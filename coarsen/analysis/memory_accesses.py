@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from coarsen.analysis.liveness import Use, names_in, uses_of_values
 from coarsen.analysis.memory_effects import DERIVING, EffectsOfKernel
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Argument, Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import Reach, builtin_of
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace, PointerType, Type, VectorType, content_bytes
@@ -31,13 +32,13 @@ class MemoryAccess:
     `element_bytes` is the size of a scalar or of a vector's component, `width` the number of components.
     """
 
-    pointer: Value
+    pointer: Operand
     element_bytes: int
     width: int
     is_load: bool
     is_store: bool
     is_atomic: bool = False
-    index: Value | None = None
+    index: Operand | None = None
     index_bytes: int = 0
 
 
@@ -124,7 +125,7 @@ class PrivateMemory:
         self._bases: Mapping[str, set[str]] = bases
         self.escaping = frozenset(escaping)
 
-    def bases(self, pointer: Value) -> frozenset[str]:
+    def bases(self, pointer: Operand) -> frozenset[str]:
         """Return the memory that a pointer may point into; none for one that leads elsewhere."""
         return frozenset().union(*(self._bases.get(name, ()) for name in names_in(pointer)))
 
@@ -180,7 +181,7 @@ class Place:
     """Memory that a pointer leads to. `root` is the variable or argument it is in, None if that isn't known."""
 
     space: int
-    root: Value | None
+    root: Operand | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,7 @@ class Aliasing:
         self._arguments: Mapping[str, Argument] = {argument.name: argument for argument in kernel.arguments}
         self._effects = EffectsOfKernel.of_kernel(kernel)
 
-    def place(self, pointer: Value) -> Place:
+    def place(self, pointer: Operand) -> Place:
         """Return where a pointer leads."""
         space = pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.GENERIC
         return Place(space, self._root(pointer))
@@ -229,10 +230,10 @@ class Aliasing:
         reads = _ALL_PLACES if effects.reads_anything else tuple(map(self.place, effects.reads))
         return ReadWriteSets(reads, tuple(map(self.place, effects.writes)))
 
-    def _is_restrict(self, argument: Value) -> bool:
+    def _is_restrict(self, argument: Operand) -> bool:
         return "noalias" in self._arguments[argument.text].attributes.split()
 
-    def _root(self, pointer: Value) -> Value | None:
+    def _root(self, pointer: Operand) -> Operand | None:
         while pointer.kind is ValueKind.INSTRUCTION:
             definition = self._kernel.definition[pointer.text]
             if definition.opcode == "alloca":

@@ -11,90 +11,22 @@ do all of this where that says nothing. Whoever asks about effects asks here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Self
 
 from coarsen.analysis.liveness import names_in
-from coarsen.ir.graph.details import Detail, is_shown
+from coarsen.ir.graph.details import BINARY, CASTS, COMPARISONS, Opcode, is_shown
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module, attributes_of_callees
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import Builtin, Reach, Role, builtin_named
-from coarsen.ir.types import AddressSpace, PointerType, Type
+from coarsen.ir.types import AddressSpace, PointerType
 
-
-class OperandLike(Protocol):
-    """An operand."""
-
-    @property
-    def kind(self) -> ValueKind:
-        """As what it is classified."""
-        ...
-
-    @property
-    def type(self) -> Type:
-        """The type of the value."""
-        ...
-
-
-P = TypeVar("P", bound=OperandLike)
-P_co = TypeVar("P_co", bound=OperandLike, covariant=True)
-
-
-class InstructionLike(Protocol[P_co]):
-    """An instruction with operands of one kind."""
-
-    @property
-    def opcode(self) -> str:
-        """LLVM's word for it."""
-        ...
-
-    @property
-    def type(self) -> Type:
-        """The type of the result."""
-        ...
-
-    @property
-    def detail(self) -> Detail:
-        """Whatever else it says, by its family."""
-        ...
-
-    @property
-    def operands(self) -> Sequence[P_co]:
-        """The values it computes with; a call's callee is the last."""
-        ...
-
-    @property
-    def arguments(self) -> Sequence[P_co]:
-        """The operands that carry data."""
-        ...
-
-    @property
-    def callee(self) -> str:
-        """The called function's name; empty for any other instruction and for an indirect call."""
-        ...
-
-    @property
-    def is_volatile(self) -> bool:
-        """Return True if it is a load, a store, an atomic or a copy of memory that is volatile."""
-        ...
-
-    @property
-    def is_atomic(self) -> bool:
-        """Return True if it is an atomic access of LLVM's own."""
-        ...
-
-
-FUNCTIONS = frozenset(
-    {
-        *("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor"),
-        *("fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "icmp", "fcmp", "select", "getelementptr"),
-        *("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp"),
-        *("ptrtoint", "inttoptr", "bitcast", "addrspacecast"),
-        *("extractelement", "insertelement", "shufflevector", "extractvalue", "insertvalue"),
-    }
-)
+FUNCTIONS = frozenset({*BINARY, *COMPARISONS, *CASTS, Opcode.FNEG, Opcode.SELECT, Opcode.GETELEMENTPTR}) | {
+    *(Opcode.EXTRACTELEMENT, Opcode.INSERTELEMENT, Opcode.SHUFFLEVECTOR, Opcode.EXTRACTVALUE, Opcode.INSERTVALUE)
+}
 """The opcodes whose result depends on nothing but the operands."""
 _WITHOUT_MEMORY = FUNCTIONS | {"phi", "alloca", "freeze", "br", "switch", "ret", "unreachable"}
 DERIVING = frozenset({"getelementptr", "bitcast", "addrspacecast", "phi", "select", "freeze"})
@@ -103,7 +35,7 @@ _LOOKING = frozenset({"load", "icmp"})
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryEffects(Generic[P]):
+class MemoryEffects:
     """What an instruction, or several, may do to memory.
 
     Attributes:
@@ -115,8 +47,8 @@ class MemoryEffects(Generic[P]):
         is_counted: whether each execution shows: of atomics, volatile accesses, output.
     """
 
-    reads: tuple[P, ...] = ()
-    writes: tuple[P, ...] = ()
+    reads: tuple[Operand, ...] = ()
+    writes: tuple[Operand, ...] = ()
     reads_anything: bool = False
     writes_anything: bool = False
     orders: bool = False
@@ -127,7 +59,7 @@ class MemoryEffects(Generic[P]):
         """Return True if a load may give something else after it than before it."""
         return bool(self.writes) or self.writes_anything or self.orders
 
-    def __or__(self, other: MemoryEffects[P]) -> MemoryEffects[P]:
+    def __or__(self, other: MemoryEffects) -> MemoryEffects:
         return MemoryEffects(
             self.reads + other.reads,
             self.writes + other.writes,
@@ -138,9 +70,9 @@ class MemoryEffects(Generic[P]):
         )
 
 
-NO_EFFECTS: MemoryEffects[Any] = MemoryEffects()
-_ALL_EFFECTS: MemoryEffects[Any] = MemoryEffects((), (), True, True, True, True)
-_FENCE: MemoryEffects[Any] = MemoryEffects((), (), True, True, True)
+NO_EFFECTS: MemoryEffects = MemoryEffects()
+_ALL_EFFECTS: MemoryEffects = MemoryEffects((), (), True, True, True, True)
+_FENCE: MemoryEffects = MemoryEffects((), (), True, True, True)
 
 
 class EffectsOfKernel:
@@ -153,9 +85,7 @@ class EffectsOfKernel:
 
     def __init__(self, attributes: Mapping[str, str], kernel: Kernel | None = None) -> None:
         self._attributes = attributes
-        # By identity, as long as the kernel is there: to hash an instruction is to read all of it.
-        self._kernel = kernel
-        self._known = {id(each): self._judged(each) for each in kernel.instructions()} if kernel else {}
+        self._known = {each: self._judged(each) for each in kernel.instructions()} if kernel else {}
 
     @classmethod
     def of_module(cls, module: Module) -> Self:
@@ -167,17 +97,17 @@ class EffectsOfKernel:
         """Return the judge of a kernel's instructions."""
         return cls(kernel.function_attributes, kernel)
 
-    def builtin(self, call: InstructionLike[OperandLike]) -> Builtin:
+    def builtin(self, call: Instruction) -> Builtin:
         """Return what is known of the function that a call calls."""
         callee = call.callee
         return builtin_named(callee, self._attributes.get(callee, ""))
 
-    def of(self, instruction: InstructionLike[P]) -> MemoryEffects[P]:
+    def of(self, instruction: Instruction) -> MemoryEffects:
         """Return what an instruction may do."""
-        known: MemoryEffects[Any] | None = self._known.get(id(instruction))
+        known = self._known.get(instruction)
         return self._judged(instruction) if known is None else known
 
-    def _judged(self, instruction: InstructionLike[P]) -> MemoryEffects[P]:
+    def _judged(self, instruction: Instruction) -> MemoryEffects:
         opcode = instruction.opcode
         if opcode in _WITHOUT_MEMORY:
             return NO_EFFECTS
@@ -196,16 +126,16 @@ class EffectsOfKernel:
             return MemoryEffects(place, place, orders=True, is_counted=True)
         return _ALL_EFFECTS
 
-    def of_all(self, instructions: Iterable[InstructionLike[P]]) -> MemoryEffects[P]:
+    def of_all(self, instructions: Iterable[Instruction]) -> MemoryEffects:
         """Return what several instructions, those of a block for example, may do together."""
-        together: MemoryEffects[P] = NO_EFFECTS
+        together: MemoryEffects = NO_EFFECTS
         for instruction in instructions:
             effects = self.of(instruction)
             if effects is not NO_EFFECTS:
                 together |= effects
         return together
 
-    def _of_call(self, call: InstructionLike[P]) -> MemoryEffects[P]:
+    def _of_call(self, call: Instruction) -> MemoryEffects:
         builtin, is_volatile = self.builtin(call), call.is_volatile
         reads, writes, orders = builtin.reads, builtin.writes, builtin.orders or is_volatile
         shows = is_volatile or builtin.role in (Role.PER_ITEM, Role.REFUSED)
@@ -214,7 +144,7 @@ class EffectsOfKernel:
         is_everything = reads is Reach.EVERYTHING, writes is Reach.EVERYTHING
         return MemoryEffects(_reached(call, reads), _reached(call, writes), *is_everything, orders, shows)
 
-    def may_change_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
+    def may_change_memory(self, instruction: Instruction) -> bool:
         """Return True if a load may give something else after an instruction, whatever its operands are."""
         opcode = instruction.opcode
         if opcode in _WITHOUT_MEMORY:
@@ -226,7 +156,7 @@ class EffectsOfKernel:
         effects = self.of(instruction)
         return effects is not NO_EFFECTS and effects.changes_memory
 
-    def has_effect(self, instruction: InstructionLike[OperandLike]) -> bool:
+    def has_effect(self, instruction: Instruction) -> bool:
         """Return True if an instruction does more than compute a value: it keeps its place, and isn't repeated."""
         opcode = instruction.opcode
         if opcode in _WITHOUT_MEMORY:
@@ -238,11 +168,11 @@ class EffectsOfKernel:
         effects = self.of(instruction)
         return effects is not NO_EFFECTS and (effects.changes_memory or effects.is_counted)
 
-    def is_ignored(self, instruction: InstructionLike[OperandLike]) -> bool:
+    def is_ignored(self, instruction: Instruction) -> bool:
         """Return True for a call that does nothing at run time."""
         return instruction.opcode == "call" and self.builtin(instruction).role is Role.IGNORED
 
-    def is_function_of_operands(self, instruction: InstructionLike[OperandLike]) -> bool:
+    def is_function_of_operands(self, instruction: Instruction) -> bool:
         """Return True if the result is the same wherever the operands are."""
         opcode = instruction.opcode
         if opcode != "call":
@@ -256,7 +186,7 @@ class EffectsOfKernel:
             return False  # whether or not an operand is a pointer
         return builtin.role is not Role.IGNORED and self.of(instruction) is NO_EFFECTS
 
-    def depends_on_memory(self, instruction: InstructionLike[OperandLike]) -> bool:
+    def depends_on_memory(self, instruction: Instruction) -> bool:
         """Return True for a load, or a call that only computes a value, of memory that may change."""
         if instruction.opcode != "load" and self.has_effect(instruction):
             return False
@@ -280,7 +210,7 @@ class EffectsOfKernel:
         kept = {"store": operands[:1], "atomicrmw": operands[1:], "cmpxchg": operands[1:]}.get(opcode)
         return kept is None or any(pointer in names_in(operand) for operand in kept)
 
-    def _call_may_keep(self, call: InstructionLike[OperandLike]) -> bool:
+    def _call_may_keep(self, call: Instruction) -> bool:
         """Return True if a function may keep a pointer, or gives something that is computed from the address."""
         builtin = self.builtin(call)
         if builtin.role is Role.IGNORED:
@@ -292,7 +222,7 @@ class EffectsOfKernel:
         return builtin.role is not Role.GROUP_WIDE and not builtin.is_known
 
 
-def _reached(call: InstructionLike[P], reach: Reach) -> tuple[P, ...]:
+def _reached(call: Instruction, reach: Reach) -> tuple[Operand, ...]:
     """Return the pointers through which a call reaches memory."""
     if reach in (Reach.NOTHING, Reach.EVERYTHING):
         return ()
@@ -301,5 +231,5 @@ def _reached(call: InstructionLike[P], reach: Reach) -> tuple[P, ...]:
     return tuple(call.arguments[:1] if reach is Reach.FIRST else call.arguments[1:2])
 
 
-def _is_constant(pointer: OperandLike) -> bool:
+def _is_constant(pointer: Operand) -> bool:
     return isinstance(pointer.type, PointerType) and pointer.type.address_space == AddressSpace.CONSTANT

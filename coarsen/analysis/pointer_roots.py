@@ -25,17 +25,13 @@ class PointerRoots:
     """Finds the roots of the pointers of one function, each once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Roots | None] = {}
-        # Keeps the operands, by whose identity the answers are kept.
-        self._asked: list[Operand] = []
+        self._known: dict[Operand, Roots | None] = {}
 
     def of(self, pointer: Operand) -> Roots | None:
         """Return what a pointer may be derived from, nothing for NULL; None where that isn't known."""
-        key = id(pointer)
-        if key not in self._known:
-            self._asked.append(pointer)
-            self._known[key] = _found(pointer)
-        return self._known[key]
+        if pointer not in self._known:
+            self._known[pointer] = _found(pointer)
+        return self._known[pointer]
 
     def of_all(self, pointers: Iterable[Operand]) -> Roots | None:
         """Return what some pointers may be derived from; None where that isn't known of one."""
@@ -50,7 +46,7 @@ class PointerRoots:
 
 def _found(pointer: Operand) -> Roots | None:
     roots: set[Named] = set()
-    pending, seen = [pointer], {id(pointer)}
+    pending, seen = [pointer], {pointer}
     while pending:
         value = pending.pop()
         if isinstance(value, Argument | Variable):
@@ -70,8 +66,8 @@ def _found(pointer: Operand) -> Roots | None:
             return None
         else:
             for source in derived_from(value):
-                if id(source) not in seen:
-                    seen.add(id(source))
+                if source not in seen:
+                    seen.add(source)
                     pending.append(source)
     return frozenset(roots)
 

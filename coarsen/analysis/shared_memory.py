@@ -6,9 +6,9 @@ from functools import cached_property
 
 from coarsen.analysis.memory_accesses import Aliasing, Place
 from coarsen.analysis.memory_effects import FUNCTIONS, EffectsOfKernel
-from coarsen.ir.details import atomic_operation
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, atomic_operation
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import Role
 from coarsen.ir.opencl.queries import builtin_name, query_of
 from coarsen.ir.types import AddressSpace, PointerType
@@ -55,7 +55,7 @@ class SharedMemory:
         name = name.removeprefix(prefix).removesuffix("_strong").removesuffix("_weak")
         return _SAME.get(name, name)
 
-    def reads(self, instruction: Instruction) -> Value | None:
+    def reads(self, instruction: Instruction) -> Operand | None:
         """Return the pointer through which an instruction, a plain load too, may see what other work-items do."""
         if instruction.opcode == "load" or self.operation(instruction):
             effects = self.effects.of(instruction)
@@ -70,7 +70,7 @@ class SharedMemory:
         """Return True for a load that is neither volatile nor atomic."""
         return instruction.opcode == "load" and not (instruction.is_volatile or instruction.is_atomic)
 
-    def writes(self, instruction: Instruction) -> tuple[Value, ...]:
+    def writes(self, instruction: Instruction) -> tuple[Operand, ...]:
         """Return the pointers through which an instruction may change memory."""
         return () if self.is_idle(instruction) else self.effects.of(instruction).writes
 
@@ -81,7 +81,7 @@ class SharedMemory:
             return operands[1].number == 0
         return operation == "cmpxchg" and operands[1] == operands[2]
 
-    def root(self, pointer: Value) -> Value | None:
+    def root(self, pointer: Operand) -> Operand | None:
         """Return the argument, variable or alloca that a pointer leads into; None where that isn't known."""
         while pointer.kind is ValueKind.INSTRUCTION:
             definition = self.kernel.definition[pointer.text]
@@ -92,16 +92,16 @@ class SharedMemory:
             pointer = definition.operands[0]
         return pointer if pointer.kind in (ValueKind.ARGUMENT, ValueKind.GLOBAL) else None
 
-    def space(self, pointer: Value) -> int:
+    def space(self, pointer: Operand) -> int:
         """Return the address space that a pointer leads into; a generic one's where its root isn't known."""
         type_ = (self.root(pointer) or pointer).type
         return type_.address_space if isinstance(type_, PointerType) else AddressSpace.GENERIC
 
-    def place(self, pointer: Value) -> Place:
+    def place(self, pointer: Operand) -> Place:
         """Return the memory that a pointer leads into."""
         return Place(self.space(pointer), self.root(pointer))
 
-    def may_change(self, instruction: Instruction, pointer: Value) -> bool:
+    def may_change(self, instruction: Instruction, pointer: Operand) -> bool:
         """Return True if an instruction, no fence or barrier, may change the memory that a pointer leads into."""
         effects = self.effects.of(instruction)
         if effects.writes_anything:
@@ -110,7 +110,7 @@ class SharedMemory:
         written = map(self.place, self.writes(instruction))
         return any(self.aliasing.may_be_same(self.place(pointer), each) for each in written)
 
-    def leads_into(self, pointer: Value, root: Value | None) -> bool:
+    def leads_into(self, pointer: Operand, root: Operand | None) -> bool:
         """Return True if a pointer may lead into what another one's root is; other roots are taken to be apart."""
         own = self.root(pointer)
         if own is None or root is None:
@@ -118,7 +118,7 @@ class SharedMemory:
             return known is None or known.kind is not ValueKind.INSTRUCTION
         return (own.kind, own.text) == (root.kind, root.text)
 
-    def key(self, value: Value, depth: int = 0) -> object:
+    def key(self, value: Operand, depth: int = 0) -> object:
         """Return something that two values have in common if they are computed in the same way from the same."""
         if value.kind is not ValueKind.INSTRUCTION:
             return value.spelling
@@ -135,7 +135,7 @@ class SharedMemory:
         says = definition.callee or str(definition.detail)
         return self._numbers.setdefault((definition.opcode, says, parts), len(self._numbers))
 
-    def is_shared(self, pointer: Value) -> bool:
+    def is_shared(self, pointer: Operand) -> bool:
         """Return True if other work-items may write where a pointer leads."""
         root = self.root(pointer)
         if root is not None and root.kind is ValueKind.INSTRUCTION:

@@ -16,8 +16,9 @@ from coarsen.analysis.barriers import idle_barriers
 from coarsen.analysis.liveness import names_in
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.errors import RefusalError
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Argument, Instruction, Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import Builtin, Role, is_barrier
 from coarsen.ir.opencl.queries import ABOUT_GROUPS, DIMENSIONS, builtin_name, may_concern, query_of
 from coarsen.ir.types import AddressSpace, PointerType
@@ -76,9 +77,9 @@ def check_any_groups(kernel: Kernel, dimension: int) -> None:
     for instruction in kernel.instructions():
         if not is_barrier(instruction):
             _check(kernel, instruction, dimension)
-    ordering = set(map(id, barriers)) - set(map(id, idle_barriers(kernel) if barriers else ()))
+    ordering = set(barriers) - set(idle_barriers(kernel) if barriers else ())
     for barrier in barriers:
-        if id(barrier) in ordering:
+        if barrier in ordering:
             raise _refusal(f"{builtin_name(barrier.callee)} is about the work-group", barrier)
 
 

@@ -10,20 +10,16 @@ stay generic on chips that have none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
-from coarsen.backend.approximations import Hardware, approximation_body, atomic_body, intrinsic
-from coarsen.backend.builtin_library import FLOAT, Body, Declaration, Item, with_definitions
+from coarsen.backend.builtin_library import with_definitions
+from coarsen.backend.gpu_builtins import Gpu, gpu_library, intrinsic
 from coarsen.backend.llvm_module import own_module, with_argument
 from coarsen.backend.processes import output_of_script
-from coarsen.backend.ptx_floats import float_body, parts_body
-from coarsen.backend.ptx_integers import conversion_body, integer_body
-from coarsen.backend.ptx_vectors import copy_body, vector_body
-from coarsen.backend.work_items import Registers, work_item_body
 from coarsen.errors import InvalidInputError, RefusalError
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.printer import module_text, signature_text
-from coarsen.ir.kernel import Argument, Instruction, Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import TargetType
@@ -97,7 +93,14 @@ def _refuse(what: str, instruction: Instruction | None = None) -> None:
 # By hand since nothing runs: registers alone are counted, for which libclc's 8 MB need not be read
 # (`docs/explanation/own-builtins.md`).
 
-_REGISTERS = Registers(
+_GCN = Gpu(
+    sine=intrinsic("sin.f32"),  # a multiplication, and the instruction, which takes turns
+    cosine=intrinsic("cos.f32"),
+    power_of_two=intrinsic("amdgcn.exp2.f32"),
+    logarithm=intrinsic("amdgcn.log.f32"),
+    quotient=lambda x, y: x * intrinsic("amdgcn.rcp.f32")(y),
+    root=intrinsic("amdgcn.sqrt.f32"),
+    reciprocal_root=intrinsic("amdgcn.rsq.f32"),
     local_id="amdgcn.workitem.id",
     group_id="amdgcn.workgroup.id",
     local_size="r600.read.local.size",
@@ -109,37 +112,7 @@ _REGISTERS = Registers(
     ),
     fence='fence syncscope("workgroup") acq_rel',
 )
-
-
-def _quotient(body: Body, x: Item, y: Item) -> Item:
-    return body.binary("fmul", x, body.call(FLOAT, "llvm.amdgcn.rcp.f32", y))
-
-
-_HARDWARE = Hardware(
-    sine=intrinsic("sin.f32"),  # a multiplication, and the instruction, which takes turns
-    cosine=intrinsic("cos.f32"),
-    power_of_two=intrinsic("amdgcn.exp2.f32"),
-    logarithm=intrinsic("amdgcn.log.f32"),
-    quotient=_quotient,
-    root=intrinsic("amdgcn.sqrt.f32"),
-    reciprocal_root=intrinsic("amdgcn.rsq.f32"),
-)
-_BODIES = (integer_body, float_body, parts_body, conversion_body, vector_body, copy_body)
-
-
-def amdgpu_library(declaration: Declaration) -> Iterable[str] | None:
-    """Return the body of a builtin; None for one that has no form here."""
-    approximated = approximation_body(Body(declaration), _HARDWARE, relaxed=True)
-    if approximated is not None:
-        return approximated
-    work_item = work_item_body(Body(declaration), _REGISTERS)
-    if work_item is not None:
-        return work_item
-    for write in _BODIES:
-        body = write(Body(declaration))
-        if body is not None:
-            return body
-    return atomic_body(declaration)
+amdgpu_library = gpu_library(_GCN, is_relaxed=lambda _declaration: True)
 
 
 # From SPIR's conventions in LLVM IR to those of AMD's GCN, in a module's text.

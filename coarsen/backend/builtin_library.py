@@ -14,6 +14,7 @@ declared here, by the types that stand in the call, unless the module knows them
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -74,11 +75,6 @@ def function(result: Type, name: str, parameters: Iterable[Type], body: Iterable
     return f"define internal spir_func {result} @{name}({spelled}) alwaysinline nounwind {{\nstart:\n{lines}}}\n"
 
 
-def elements(type_: Type) -> int:
-    """Return how many elements a value has that a builtin works on one by one."""
-    return type_.count if isinstance(type_, VectorType) else 1
-
-
 def scalar(type_: Type) -> Type:
     """Return the type of one such element."""
     return type_.element if isinstance(type_, VectorType) else type_
@@ -119,9 +115,8 @@ def _declarations_for(definitions: Iterable[str], text: str) -> Iterator[str]:
 
 # Writing the body of a builtin's definition, one LLVM instruction after the other.
 #
-#     body = Body(declaration)                     define float @_Z4fdimff(float %0, float %1) {
-#     x, y = body.operands                           %v0 = fsub float %0, %1
-#     body.binary("fsub", x, y)                      …
+#     x, y = Body(declaration).operands            define float @_Z4fdimff(float %0, float %1) {
+#     x - y                                          %v0 = fsub float %0, %1
 #
 # Operations work on scalars and vectors alike; a scalar operand beside vectors is spread over a vector first.
 
@@ -134,13 +129,78 @@ _FLOAT_WIDTHS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value in a body: its type and how it is spelled."""
+    """A value in a body; each operation on it adds an instruction to the body and gives its result.
 
+    Numbers beside it are constants of its type, the same in all elements.
+    """
+
+    body: Body = field(repr=False, compare=False)
     type: Type
     text: str
 
     def __str__(self) -> str:
         return f"{self.type} {self.text}"
+
+    def like(self, value: Item | float) -> Item:
+        """Return a number as a constant of this item's type, rounded to its precision; an item as it is."""
+        if isinstance(value, Item):
+            return value
+        text = str(value)
+        if isinstance(scalar(self.type), FloatType):
+            text = f"{value:.6e}"
+            if float(text) != value:
+                exact = value if width(self.type) == 64 else struct.unpack("f", struct.pack("f", value))[0]
+                text = f"0x{struct.pack('>d', exact).hex().upper()}"
+        return self.body.constant(self.type, text)
+
+    def binary(self, opcode: str, other: Item | float) -> Item:
+        """Add an instruction of two operands of one type and a result of that type."""
+        return self.body.assign(self.type, f"{opcode} {self}, {self.like(other).text}")
+
+    def _arithmetic(self, operation: str, other: Item | float) -> Item:
+        return self.binary("f" * isinstance(scalar(self.type), FloatType) + operation, other)
+
+    def __add__(self, other: Item | float) -> Item:
+        return self._arithmetic("add", other)
+
+    def __sub__(self, other: Item | float) -> Item:
+        return self._arithmetic("sub", other)
+
+    def __mul__(self, other: Item | float) -> Item:
+        return self._arithmetic("mul", other)
+
+    def __truediv__(self, other: Item | float) -> Item:
+        return self._arithmetic("div", other)
+
+    def __and__(self, other: Item | float) -> Item:
+        return self.binary("and", other)
+
+    def __or__(self, other: Item | float) -> Item:
+        return self.binary("or", other)
+
+    def __xor__(self, other: Item | float) -> Item:
+        return self.binary("xor", other)
+
+    def compared(self, predicate: str, other: Item | float) -> Item:
+        """`icmp` or `fcmp`, by the operands' type."""
+        opcode = "fcmp" if isinstance(scalar(self.type), FloatType) else "icmp"
+        return self.body.assign(same_shape(self.type, I1), f"{opcode} {predicate} {self}, {self.like(other).text}")
+
+    def unless(self, condition: Item, other: Item | float) -> Item:
+        """Element by element: `condition ? other : this`."""
+        return self.body.assign(self.type, f"select {condition}, {self.like(other)}, {self}")
+
+    def cast(self, opcode: str, to: Type) -> Item:
+        """Add a conversion instruction; none where the type is the same."""
+        return self if self.type == to else self.body.assign(to, f"{opcode} {self} to {to}")
+
+    def bits(self) -> Item:
+        """Return the bits as an integer, or a vector of them."""
+        return self.cast("bitcast", same_shape(self.type, IntegerType(width(self.type))))
+
+    def called(self, name: str, *others: Item) -> Item:
+        """Add a call of LLVM's `llvm.NAME`, overloaded on this item's type, which is its result's too."""
+        return self.body.call(self.type, f"llvm.{name}.{suffix(self.type)}", self, *others)
 
 
 @dataclass
@@ -154,7 +214,7 @@ class Body:
     @cached_property
     def parameters(self) -> tuple[Item, ...]:
         """The parameters as they are declared."""
-        return tuple(Item(type_, f"%{index}") for index, type_ in enumerate(self.declaration.parameters))
+        return tuple(Item(self, type_, f"%{index}") for index, type_ in enumerate(self.declaration.parameters))
 
     @cached_property
     def operands(self) -> tuple[Item, ...]:
@@ -164,54 +224,27 @@ class Body:
 
     def assign(self, type_: Type, text: str) -> Item:
         """`%vN = text`, whose result has the type."""
-        item = Item(type_, f"%v{self._count}")
+        item = Item(self, type_, f"%v{self._count}")
         self._count += 1
         self.lines.append(f"{item.text} = {text}")
         return item
 
-    def do(self, text: str) -> None:
-        """Add an instruction without a result."""
-        self.lines.append(text)
+    def do(self, *texts: str) -> None:
+        """Add instructions without a result."""
+        self.lines.extend(texts)
 
     def returned(self, item: Item | None = None) -> list[str]:
         """Return the whole body, which ends here."""
         return [*self.lines, f"ret {item}" if item else "ret void"]
 
-    def binary(self, opcode: str, left: Item, right: Item) -> Item:
-        """Add an instruction of two operands of one type and a result of that type."""
-        return self.assign(left.type, f"{opcode} {left}, {right.text}")
-
-    def compare(self, predicate: str, left: Item, right: Item) -> Item:
-        """`icmp` or `fcmp`, by the operands' type."""
-        opcode = "fcmp" if isinstance(scalar(left.type), FloatType) else "icmp"
-        return self.assign(same_shape(left.type, I1), f"{opcode} {predicate} {left}, {right.text}")
-
-    def select(self, condition: Item, chosen: Item, other: Item) -> Item:
-        """Element by element: `condition ? chosen : other`."""
-        return self.assign(chosen.type, f"select {condition}, {chosen}, {other}")
-
-    def cast(self, opcode: str, item: Item, to: Type) -> Item:
-        """Add a conversion instruction; none where the type is the same."""
-        return item if item.type == to else self.assign(to, f"{opcode} {item} to {to}")
-
     def call(self, result: Type, callee: str, *arguments: Item) -> Item:
         """Add a call of a function with a result."""
         return self.assign(result, f"call {result} @{callee}({', '.join(map(str, arguments))})")
 
-    def intrinsic(self, name: str, *arguments: Item) -> Item:
-        """Add a call of LLVM's `llvm.NAME`, overloaded on its first argument's type, which is its result's too."""
-        type_ = arguments[0].type
-        return self.call(type_, f"llvm.{name}.{suffix(type_)}", *arguments)
-
     def constant(self, type_: Type, value: str) -> Item:
         """Return a constant, the same in all elements."""
-        if isinstance(type_, VectorType):
-            return Item(type_, f"splat ({type_.element} {value})")
-        return Item(type_, value)
-
-    def number(self, type_: Type, value: float) -> Item:
-        """Return a floating-point constant that the type can hold exactly."""
-        return self.constant(type_, f"{value:.6e}")
+        text = f"splat ({type_.element} {value})" if isinstance(type_, VectorType) else value
+        return Item(self, type_, text)
 
     def spread(self, item: Item, count: int) -> Item:
         """Return a scalar as a vector of equal elements; anything else as it is."""
@@ -228,12 +261,16 @@ class Body:
             return item
         return self.assign(item.type.element, f"extractelement {item}, i32 {index}")
 
+    def elements(self, item: Item) -> list[Item]:
+        """Return the elements of a vector; a scalar alone."""
+        return [self.element(item, index) for index in range(element_count(item.type))]
+
     def vector(self, items: Iterable[Item], type_: Type) -> Item:
         """Return a vector of such elements; of a scalar type the only item."""
         elements = list(items)
         if not isinstance(type_, VectorType):
             return elements[0]
-        result = Item(type_, "poison")
+        result = Item(self, type_, "poison")
         for index, item in enumerate(elements):
             result = self.assign(type_, f"insertelement {result}, {item}, i32 {index}")
         return result

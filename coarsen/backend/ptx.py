@@ -10,20 +10,14 @@ and elementary functions in full precision, which on NVIDIA's devices are a libr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
-from coarsen.backend import work_items
-from coarsen.backend.approximations import NAMES as APPROXIMATED
-from coarsen.backend.approximations import Hardware, approximation_body, atomic_body, intrinsic
-from coarsen.backend.builtin_library import FLOAT, Body, Declaration, Library, scalar, with_definitions
+from coarsen.backend.builtin_library import FLOAT, scalar, with_definitions
+from coarsen.backend.gpu_builtins import APPROXIMATED, Gpu, gpu_library, intrinsic
 from coarsen.backend.llvm_module import own_module, with_argument
-from coarsen.backend.ptx_floats import float_body, parts_body
-from coarsen.backend.ptx_integers import conversion_body, integer_body
-from coarsen.backend.ptx_vectors import copy_body, vector_body
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.ir.details import is_inline_assembly
+from coarsen.ir.graph.instruction import Instruction, is_inline_assembly
 from coarsen.ir.graph.printer import module_text
-from coarsen.ir.kernel import Argument, Instruction, Kernel
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.modules import run_passes, target_machine
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace, PointerType, TargetType
@@ -58,7 +52,8 @@ def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, appro
         raise InvalidInputError(f"'{architecture}' is not an architecture of NVIDIA's, such as sm_75")
     check_limits(kernel)
     relaxed = frozenset(i.callee for i in kernel.instructions()) if approximate else relaxed_functions(kernel)
-    text = with_definitions(module_text(kernel.graph), _library(relaxed), kernel.structures)
+    library = gpu_library(_NVIDIA, lambda declaration: declaration.name in relaxed)
+    text = with_definitions(module_text(kernel.graph), library, kernel.structures)
     _check_defined(kernel, text)
     machine = target_machine(_TRIPLE, architecture)
     with own_module(retargeted(text, kernel)) as module:
@@ -67,22 +62,6 @@ def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, appro
         run_passes(module, _PASSES, machine)
         assembly = str(machine.emit_assembly(module))
     return _header(kernel) + assembly.lstrip()
-
-
-def _library(relaxed: frozenset[str]) -> Library:
-    """Return what defines builtins; `relaxed` names the functions (mangled) that may be approximated."""
-
-    def define(declaration: Declaration) -> Iterable[str] | None:
-        approximated = approximation_body(Body(declaration), _HARDWARE, relaxed=declaration.name in relaxed)
-        if approximated is not None:
-            return approximated
-        for write in _BODIES:
-            body = write(Body(declaration))
-            if body is not None:
-                return body
-        return atomic_body(declaration)
-
-    return define
 
 
 def _check_defined(kernel: Kernel, text: str) -> None:
@@ -226,9 +205,9 @@ def _insert_variable(text: str) -> str:
     return text[: position.start()] + variable + text[position.start() :]
 
 
-# For `native_` and `half_` functions always, and for the precise ones where the build options allow it
-# (`-cl-fast-relaxed-math`): without libdevice PTX has no precise ones.
-_HARDWARE = Hardware(
+# Approximations for `native_` and `half_` functions always, and for the precise ones where the build options allow
+# it (`-cl-fast-relaxed-math`): without libdevice PTX has no precise ones.
+_NVIDIA = Gpu(
     sine=intrinsic("nvvm.sin.approx.f"),
     cosine=intrinsic("nvvm.cos.approx.f"),
     power_of_two=intrinsic("nvvm.ex2.approx.f"),
@@ -236,10 +215,6 @@ _HARDWARE = Hardware(
     quotient=intrinsic("nvvm.div.approx.f"),
     root=intrinsic("nvvm.sqrt.approx.f"),
     reciprocal_root=intrinsic("nvvm.rsqrt.approx.f"),
-)
-
-
-_REGISTERS = work_items.Registers(
     local_id="nvvm.read.ptx.sreg.tid",
     group_id="nvvm.read.ptx.sreg.ctaid",
     local_size="nvvm.read.ptx.sreg.ntid",
@@ -247,11 +222,3 @@ _REGISTERS = work_items.Registers(
     barrier=("call void @llvm.nvvm.barrier0()",),
     fence="call void @llvm.nvvm.membar.gl()",
 )
-
-
-def work_item_body(body: Body) -> list[str] | None:
-    """Return the body of a work-item function, a barrier, a fence or a copy by the work-group; None for others."""
-    return work_items.work_item_body(body, _REGISTERS)
-
-
-_BODIES = (work_item_body, integer_body, float_body, parts_body, conversion_body, vector_body, copy_body)

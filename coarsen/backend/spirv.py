@@ -5,7 +5,7 @@
 
 What the back end can't take makes it stop, so `spirv_limits.py` refuses it before, and what it would get wrong is
 written in another form: addresses of variables, calls of `printf`, truncations that are widened again. A builtin
-that neither it nor `spirv_library.py` knows it writes as a function to be linked in: found in the words, refused.
+that neither it nor `spirv_limits.py` knows it writes as a function to be linked in: found in the words, refused.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from pathlib import Path
 from coarsen.backend.builtin_library import with_definitions
 from coarsen.backend.llvm_module import kernel_module
 from coarsen.backend.processes import output_of_script
-from coarsen.backend.spirv_library import spirv_library
-from coarsen.backend.spirv_limits import check_limits
+from coarsen.backend.spirv_limits import check_limits, spirv_library
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Opcode

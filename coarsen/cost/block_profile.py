@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from coarsen.cost.instruction_kinds import Kind, is_memory_access, kinds_of
 from coarsen.cost.plan_walk import is_terminator
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 
 Counts = Counter[Kind]
 IsDivergent = Callable[[Instruction], bool]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from coarsen.analysis.algebra.affine import Access
 from coarsen.cost.work_counts import InstructionClass
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.opencl.builtins import Role, builtin_of
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace, FloatType, IntegerType, Type, VectorType, size_of

@@ -24,9 +24,9 @@ from coarsen.analysis.algebra.predict.operations import queried
 from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.access_costs import AccessCost, AccessCosts, pieces_of
 from coarsen.cost.lane_addresses import LaneAddresses, Place, lane_places
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, source_element_type
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import AddressSpace, PointerType, StructType, size_of
 from coarsen.variant.coarsening import Coarsening, Level
@@ -356,7 +356,7 @@ def _escaping(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[str]:
             yield from forms.symbols.origins(forms.form(value))
 
 
-def _passed_on(instruction: Instruction, *, is_access: bool) -> Iterator[Value]:
+def _passed_on(instruction: Instruction, *, is_access: bool) -> Iterator[Operand]:
     """Yield the pointers that an instruction does more with than to access what they point to."""
     access = memory_access(instruction) if is_access else None
     if instruction.opcode in ("getelementptr", "icmp"):

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.loop_counts import trip_counts
 from coarsen.ir.graph.details import TERMINATORS
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions

@@ -33,9 +33,9 @@ from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
 from coarsen.cost.plan_walk import region_plan
 from coarsen.cost.rewritten_ids import id_rewriter
-from coarsen.ir.details import source_element_type
+from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (
     AddressSpace,
     ArrayType,

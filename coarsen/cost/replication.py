@@ -29,7 +29,7 @@ from coarsen.analysis.regions import Region
 from coarsen.cost.block_profile import BlockProfile, Counts, block_profile
 from coarsen.cost.instruction_kinds import Kind, kinds_of
 from coarsen.cost.rewritten_ids import RewrittenIds, rewrite_ids
-from coarsen.ir.kernel import Block, Instruction
+from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.variant.coarsening import Coarsening
 

@@ -17,13 +17,11 @@ from functools import cached_property
 
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import Opcode
-from coarsen.ir.graph.instruction import Block
-from coarsen.ir.graph.instruction import Instruction as Built
+from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument
 from coarsen.ir.graph.origin import UNKNOWN
-from coarsen.ir.graph.view import instruction_view
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import Query, queried_dimension, query_of
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
@@ -82,9 +80,9 @@ def selection(rewriter: IdRewriter, query: Instruction) -> tuple[Instruction, ..
     """
     dimension = query.arguments[0]
     build = Builder(Block(""), UNKNOWN)
-    chosen = Built(Opcode.SELECT, query.type, name=query.name)
+    chosen = Instruction(Opcode.SELECT, query.type, name=query.name)
     rewriter.select(build, query, Argument(dimension.type, dimension.text), chosen, 0)
-    return tuple(map(instruction_view, build.block.instructions))
+    return tuple(build.block.instructions)
 
 
 def rewrite_ids(kernel: Kernel, coarsening: Coarsening) -> RewrittenIds:
@@ -95,7 +93,7 @@ def rewrite_ids(kernel: Kernel, coarsening: Coarsening) -> RewrittenIds:
     for instruction in kernel.instructions():
         if rewriter.handles(instruction) and instruction.name not in standing_for:
             selection(rewriter, instruction)  # for what it adds to the prologue
-    prologue = tuple(map(instruction_view, rewriter.prologue.instructions))
+    prologue = tuple(rewriter.prologue.instructions)
     first = {name: values[0] for name, values in replicas.items()}
     return RewrittenIds(kernel, coarsening, prologue, standing_for, first, rewriter)
 

@@ -28,8 +28,9 @@ from coarsen.cost.block_profile import dependence_depth
 from coarsen.cost.instruction_kinds import Kind, access_class, instruction_classes, kinds_of
 from coarsen.cost.register_pressure import maximum_live_words, static_local_bytes
 from coarsen.cost.work_counts import AccessCount, InstructionClass, LaunchSizes, Sizes, WorkCounts, padded
+from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Block, Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
 from coarsen.transform.coarsen import Analysed, analyse
 from coarsen.variant.coarsening import Configuration, Level

@@ -32,9 +32,8 @@ from coarsen.frontend.source_text import (
     read_source,
 )
 from coarsen.frontend.translation_unit import TranslationUnit, translation_unit
-from coarsen.ir.graph.view import kernel_view
+from coarsen.ir.graph.debug_metadata import read_module
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.reader import read_module
 
 _DEBUG_VERSION = '!"Debug Info Version"'
 # A string, which stays, or what refers to debug information.
@@ -71,7 +70,7 @@ def lower(
     name = unit.chosen(kernel)
     module = read_module(normal_form(unit, name))
     name_origins(module, name)
-    return kernel_view(module, name)
+    return Kernel(name, module)
 
 
 def _unit_of(

@@ -1,144 +1,30 @@
-"""The whole view of a kernel, on one screen: Kernel → Block → Instruction → Value.
+"""A kernel: one function of a module in normal form, and what the module says of it.
 
-It is the view of a graph (`graph/view.py`), which is read from what LLVM prints of a module (`reader.py`). Nothing
-here changes: the graph is kept, sealed, and a transform edits a copy, which it owns (`Kernel.editable_graph`).
+    Module, Function (graph, sealed) ─▶ Kernel: arguments as OpenCL C declares them, blocks and values by name
+
+Blocks and instructions are those of the graph (`graph/instruction.py`), which never changes again: who wants to
+edit it copies it (`Kernel.editable_graph`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
-from coarsen.errors import SourcePosition
 from coarsen.ir.added_arguments import AddedArgument as AddedArgument
-from coarsen.ir.graph.details import CallSite, Detail, is_atomic, is_volatile
-from coarsen.ir.graph.module import Module
+from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.module import Module, attributes_of_callees
 from coarsen.ir.graph.operands import ValueKind as ValueKind
-from coarsen.ir.graph.origin import UNKNOWN, Origin
-from coarsen.ir.graph.printer import instruction_text
+from coarsen.ir.graph.printer import argument_text
 from coarsen.ir.graph.rewriting import copy_module
-from coarsen.ir.graph.stored import stored
+from coarsen.ir.graph.stored import StoredModule, stored
 from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
-from coarsen.ir.types import StructType, Type, quoted
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """An operand. `text` is a name without `%` or `@`, or a constant without its type.
-
-    `mentioned` are the names of the program-scope variables and functions in a constant expression, such as
-    `getelementptr (i8, ptr addrspace(3) @kernel.tile, i64 4)`.
-    """
-
-    kind: ValueKind
-    type: Type
-    text: str
-    mentioned: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def number(self) -> int | None:
-        """The number that an integer constant is, as LLVM prints it; None for anything else."""
-        if self.kind is ValueKind.CONSTANT and self.text.removeprefix("-").isdecimal():
-            return int(self.text)
-        return None
-
-    @property
-    def spelling(self) -> str:
-        """The operand as it stands in LLVM's text, without its type."""
-        if self.kind is ValueKind.CONSTANT:
-            return self.text
-        return f"%{self.text}" if self.is_local else f"@{quoted(self.text)}"
-
-    @property
-    def is_local(self) -> bool:
-        """Return True if it is computed or passed at run time (an instruction's result or an argument)."""
-        return self.kind in (ValueKind.INSTRUCTION, ValueKind.ARGUMENT)
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """One instruction. `name` is empty when there is no result; a call's callee is its last operand.
-
-    `incoming` names a phi's blocks, in the order of its operands; `targets` names the blocks that a terminator may
-    go to, in LLVM's textual order.
-    `origin` says where it was written, and which transform made it for what.
-    `flags`, such as nsw, stand in LLVM's order; `detail` has what else its family says; `attachments` are pairs of
-    a kind of metadata, such as tbaa, and its node, such as `!12`.
-    """
-
-    name: str
-    opcode: str
-    type: Type
-    operands: tuple[Value, ...]
-    incoming: tuple[str, ...] = ()
-    targets: tuple[str, ...] = ()
-    origin: Origin = UNKNOWN
-    flags: tuple[str, ...] = ()
-    detail: Detail = None
-    attachments: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def text(self) -> str:
-        """LLVM's line without indentation and without debug information, written when it is asked for."""
-        return instruction_text(self)
-
-    @property
-    def position(self) -> SourcePosition | None:
-        """Return where it was written."""
-        return self.origin.position
-
-    @property
-    def call_position(self) -> SourcePosition | None:
-        """Return where `position` is in an inlined function, the kernel's call of it."""
-        return self.origin.call_position
-
-    @property
-    def callee(self) -> str:
-        """The called function's name; empty for any other instruction and for an indirect call."""
-        if self.opcode == "call" and self.operands[-1].kind is ValueKind.FUNCTION:
-            return self.operands[-1].text
-        return ""
-
-    @property
-    def arguments(self) -> tuple[Value, ...]:
-        """The operands that carry data: a call's without its bundles and its callee."""
-        if self.opcode != "call":
-            return self.operands
-        bundled = self.detail.bundled if isinstance(self.detail, CallSite) else 0
-        return self.operands[: -1 - bundled]
-
-    @property
-    def is_volatile(self) -> bool:
-        """Return True if it is a load, a store, an atomic or a copy of memory that is volatile."""
-        if self.opcode == "call":
-            return "llvm.mem" in self.callee and self.arguments[-1].text == "true"
-        return is_volatile(self.detail)
-
-    @property
-    def is_atomic(self) -> bool:
-        """Return True if it is an atomic load, store, update or exchange of LLVM's own (not a builtin's call)."""
-        return is_atomic(self.detail, self.opcode)
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A basic block; its last instruction is the terminator."""
-
-    name: str
-    instructions: tuple[Instruction, ...]
-
-    @property
-    def terminator(self) -> Instruction:
-        """The instruction that leaves the block."""
-        return self.instructions[-1]
-
-    @property
-    def phis(self) -> tuple[Instruction, ...]:
-        """The phi instructions, which stand first."""
-        return tuple([instruction for instruction in self.instructions if instruction.opcode == "phi"])
+from coarsen.ir.graph.variables import global_variable
+from coarsen.ir.metadata import Metadata
+from coarsen.ir.types import StructType, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,34 +58,90 @@ class WrittenArgument:
     padding: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kernel:
     """A kernel and the module around it. The first block is the entry.
 
-    `graph` is the module of which this is the view; it is sealed, and printed where text is needed
-    (`graph/printer.py`). `added_arguments` describes the last of the arguments, those that transforms have added;
-    `function_attributes` has the attributes of each declared function.
+    Attributes:
+        name: the function's.
+        graph: the module, without debug information, whose names are unique (`graph/names.py`). It is sealed.
+        added_arguments: describes the last of the arguments, those that transforms have added.
+
+    Raises:
+        InternalError: there is no such function.
+        RefusalError: `unsupported-instruction`, for a program-scope variable that can't be read.
     """
 
     name: str
-    arguments: tuple[Argument, ...]
-    blocks: tuple[Block, ...]
-    globals: Mapping[str, GlobalVariable]
-    graph: Module = field(compare=False, repr=False)
-    required_work_group_size: tuple[int, int, int] | None = None
+    graph: Module
     added_arguments: tuple[AddedArgument, ...] = ()
-    function_attributes: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        self.graph.seal()
+        _ = self.function, self.globals  # what can't be read is refused here
+
+    def __reduce__(self) -> tuple[Any, ...]:
         # For other processes and for copies: a graph is too deep to be followed link by link.
-        return {**{each.name: getattr(self, each.name) for each in fields(self)}, "graph": stored(self.graph)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, graph=state["graph"].module())
+        return _restored, (self.name, stored(self.graph), self.added_arguments)
 
     def editable_graph(self) -> Module:
         """Return a copy of the graph that the caller owns."""
         return copy_module(self.graph)[0]
+
+    @cached_property
+    def function(self) -> Function:
+        """The function itself."""
+        return self.graph.function(self.name)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks, the entry first."""
+        return tuple(self.function.blocks)
+
+    @cached_property
+    def globals(self) -> Mapping[str, GlobalVariable]:
+        """The program-scope variables, by name."""
+        variables = [variable for variable in self.graph.variables.values() if not variable.is_alias]
+        return {variable.name: global_variable(variable, self.structures) for variable in variables}
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The arguments, as OpenCL C declares them."""
+        return tuple(self._arguments())
+
+    def _arguments(self) -> Iterator[Argument]:
+        metadata, described = Metadata(self.metadata), dict(self.function.attachments)
+        # Each node lists all arguments: it is read once, not once for each of them.
+        strings = {
+            key: metadata.strings(described.get(f"kernel_arg_{key}", "").removeprefix("!"))
+            for key in ("type", "base_type", "access_qual", "type_qual")
+        }
+        spaces = metadata.integers(described.get("kernel_arg_addr_space", "").removeprefix("!"))
+        for index, argument in enumerate(self.function.arguments):
+            yield Argument(
+                name=argument.name,
+                type=argument.type,
+                attributes=argument_text(argument),
+                type_name=_at(strings["type"], index),
+                base_type_name=_at(strings["base_type"], index),
+                address_space=spaces[index] if index < len(spaces) else 0,
+                access=_at(strings["access_qual"], index) or "none",
+                qualifiers=tuple(_at(strings["type_qual"], index).split()),
+            )
+
+    @cached_property
+    def required_work_group_size(self) -> tuple[int, int, int] | None:
+        """The local size that the kernel demands, if it demands one."""
+        node = self.function.attachment("reqd_work_group_size")
+        if node is None:
+            return None
+        sizes = Metadata(self.metadata).integers(node.removeprefix("!"))
+        return (sizes[0], sizes[1], sizes[2])
+
+    @cached_property
+    def function_attributes(self) -> Mapping[str, str]:
+        """The attributes of each declared function."""
+        return attributes_of_callees(self.graph)
 
     @property
     def structures(self) -> Mapping[str, StructType]:
@@ -258,4 +200,12 @@ class Kernel:
 
     def instructions(self) -> Iterator[Instruction]:
         """Return an iterator over all instructions, block by block."""
-        return chain.from_iterable(block.instructions for block in self.blocks)
+        return self.function.instructions()
+
+
+def _restored(name: str, graph: StoredModule, added: tuple[AddedArgument, ...]) -> Kernel:
+    return Kernel(name, graph.module(), added)
+
+
+def _at(items: tuple[str, ...], index: int) -> str:
+    return items[index] if index < len(items) else ""

@@ -17,9 +17,10 @@ from functools import cached_property
 
 from coarsen.analysis.regions import Region
 from coarsen.cost.memory_report import memory_lines, memory_report
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.origin import Role
-from coarsen.ir.graph.printer import signature_text
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.graph.printer import instruction_text, signature_text
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.remarks.source_places import LineRoles, roles_by_line, roles_without_line
 from coarsen.transform.coarsen import Analysed
@@ -218,7 +219,7 @@ def explain_ir(analysed: Analysed) -> Explanation:
     for block in kernel.blocks:
         texts.append(f"{block.name}:")
         for instruction in block.instructions:
-            texts.append(f"  {instruction.text}")
+            texts.append(f"  {instruction_text(instruction)}")
             places[id(instruction)] = ("", len(texts))
     texts.append("}")
     marks = {line: found for (_, line), found in _marks(analysed, places).items()}

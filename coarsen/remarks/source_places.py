@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from coarsen.errors import SourcePosition
+from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.origin import Role
-from coarsen.ir.kernel import Block, Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 
 _NOT_OF_TRANSFORMS = frozenset({Role.SOURCE, Role.COMPILER})
 

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
 from coarsen.analysis.memory_accesses import Aliasing, Place, ReadWriteSets
-from coarsen.ir.details import alignment
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Block, Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Block, Instruction, alignment
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (
     AddressSpace,
     FloatType,
@@ -50,7 +50,7 @@ class Member:
     address: ExactAddress
 
     @property
-    def pointer(self) -> Value:
+    def pointer(self) -> Operand:
         """Return where it loads from or stores to."""
         return self.instruction.operands[-1]
 

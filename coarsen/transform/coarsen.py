@@ -23,10 +23,11 @@ from coarsen.base.limits import MOST_COPIED_INSTRUCTIONS
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.function import Function
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.rewriting import copy_around
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.transform.added_arguments import LocalCopies, add_local_copies, local_memory_arguments
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply

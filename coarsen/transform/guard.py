@@ -35,7 +35,6 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique, named_in
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.graph.origin import Origin, Role
-from coarsen.ir.kernel import Instruction as KernelInstruction
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, linear_id, query_named
 from coarsen.transform.added_arguments import SIZE_TYPE, add_arguments, global_size_argument
@@ -87,7 +86,7 @@ def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:
     return module
 
 
-def _erase(function: Function, kernel: Kernel, erased: Sequence[KernelInstruction]) -> None:
+def _erase(function: Function, kernel: Kernel, erased: Sequence[Instruction]) -> None:
     """Leave out, in a copy of a kernel's function, instructions without a result."""
     identities = set(map(id, erased))
     for copied, block in zip(function.blocks, kernel.blocks, strict=True):

@@ -22,7 +22,6 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.kernel import Instruction as Known
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import (
     IDS_OF_GROUPS,
@@ -86,7 +85,7 @@ class IdRewriter:
         """Declare what is asked of the launch and the module had not declared; to be done at the end."""
         self._start.queries.declare()
 
-    def answered_at_start(self, instruction: Known) -> Values:
+    def answered_at_start(self, instruction: Instruction) -> Values:
         """Return what stands for a query, or for a narrowed id, in each replica (one value if all have the same).
 
         Nothing for any other instruction, and for a query whose dimension is known only at run time.
@@ -101,20 +100,22 @@ class IdRewriter:
         query = Query(builtin_name(narrowed.callee))
         return self._narrowed(instruction, instruction.type, query) if query in self._formula.ids else ()
 
-    def handles(self, instruction: Known) -> bool:
+    def handles(self, instruction: Instruction) -> bool:
         """Return True for a call that asks for an id or size that this coarsening changes."""
         if instruction.opcode != "call":
             return False
         query = query_of(instruction)
         return query in self._formula.changed and may_concern(instruction, self.coarsening.dimension)
 
-    def replicas(self, instruction: Known) -> Values:
+    def replicas(self, instruction: Instruction) -> Values:
         """Return what stands for a query's result in each replica (one value where all have the same)."""
         self._start.serve(_origin(instruction))
         query = Query(builtin_name(instruction.callee))
         return self._linear(query) if query.is_linear else self._along(query)
 
-    def select(self, build: Builder, query: Known, dimension: Operand, chosen: Instruction, replica: int) -> None:
+    def select(
+        self, build: Builder, query: Instruction, dimension: Operand, chosen: Instruction, replica: int
+    ) -> None:
         """Answer a query with a run-time dimension.
 
         Args:
@@ -139,7 +140,7 @@ class IdRewriter:
         """Return the first and the distance, where the replicas are those of an id; else None."""
         return self._progressions.get(replicas)
 
-    def _answer(self, query: Known) -> Values:
+    def _answer(self, query: Instruction) -> Values:
         """A query's replicas; of an id that is only ever narrowed the first is enough."""
         asked = query_of(query)
         if asked in self._formula.ids and self._is_only_narrowed(query):
@@ -147,7 +148,7 @@ class IdRewriter:
             return (self._formula.first(asked),)
         return self.replicas(query)
 
-    def _is_only_narrowed(self, query: Known) -> bool:
+    def _is_only_narrowed(self, query: Instruction) -> bool:
         return all(use.instruction.opcode == "trunc" for use in self._uses.get(query.name, ()))
 
     @cached_property
@@ -174,7 +175,7 @@ class IdRewriter:
                 self._answers[query] = (size,)
         return self._answers[query]
 
-    def _narrowed(self, instruction: Known, type_: IntegerType, query: Query) -> Values:
+    def _narrowed(self, instruction: Instruction, type_: IntegerType, query: Query) -> Values:
         """A narrowed id, by its own name, which a source may have chosen like a query's."""
         key = f"%{instruction.name}"
         if key not in self._answers:
@@ -221,12 +222,12 @@ def _of_replica(answers: Values, replica: int) -> Operand:
     return answers[replica if len(answers) > 1 else 0]
 
 
-def _is_constant(query: Known) -> bool:
+def _is_constant(query: Instruction) -> bool:
     """Return True if a query's dimension is a constant, or it has none."""
     return not query.arguments or queried_dimension(query) is not None
 
 
-def _origin(instruction: Known) -> Origin:
+def _origin(instruction: Instruction) -> Origin:
     return Origin(instruction.position, instruction.call_position)
 
 

@@ -11,15 +11,11 @@ since copies are named before they are written. One that changes a few places le
 
 from __future__ import annotations
 
-from coarsen.ir import kernel as view
-from coarsen.ir.graph import instruction as graph
 from coarsen.ir.graph.display_name import Derivation, DisplayName, NewName
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.names import FreeNames, without_numbers
 from coarsen.ir.graph.operands import Argument, Named
 from coarsen.ir.kernel import Kernel
-
-Original = Named | view.Instruction
-"""What something may be called after: in the graph, or an instruction of the view of it."""
 
 TEMPORARY = NewName("call")
 """The name of what is used in one place, as a compiler names it, so that a back end may put it there."""
@@ -30,21 +26,21 @@ def own(word: str) -> NewName:
     return NewName(word, DisplayName(word))
 
 
-def like(original: Original) -> NewName:
+def like(original: Named) -> NewName:
     """Return the name of what takes the place of a value."""
-    if isinstance(original, (graph.Instruction, view.Instruction)):
+    if isinstance(original, Instruction):
         return NewName(original.name, original.origin.name)
     return NewName(original.name, DisplayName(original.name if isinstance(original, Argument) else ""))
 
 
-def derived(original: Original, derivation: Derivation) -> NewName:
+def derived(original: Named, derivation: Derivation) -> NewName:
     """Return the name of what is made of a value, block or variable.
 
     Where the original has no name for a reader, a stand-in has none either, and all else is called after LLVM's
     name, without its numbers.
     """
     name = like(original)
-    is_computed = isinstance(original, graph.Instruction | view.Instruction)
+    is_computed = isinstance(original, Instruction)
     if name.display.text == "" and not (is_computed and derivation.is_a_stand_in):
         name = NewName(name.spelling, DisplayName(without_numbers(name.spelling)))
     if name.display.text == "":
@@ -73,7 +69,7 @@ class NameSupply:
         """Return a name, its spelling with the first number after it that makes it free."""
         return NewName(self._free.take(wish.spelling), wish.display)
 
-    def derived(self, original: Original, derivation: Derivation) -> NewName:
+    def derived(self, original: Named, derivation: Derivation) -> NewName:
         """Return a free name of what is made of a value, block or variable."""
         return self.free(derived(original, derivation))
 

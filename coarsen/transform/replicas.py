@@ -15,7 +15,6 @@ from coarsen.ir.graph.names import named_in
 from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap, fill_in, for_replica, same_origin, without_operands
-from coarsen.ir.kernel import Instruction as Known
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import VoidType
 from coarsen.transform.ids import IdRewriter, Progression
@@ -45,7 +44,7 @@ class Template:
         self.values = values
         self.function = kernel.graph.function(kernel.name)
         self.block: Mapping[str, Block] = {block.name: block for block in self.function.blocks}
-        self.known: Mapping[Instruction, Known] = dict(
+        self.known: Mapping[Instruction, Instruction] = dict(
             zip(self.function.instructions(), kernel.instructions(), strict=True)
         )
         self._values = {named.name: named for named in named_in(self.function) if named.name not in self.block}

@@ -36,7 +36,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Callee, Operand, ValueKind
 from coarsen.ir.graph.origin import Role
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import VectorType, VoidType, content_bytes
 from coarsen.transform.adjacent_accesses import LOADING, STORING, AdjacentAccesses, Member, Run, VectorBuiltins
 from coarsen.transform.names import NameSupply, like, own
@@ -217,7 +217,7 @@ class _Merger:
         type_ = VectorType(run.count * run.parts, run.element)
         return VectorBuiltins(type_, run.place.space, self._is_unsigned(run.place.root), self._module.size_type)
 
-    def _is_unsigned(self, root: Value | None) -> bool:
+    def _is_unsigned(self, root: Operand | None) -> bool:
         """Return True if the source declares an argument as a pointer to unsigned integers."""
         if root is None or root.kind is not ValueKind.ARGUMENT:
             return False

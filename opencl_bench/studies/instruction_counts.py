@@ -27,7 +27,8 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.plan_walk import block_weights
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Block, Kernel
+from coarsen.ir.graph.instruction import Block
+from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, source_element_type
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import FloatType, IntegerType
 
@@ -45,7 +45,7 @@ def address(kernel: Kernel, instruction: Instruction, item: WorkItem) -> int:
     return _value(kernel, pointer, item)
 
 
-def _value(kernel: Kernel, value: Value, item: WorkItem) -> int:
+def _value(kernel: Kernel, value: Operand, item: WorkItem) -> int:
     if value.kind is ValueKind.ARGUMENT:
         return item.arguments[value.text]
     if value.kind is ValueKind.CONSTANT:

@@ -8,7 +8,8 @@ import pytest
 
 from coarsen.analysis.memory_accesses import Aliasing
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.kernel import Kernel
 
 SOURCE = """
 constant int table[4] = {1, 2, 3, 4};

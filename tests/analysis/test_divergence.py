@@ -7,6 +7,7 @@ import pytest
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import divergent_regions
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import instruction_text
 
 
 def divergent_stores(
@@ -18,7 +19,7 @@ def divergent_stores(
     return [
         instruction.operands[0].text in divergence.values
         for instruction in kernel.instructions()
-        if instruction.opcode == "store" and "addrspace(1)" in instruction.text
+        if instruction.opcode == "store" and "addrspace(1)" in instruction_text(instruction)
     ]
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from coarsen.analysis.algebra.exact_forms import ExactAddress, ExactForms
 from coarsen.frontend.lower import lower
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.graph.instruction import source_element_type
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type, size_of
 
 REPLICAS = 4
@@ -110,7 +110,7 @@ def lowered(tree: Tree, element: str) -> Kernel:
     )
 
 
-def evaluate(kernel: Kernel, value: Value, arguments: Mapping[str, int]) -> int:
+def evaluate(kernel: Kernel, value: Operand, arguments: Mapping[str, int]) -> int:
     """A value, as an unsigned number of its type's width."""
     if value.kind is ValueKind.ARGUMENT:
         return arguments[value.text] % (1 << width_of(value.type))
@@ -139,7 +139,7 @@ def width_of(type_: Type) -> int:
     return type_.width if isinstance(type_, IntegerType) else 64
 
 
-def addresses(kernel: Kernel) -> list[tuple[Value, ExactAddress]]:
+def addresses(kernel: Kernel) -> list[tuple[Operand, ExactAddress]]:
     forms = ExactForms(kernel)
     pointers = [i.operands[1] for i in kernel.instructions() if i.opcode == "store"]
     return [(pointer, forms.address(pointer)) for pointer in pointers]

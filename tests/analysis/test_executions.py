@@ -13,6 +13,7 @@ from coarsen.analysis.executions import Executions
 from coarsen.analysis.expressions import evaluate
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import instruction_text
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms, Use
 from tests.coarsened_kernel import coarsen_kernel
@@ -130,7 +131,10 @@ def coarsened_stores(condition: str, *coarsenings: Coarsening) -> tuple[Executio
     kernel = coarsen_kernel(lower(GUARDED.replace("CONDITION", condition)), coarsenings, transforms=TOGETHER)
     runs = Executions(LoopCounts(IndexForms(kernel, ControlFlow(kernel))))
     stores = {
-        block.name: sum(" store " in f" {i.text}" and "addrspace(1)" in i.text for i in block.instructions)
+        block.name: sum(
+            " store " in f" {instruction_text(i)}" and "addrspace(1)" in instruction_text(i)
+            for i in block.instructions
+        )
         for block in kernel.blocks
     }
     return runs, sum(count * evaluate(runs.of(block), SIZES) for block, count in stores.items())

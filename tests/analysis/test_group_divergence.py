@@ -7,6 +7,7 @@ import pytest
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import divergent_regions
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.printer import instruction_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.ir.opencl.queries import builtin_name
@@ -22,7 +23,7 @@ def analysed(body: str, dimension: int = 0) -> tuple[Kernel, Divergence]:
 def last_store_diverges(body: str, dimension: int = 0) -> bool:
     """Whether what is stored last to `out` differs between the replicas."""
     kernel, divergence = analysed(body, dimension)
-    stores = [i for i in kernel.instructions() if i.opcode == "store" and "addrspace(1)" in i.text]
+    stores = [i for i in kernel.instructions() if i.opcode == "store" and "addrspace(1)" in instruction_text(i)]
     return stores[-1].operands[0].text in divergence.values
 
 
@@ -73,7 +74,7 @@ def test_along_another_dimension() -> None:
 def test_local_memory_of_their_own(body: str, own: tuple[str, ...]) -> None:
     kernel, divergence = analysed(body)
     assert divergence.own_local_memory == own
-    loads = [i for i in kernel.instructions() if i.opcode == "load" and "addrspace(3)" in i.text]
+    loads = [i for i in kernel.instructions() if i.opcode == "load" and "addrspace(3)" in instruction_text(i)]
     assert any(divergence.is_divergent(load) for load in loads) is bool(own)
 
 

@@ -13,7 +13,8 @@ from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.module import attributes_of_callees
 from coarsen.ir.graph.module_parser import parse_module
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Kernel
 
 PARAMETERS = "global float *p, global float *q, local float *tile, int n"
 
@@ -32,7 +33,7 @@ def effects_of(statements: str) -> tuple[list[str], list[str], str]:
     others = (effects.reads_anything, effects.writes_anything, effects.orders, effects.is_counted)
     aliasing = Aliasing(kernel)
 
-    def names(pointers: Iterable[Value]) -> list[str]:
+    def names(pointers: Iterable[Operand]) -> list[str]:
         roots = (aliasing.place(pointer).root for pointer in pointers)
         return sorted({"?" if root is None else root.text for root in roots})
 

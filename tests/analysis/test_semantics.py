@@ -21,7 +21,10 @@ from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.predict.symbols import PieceKind, iteration
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.graph.printer import instruction_text
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, PointerType
 from tests.analysis.value_interpreter import Known, Run
 
@@ -206,7 +209,7 @@ def wrong_predictions(kernel: Kernel, edges: Sequence[int]) -> Iterator[str]:
             return bits - ((bits >> (ARGUMENTS.get(symbol, 64) - 1)) << ARGUMENTS.get(symbol, 64))
 
         if known.whole is not None and at(forms.of_instruction(instruction), value_of) != known.whole:
-            yield f"{instruction.text}: {forms.of_instruction(instruction)} is not {known.whole}"
+            yield f"{instruction_text(instruction)}: {forms.of_instruction(instruction)} is not {known.whole}"
 
 
 def wrong_proofs(kernel: Kernel, edges: Sequence[int]) -> Iterator[str]:
@@ -226,14 +229,14 @@ def wrong_proofs(kernel: Kernel, edges: Sequence[int]) -> Iterator[str]:
         if form.grain:
             modulus = min(modulus, form.grain << 32)
         if (at(form.polynomial, value_of) - known.bits) % modulus:
-            yield f"{instruction.text}: {form} is not {known.bits}"
+            yield f"{instruction_text(instruction)}: {form} is not {known.bits}"
 
 
 def wrong_bits(kernel: Kernel, edges: Sequence[int]) -> Iterator[str]:
     """The forms of straight code, as whoever numbers values keeps them."""
     forms: dict[str, Polynomial] = {}
 
-    def of(value: Value) -> Polynomial:
+    def of(value: Operand) -> Polynomial:
         number = number_of(value)
         known = forms.get(value.text, Polynomial.symbol(f"%{value.text}"))
         return known if number is None else Polynomial.constant(number)
@@ -246,7 +249,7 @@ def wrong_bits(kernel: Kernel, edges: Sequence[int]) -> Iterator[str]:
             found = combined(instruction.opcode, first, second, width)
         forms[instruction.name] = Polynomial.symbol(f"%{instruction.name}") if found is None else found
         if (at(forms[instruction.name], partial(bits_of, run)) - known.bits) % (1 << width):
-            yield f"{instruction.text}: {forms[instruction.name]} is not {known.bits}"
+            yield f"{instruction_text(instruction)}: {forms[instruction.name]} is not {known.bits}"
 
 
 def assert_right(kernel: Kernel, arguments: Sequence[Arguments], *, has_loops: bool = False) -> None:

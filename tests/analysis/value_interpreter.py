@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from coarsen.analysis.algebra.numbers import width_of
-from coarsen.ir.details import predicate, source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, predicate, source_element_type
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import size_of
 
 _CASTS = {"sext", "zext", "trunc", "freeze"}
@@ -69,7 +69,7 @@ class Run:
             is_first = len(targets) == 1 or self._of(block.terminator.arguments[0]).bits == 1
             before, block = block.name, self.kernel.block[targets[0 if is_first else 1]]
 
-    def _of(self, value: Value) -> Known:
+    def _of(self, value: Operand) -> Known:
         if value.kind is ValueKind.INSTRUCTION:
             return self.values[value.text]
         if value.text in ("true", "false"):
@@ -116,6 +116,6 @@ class Run:
         return wholes[0] if opcode in _CASTS else _SIGNED[opcode](*wholes)
 
 
-def _signed(bits: int, value: Value) -> int:
+def _signed(bits: int, value: Operand) -> int:
     width = width_of(value.type)
     return bits - ((bits >> (width - 1)) << width)

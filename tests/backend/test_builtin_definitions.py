@@ -13,12 +13,10 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.backend.approximations import atomic_body
 from coarsen.backend.builtin_library import Body, Declaration, with_definitions
+from coarsen.backend.builtin_memory import atomic_body, vector_body
+from coarsen.backend.builtin_numbers import conversion_body, number_body
 from coarsen.backend.llvm_module import kernel_module
-from coarsen.backend.ptx_floats import float_body, parts_body
-from coarsen.backend.ptx_integers import conversion_body, integer_body
-from coarsen.backend.ptx_vectors import vector_body
 from coarsen.backend.spirv import emit_in_process
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.printer import module_text
@@ -38,7 +36,7 @@ TESTS = ("isnan", "isinf", "isfinite", "isnormal", "signbit")
 
 
 def library(declaration: Declaration) -> Iterable[str] | None:
-    for write in (integer_body, float_body, parts_body, conversion_body, vector_body):
+    for write in (number_body, conversion_body, vector_body):
         body = write(Body(declaration))
         if body is not None:
             return body

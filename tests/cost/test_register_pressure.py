@@ -8,7 +8,8 @@ import pytest
 
 from coarsen.cost.register_pressure import array_words, maximum_live_words, value_words
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Block, Kernel
+from coarsen.ir.graph.instruction import Block
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import parse_type
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.transform.coarsen import analyse

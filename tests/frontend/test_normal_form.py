@@ -11,6 +11,7 @@ import pytest
 
 from coarsen.frontend.input_checks import check_target, parsed
 from coarsen.frontend.lower import list_kernels, lower
+from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from tests.frontend.corpus import FOLDER, launches
@@ -58,7 +59,7 @@ def test_only_builtins_are_called(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_one_exit_and_no_switch(name: str) -> None:
     terminators = [block.terminator.opcode for block in lowered(name).blocks]
-    assert terminators.count("ret") == 1
+    assert terminators.count(Opcode.RET) == 1
     assert set(terminators) <= {"ret", "br"}
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from coarsen.errors import SourcePosition
 from coarsen.frontend.lower import lower
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.kernel import Kernel
 
 SOURCE = """\
 int twice(int x) {

@@ -13,8 +13,8 @@ import pytest
 from coarsen.analysis.divergence import Divergence
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.graph.builder import Builder
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.kernel import Instruction
 from coarsen.transform.placement import tile
 from coarsen.transform.placement.footprint import Span
 from coarsen.transform.prologue import Queries

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from coarsen.frontend.lower import lower
-from coarsen.ir import details
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph import instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.types import ArrayType, IntegerType
 
 ASSEMBLY = """
@@ -31,7 +31,7 @@ define spir_kernel void @k(ptr addrspace(1) %a, i32 %n, float %x, <4 x i32> %v) 
 """
 
 
-def instruction(name: str) -> Instruction:
+def instruction_of(name: str) -> Instruction:
     return lower(ASSEMBLY).definition[name]
 
 
@@ -40,50 +40,50 @@ def stores() -> list[Instruction]:
 
 
 def test_flags_where_the_name_holds_the_opcode() -> None:
-    assert set(instruction("add").flags) == {"nsw"}
-    assert set(instruction("fmul").flags) == {"fast"}
-    assert set(instruction("call1").flags) == {"nnan", "afn"}
-    assert set(instruction("getelementptr").flags) == {"inbounds", "nuw"}
-    assert instruction("pair").flags == ()
+    assert set(instruction_of("add").flags) == {"nsw"}
+    assert set(instruction_of("fmul").flags) == {"fast"}
+    assert set(instruction_of("call1").flags) == {"nnan", "afn"}
+    assert set(instruction_of("getelementptr").flags) == {"inbounds", "nuw"}
+    assert instruction_of("pair").flags == ()
 
 
 def test_predicate() -> None:
-    assert details.predicate(instruction("icmp")) == "slt"
+    assert instruction.predicate(instruction_of("icmp")) == "slt"
 
 
 def test_types_in_the_text() -> None:
     array = ArrayType(4, IntegerType(32))
-    assert details.source_element_type(instruction("getelementptr")) == array
-    assert details.source_element_type(instruction("alloca")) == array
+    assert instruction.source_element_type(instruction_of("getelementptr")) == array
+    assert instruction.source_element_type(instruction_of("alloca")) == array
 
 
 def test_alignment() -> None:
-    assert details.alignment(instruction("alloca")) == 16
-    assert details.alignment(stores()[0]) == 8
-    assert details.alignment(instruction("add")) == 1
+    assert instruction.alignment(instruction_of("alloca")) == 16
+    assert instruction.alignment(stores()[0]) == 8
+    assert instruction.alignment(instruction_of("add")) == 1
 
 
 def test_volatile_and_atomic() -> None:
     assert stores()[0].is_volatile
     assert not stores()[1].is_volatile
-    assert instruction("atomicrmw").is_volatile
-    assert [instruction(name).is_atomic for name in ("atomicrmw", "pair", "old")] == [True] * 3
+    assert instruction_of("atomicrmw").is_volatile
+    assert [instruction_of(name).is_atomic for name in ("atomicrmw", "pair", "old")] == [True] * 3
     assert not stores()[0].is_atomic
 
 
 def test_atomic_operation() -> None:
-    assert details.atomic_operation(instruction("atomicrmw")) == "umax"
+    assert instruction.atomic_operation(instruction_of("atomicrmw")) == "umax"
 
 
 def test_aggregate_indices() -> None:
-    assert details.aggregate_indices(instruction("extractvalue")) == (0,)
+    assert instruction.aggregate_indices(instruction_of("extractvalue")) == (0,)
 
 
 def test_shuffle_mask() -> None:
-    assert details.shuffle_mask(instruction("shufflevector")) == (3, None)
+    assert instruction.shuffle_mask(instruction_of("shufflevector")) == (3, None)
 
 
 def test_shuffle_mask_of_zeros() -> None:
     source = "kernel void k(global float4 *a, float x) { a[0] = (float4)(x); }"
     (shuffle,) = [i for i in lower(source).instructions() if i.opcode == "shufflevector"]
-    assert details.shuffle_mask(shuffle) == (0, 0, 0, 0)
+    assert instruction.shuffle_mask(shuffle) == (0, 0, 0, 0)

@@ -9,12 +9,11 @@ import pytest
 from coarsen.errors import SourcePosition
 from coarsen.frontend.input_checks import parsed
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.debug_metadata import read_module
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.graph.printer import module_text
-from coarsen.ir.graph.view import kernel_view
+from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import Metadata
-from coarsen.ir.reader import read_module
 from coarsen.ir.types import AddressSpace, ArrayType, FloatType, IntegerType, PointerType, TargetType
 from tests.frontend.corpus import launches
 
@@ -62,12 +61,12 @@ def corpus_kernel(name: str) -> Kernel:
 
 def texts(kernel: Kernel) -> list[str]:
     """The instructions, without the numbers that LLVM gives to metadata and attributes anew."""
-    return [re.sub(r"[!#]\d+", "", i.text) for i in kernel.instructions()]
+    return [re.sub(r"[!#]\d+", "", instruction_text(i)) for i in kernel.instructions()]
 
 
 def assert_round_trip(kernel: Kernel) -> None:
     with parsed(module_text(kernel.graph)) as module:
-        again = kernel_view(read_module(str(module)), kernel.name)
+        again = Kernel(kernel.name, read_module(str(module)))
     assert texts(again) == texts(kernel)
     assert again.arguments == kernel.arguments
     assert again.globals == kernel.globals

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from coarsen.frontend.lower import lower
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.printer import module_text
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import parse_type
 

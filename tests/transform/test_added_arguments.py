@@ -13,10 +13,9 @@ from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import renormalised
+from coarsen.ir.graph.debug_metadata import read_module
 from coarsen.ir.graph.printer import module_text
-from coarsen.ir.graph.view import kernel_view
 from coarsen.ir.kernel import Argument, Kernel
-from coarsen.ir.reader import read_module
 from coarsen.transform.added_arguments import add_arguments, copy_of_argument, global_size_argument
 from coarsen.transform.names import NameSupply
 
@@ -54,7 +53,7 @@ def extended(source: str, options: str = "") -> tuple[tuple[Argument, ...], Kern
     module = kernel.editable_graph()
     add_arguments(module, module.function(kernel.name), added)
     with renormalised(module_text(module)) as written:
-        return (*kernel.arguments, *added), kernel_view(read_module(str(written)), kernel.name)
+        return (*kernel.arguments, *added), Kernel(kernel.name, read_module(str(written)))
 
 
 @pytest.mark.parametrize("source", SOURCES)

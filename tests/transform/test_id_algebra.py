@@ -15,10 +15,11 @@ import pytest
 
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.details import Opcode
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.instruction import Instruction as Built
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply

@@ -16,8 +16,9 @@ from typing import Final, Literal
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.memory_accesses import MemoryAccess, memory_access
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, PointerType
 
 
@@ -50,7 +51,7 @@ class Access:
     is_load: bool
     is_store: bool
     is_atomic: bool
-    base: Value | None
+    base: Operand | None
     form: Polynomial
     strides: tuple[Stride, Stride, Stride]
 
@@ -110,27 +111,21 @@ def _stride(forms: IndexForms, address: Polynomial, dimension: int) -> Stride:
     return SYMBOLIC if forms.symbols.difference(gain, dimension) == Polynomial({}) else INDIRECT
 
 
-def _base(kernel: Kernel, address: Polynomial) -> Value | None:
+def _base(kernel: Kernel, address: Polynomial) -> Operand | None:
     """Return the variable that an address counts from: the one symbol that is a pointer's start."""
     bases = [base for symbol in address.symbols if (base := _variable(kernel, symbol)) is not None]
     return bases[0] if len(bases) == 1 else None
 
 
-def _variable(kernel: Kernel, symbol: str) -> Value | None:
+def _variable(kernel: Kernel, symbol: str) -> Operand | None:
     if symbol.startswith("@"):
-        variable = kernel.globals.get(symbol[1:])
-        if variable is None:
-            return None
-        return Value(ValueKind.GLOBAL, PointerType(variable.address_space), variable.name)
+        return kernel.graph.variables.get(symbol[1:])
     if symbol.startswith("%"):
         instruction = kernel.definition.get(symbol[1:])
-        is_alloca = instruction is not None and instruction.opcode == "alloca"
-        return Value(ValueKind.INSTRUCTION, PointerType(AddressSpace.PRIVATE), symbol[1:]) if is_alloca else None
-    for argument in kernel.arguments:
-        if argument.name == symbol and isinstance(argument.type, PointerType):
-            return Value(ValueKind.ARGUMENT, argument.type, argument.name)
-    return None
+        return instruction if instruction is not None and instruction.opcode == "alloca" else None
+    pointers = (argument for argument in kernel.function.arguments if isinstance(argument.type, PointerType))
+    return next((argument for argument in pointers if argument.name == symbol), None)
 
 
-def _address_space(pointer: Value) -> int:
+def _address_space(pointer: Operand) -> int:
     return pointer.type.address_space if isinstance(pointer.type, PointerType) else AddressSpace.PRIVATE

@@ -32,7 +32,8 @@ from coarsen.analysis.algebra.numbers import RingRule
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.prove.proof import SPLIT_WIDTH, Proof
 from coarsen.analysis.algebra.rules import PROVE, TABLE
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Kernel
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class ExactForms(Proof):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel, PROVE)
 
-    def address(self, pointer: Value) -> ExactAddress:
+    def address(self, pointer: Operand) -> ExactAddress:
         """Return where a pointer points to."""
         form = self.form(pointer)
         offset = form.polynomial.constant_part

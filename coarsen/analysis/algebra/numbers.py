@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Protocol, Self, TypeVar
 
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction, predicate
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, Type
 
 POINTER_BITS = 64
 _BITS = {"false": 0, "true": 1}
 
 
-def number_of(value: Value) -> int | None:
+def number_of(value: Operand) -> int | None:
     """Return the number that an operand is, 1 for true; None for any other, such as undef."""
     if value.kind is not ValueKind.CONSTANT:
         return None

@@ -24,7 +24,7 @@ from coarsen.analysis.algebra.prove import proof as proofs
 from coarsen.analysis.algebra.prove import proof as proven_phis
 from coarsen.analysis.algebra.prove.proof import ModularForm, Proof, ProveRule
 from coarsen.analysis.algebra.walk import Walk, address
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ It knows no opcode. What an operation does is in `rules.py`; what a form is, in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic
 
 from coarsen.analysis.algebra.numbers import F
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, source_element_type
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (
     ArrayType,
     IntegerType,
@@ -51,7 +51,7 @@ class Walk(ABC, Generic[F]):
         """Return the form of a number."""
 
     @abstractmethod
-    def leaf(self, value: Value) -> F:
+    def leaf(self, value: Operand) -> F:
         """Return the form of an operand that no instruction computes."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Walk(ABC, Generic[F]):
         """Return an instruction's result as a symbol of its own."""
 
     @abstractmethod
-    def index(self, value: Value) -> F:
+    def index(self, value: Operand) -> F:
         """Return an index as an address counts it: with all its bits, extended with its sign."""
 
     @abstractmethod
@@ -72,7 +72,7 @@ class Walk(ABC, Generic[F]):
 
     # Of all.
 
-    def form(self, value: Value) -> F:
+    def form(self, value: Operand) -> F:
         """Return the form of a scalar integer or a pointer."""
         if value.kind is ValueKind.INSTRUCTION:
             return self.of_instruction(self.kernel.definition[value.text])
@@ -123,7 +123,7 @@ class AddressStep:
     """A step from one address to another: so many bytes, times an index if there is one."""
 
     bytes: int
-    index: Value | None = None
+    index: Operand | None = None
 
 
 def address(walk: Walk[F], instruction: Instruction) -> F | None:
@@ -157,7 +157,7 @@ def address_steps(
     return AddressStep(size_of(type_), indices[0]), *_inner_steps(type_, indices[1:])
 
 
-def _inner_steps(type_: Type, indices: tuple[Value, ...]) -> Iterator[AddressStep]:
+def _inner_steps(type_: Type, indices: Iterable[Operand]) -> Iterator[AddressStep]:
     """Return the steps into a type."""
     for index in indices:
         if isinstance(type_, StructType):

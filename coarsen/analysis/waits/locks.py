@@ -17,9 +17,8 @@ from collections.abc import Iterable, Sequence
 
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.analysis.shared_memory import SharedMemory
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction, predicate
+from coarsen.ir.graph.operands import Operand, ValueKind
 
 
 def is_given_back(flow: FlowGraph, memory: SharedMemory, loop: Loop, observed: Sequence[Instruction]) -> bool:
@@ -40,12 +39,12 @@ def is_given_back(flow: FlowGraph, memory: SharedMemory, loop: Loop, observed: S
     for instruction in memory.kernel.instructions():
         if instruction not in observed and any(memory.leads_into(p, root) for p in memory.writes(instruction)):
             giving.append(instruction)
-    inside = {id(i) for name in loop.blocks for i in memory.kernel.block[name].instructions}
+    inside = {i for name in loop.blocks for i in memory.kernel.block[name].instructions}
     for entered in taken:
         if entered is None:
             return False
         start, free = entered
-        if not all(id(i) in inside and _gives(memory, i, places, free) for i in giving):
+        if not all(i in inside and _gives(memory, i, places, free) for i in giving):
             return False
         if not _is_always_passed(flow, memory, loop, start, giving):
             return False
@@ -78,7 +77,7 @@ def _gives(memory: SharedMemory, instruction: Instruction, places: set[object], 
     """Return True if an instruction stores the number that says that the lock is free."""
     if not all(memory.key(pointer) in places for pointer in memory.writes(instruction)):
         return False
-    stored: Value
+    stored: Operand
     if instruction.opcode == "store":
         stored = instruction.operands[0]
     elif memory.operation(instruction) in ("xchg", "store"):
@@ -92,13 +91,13 @@ def _is_always_passed(
     flow: FlowGraph, memory: SharedMemory, loop: Loop, start: str, passed: Iterable[Instruction]
 ) -> bool:
     """Return True if each way from a block passes one of some instructions before the iteration ends."""
-    there = {id(instruction) for instruction in passed}
+    there = set(passed)
     pending, seen = [start], set[str]()
     while pending:
         block = pending.pop()
         if block not in loop.blocks or block == loop.header:
             return False
-        if block in seen or not there.isdisjoint(map(id, memory.kernel.block[block].instructions)):
+        if block in seen or not there.isdisjoint(memory.kernel.block[block].instructions):
             continue
         seen.add(block)
         pending += flow.successors(block)

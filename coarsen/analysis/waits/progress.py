@@ -15,7 +15,7 @@ steady value, and one of these comes from what it observes.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,9 +24,9 @@ from coarsen.analysis.memory_effects import FUNCTIONS
 from coarsen.analysis.shared_memory import CASTS, DEPTH, SharedMemory
 from coarsen.analysis.waits.locks import is_given_back
 from coarsen.analysis.waits.states import Fact, LoopStates, facts_before, facts_of, parts, truth
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, predicate
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier
 
 # What changes memory whatever is there.
@@ -120,7 +120,7 @@ class _Progress:
         self._loop = loop
         self._inside = inside
         self._names = {instruction.name for instruction in inside if instruction.name}
-        self._writers_of: dict[Value | None, list[Instruction]] = {}
+        self._writers_of: dict[Operand | None, list[Instruction]] = {}
         self._states = LoopStates(self._kernel, flow, loop)
         self._later: dict[str, set[str]] = {}
         self._steady: dict[tuple[str, _Asked], bool] = {}
@@ -137,10 +137,10 @@ class _Progress:
         meets = bool(meeting) and not self._states.stuck(cut, meeting)
         return WaitingLoop(self._loop, tuple(observed), meets)
 
-    def _condition(self, block: str) -> Value:
+    def _condition(self, block: str) -> Operand:
         return self._kernel.block[block].terminator.operands[0]
 
-    def _definition(self, value: Value) -> Instruction | None:
+    def _definition(self, value: Operand) -> Instruction | None:
         """The instruction of the loop that computes a value; None for what comes from elsewhere."""
         is_inside = value.kind is ValueKind.INSTRUCTION and value.text in self._names
         return self._kernel.definition[value.text] if is_inside else None
@@ -148,7 +148,7 @@ class _Progress:
     def _is_of_header(self, phi: Instruction) -> bool:
         return self._kernel.block_of[phi.name] == self._loop.header
 
-    def _incoming(self, phi: Instruction) -> dict[str, Value]:
+    def _incoming(self, phi: Instruction) -> dict[str, Operand]:
         """Return what a phi may be where the loop goes on, by the block before; of an inner loop, at its start."""
         block = self._kernel.block_of[phi.name]
         inner = self._flow.loop_at.get(block)
@@ -170,7 +170,7 @@ class _Progress:
             return pointer is not None
         return self._is_ordered and not self._writers(pointer)
 
-    def _writers(self, pointer: Value) -> list[Instruction]:
+    def _writers(self, pointer: Operand) -> list[Instruction]:
         """The instructions of the loop that may write what a pointer leads into."""
         root = self._memory.root(pointer)
         if root not in self._writers_of:
@@ -181,11 +181,11 @@ class _Progress:
         return self._writers_of[root]
 
     @cached_property
-    def _all_writes(self) -> list[tuple[Instruction, tuple[Value, ...]]]:
+    def _all_writes(self) -> list[tuple[Instruction, tuple[Operand, ...]]]:
         """The instructions of the loop that write, with the pointers through which they do."""
         return [(i, written) for i in self._inside if (written := self._memory.writes(i))]
 
-    def _observed_by(self, values: Iterable[Value]) -> list[Instruction]:
+    def _observed_by(self, values: Iterable[Operand]) -> list[Instruction]:
         """List what the loop observes that some values come from."""
         found: set[str] = set()
         pending, seen = list(values), set[str]()
@@ -207,7 +207,7 @@ class _Progress:
                     found.add(writer.name)
         return [instruction for instruction in self._inside if instruction.name in found]
 
-    def _deciding(self, phi: Instruction, sources: Iterable[str]) -> list[Value]:
+    def _deciding(self, phi: Instruction, sources: Iterable[str]) -> list[Operand]:
         """The conditions on which it depends whether a phi has its value from some of the blocks before."""
         block = self._kernel.block_of[phi.name]
         if block in self._flow.loop_at:
@@ -220,7 +220,7 @@ class _Progress:
 
     # What is steady.
 
-    def _is_steady(self, value: Value, asked: _Asked) -> bool:
+    def _is_steady(self, value: Operand, asked: _Asked) -> bool:
         """Return True if a value, of the loop or from elsewhere, may be the same in each iteration."""
         instruction = self._definition(value)
         is_too_much = asked.depth > DEPTH or len(self._steady) > _MOST_ANSWERS
@@ -321,13 +321,13 @@ class _Progress:
         numbers = {self._states.number(each) for each in values}
         return all(steady) and (None in numbers or len(numbers) == 1)
 
-    def _is_back_to_start(self, value: Value, conditions: Iterable[Value], asked: _Asked) -> bool:
+    def _is_back_to_start(self, value: Operand, conditions: Iterable[Operand], asked: _Asked) -> bool:
         """Return True for what an index begins with again once it comes to an end: `if (++at == n) at = 0`."""
         if asked.indices is not _Indices.TAKEN or not asked.next or self._definition(value) is not None:
             return False
         return any(self._is_computed_from(asked.next, each) for each in conditions)
 
-    def _is_computed_from(self, name: str, value: Value) -> bool:
+    def _is_computed_from(self, name: str, value: Operand) -> bool:
         """Return True if a value is computed from another one alone, and from what doesn't change in the loop."""
         pending, found = [value], False
         while pending:
@@ -378,7 +378,7 @@ class _Progress:
         others = (i for i in self._inside if i is not counting and self._memory.operation(i) != operation)
         return any(self._memory.key(pointer) == place for i in others for pointer in self._memory.writes(i))
 
-    def _is_current(self, compared: Value, update: Instruction) -> bool:
+    def _is_current(self, compared: Operand, update: Instruction) -> bool:
         """Return True if what an update compares with was read there in this iteration or the last one."""
         pending, seen = [compared], set[str]()
         while pending:
@@ -402,7 +402,7 @@ class _Progress:
                 return False
         return True
 
-    def _after_failing(self, choice: Instruction, update: Instruction) -> tuple[Value, ...]:
+    def _after_failing(self, choice: Instruction, update: Instruction) -> Sequence[Operand]:
         """The values that a `select` may have once an update has not found what it compared with."""
         asked = self._definition(choice.operands[0])
         is_about = asked is not None and asked.opcode == "icmp" and predicate(asked) in ("eq", "ne")
@@ -418,7 +418,7 @@ class _Progress:
             return choice.operands[1:]
         return choice.operands[2:] if predicate(asked) == "eq" else choice.operands[1:2]
 
-    def _is_read_at(self, instruction: Instruction, pointer: Value) -> bool:
+    def _is_read_at(self, instruction: Instruction, pointer: Operand) -> bool:
         """Return True if an instruction gives what was in memory where a pointer leads."""
         read = self._memory.reads(instruction)
         return read is not None and self._memory.key(read) == self._memory.key(pointer)
@@ -434,7 +434,7 @@ class _Progress:
         """
         return self._comes(self._condition(block), leaving, block)
 
-    def _comes(self, value: Value, wanted: bool, block: str, seen: frozenset[str] = frozenset()) -> bool:
+    def _comes(self, value: Operand, wanted: bool, block: str, seen: frozenset[str] = frozenset()) -> bool:
         """Return True if a condition, of a block's branch, is as wanted in the end."""
         if value.kind is ValueKind.CONSTANT:
             return value.text == str(wanted).lower()
@@ -463,7 +463,7 @@ class _Progress:
         is_same = first == second and (first.kind is ValueKind.CONSTANT or comparison.opcode == "icmp")
         return predicate(comparison) in _TRUE_OF_EQUALS if is_same else None
 
-    def _just_stored(self, value: Value) -> Value:
+    def _just_stored(self, value: Operand) -> Operand:
         """Return what was stored just before there, for a value that is read; else the value itself."""
         instruction = self._definition(value)
         if instruction is None or not self._observes(instruction):

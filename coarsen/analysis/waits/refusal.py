@@ -19,9 +19,8 @@ from coarsen.analysis.shared_memory import SharedMemory
 from coarsen.analysis.waits.progress import WaitingLoop, waiting_loops
 from coarsen.analysis.waits.states import parts
 from coarsen.errors import RefusalError
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction, predicate
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.ir.opencl.queries import query_of
 from coarsen.ir.types import AddressSpace
@@ -58,20 +57,20 @@ class _Waits:
             if pointer is not None and any(self._is_waited_for(each, pointer) for each in self._writers(pointer)):
                 raise RefusalError("waits-for-another", self._reason(pointer), observed.position)
 
-    def _reason(self, pointer: Value) -> str:
+    def _reason(self, pointer: Operand) -> str:
         root = self._memory.root(pointer)
         where = f"'{root.text.removeprefix(f'{self._kernel.name}.')}'" if root else "memory"
         who = "work-group" if self._divergence.merges_groups else "work-item"
         return f"this loop waits for what another {who} does to {where}, and that one may be merged with it"
 
-    def _writers(self, pointer: Value) -> Iterator[tuple[str, Instruction]]:
+    def _writers(self, pointer: Operand) -> Iterator[tuple[str, Instruction]]:
         """The instructions that may change the memory that a pointer leads into, with their blocks."""
         for block in self._kernel.blocks:
             for instruction in block.instructions:
                 if self._memory.may_change(instruction, pointer):
                     yield block.name, instruction
 
-    def _is_waited_for(self, writer: tuple[str, Instruction], pointer: Value) -> bool:
+    def _is_waited_for(self, writer: tuple[str, Instruction], pointer: Operand) -> bool:
         """Return True if what changes memory may be done by another one of those that are merged."""
         if self._divergence.merges_groups:
             return not (self._waiting.meets and self._memory.space(pointer) == AddressSpace.LOCAL)
@@ -121,7 +120,7 @@ class _Waits:
             block = branch
         return frozenset(found)
 
-    def _positions(self, condition: Value, holds: bool) -> Iterator[object]:
+    def _positions(self, condition: Operand, holds: bool) -> Iterator[object]:
         """Yield what an id equals if a condition holds, or doesn't: those comparisons of which all are true."""
         pending = [(condition, holds)]
         while pending:

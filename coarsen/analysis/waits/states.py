@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow, FlowGraph, Loop
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, predicate
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
 
 # Beyond so many states all numbers are taken to be unknown.
@@ -80,7 +80,7 @@ class LoopStates:
             self._facts[source, target] = facts_on(self._kernel, self._flow, source, target)
         return self._facts[source, target]
 
-    def number(self, value: Value) -> int | None:
+    def number(self, value: Operand) -> int | None:
         """Return the number that a value has in each iteration; None if that isn't known."""
         found = {number_of(self._kernel, value, dict(s.numbers)) for s in self._headers}
         return found.pop() if len(found) == 1 else None
@@ -194,7 +194,7 @@ _BOOLEANS = {"false": 0, "true": 1}
 Fact = tuple[str, int | str, bool]
 
 
-def number_of(kernel: Kernel, value: Value, numbers: Mapping[str, int], depth: int = 0) -> int | None:
+def number_of(kernel: Kernel, value: Operand, numbers: Mapping[str, int], depth: int = 0) -> int | None:
     """Return the number, without a sign, that an integer has for some numbers of phis; None if it isn't known."""
     if not isinstance(value.type, IntegerType) or depth > 20:
         return None
@@ -264,12 +264,12 @@ def facts_before(
     return frozenset(found)
 
 
-def facts_of(kernel: Kernel, condition: Value, holds: bool) -> frozenset[Fact]:
+def facts_of(kernel: Kernel, condition: Operand, holds: bool) -> frozenset[Fact]:
     """Return what it says of values that a condition holds, or doesn't."""
     return frozenset(_derived(kernel, condition, 1, holds))
 
 
-def truth(facts: Collection[Fact], condition: Value) -> bool | None:
+def truth(facts: Collection[Fact], condition: Operand) -> bool | None:
     """Return what facts say of a condition; None if they say nothing."""
     said = (
         holds is (number == 1) for name, number, holds in facts if (name, type(number)) == (condition.text, int)
@@ -277,7 +277,7 @@ def truth(facts: Collection[Fact], condition: Value) -> bool | None:
     return next(said, None)
 
 
-def parts(condition: Instruction, holds: bool) -> list[tuple[Value, bool]] | None:
+def parts(condition: Instruction, holds: bool) -> list[tuple[Operand, bool]] | None:
     """Return what must be true of other conditions for one to hold, or not to; None if it isn't made of others.
 
     `a && b`, also as a `select` between one of them and a constant, holds if both do. None of them must be false
@@ -297,7 +297,7 @@ def parts(condition: Instruction, holds: bool) -> list[tuple[Value, bool]] | Non
     return None
 
 
-def _is_same(kernel: Kernel, value: Value, other: int | str) -> bool | None:
+def _is_same(kernel: Kernel, value: Operand, other: int | str) -> bool | None:
     """Return True if a value is a number, or the value of a name; None if that isn't known."""
     if isinstance(other, str):
         return True if value.kind is not ValueKind.CONSTANT and value.text == other else None
@@ -305,7 +305,7 @@ def _is_same(kernel: Kernel, value: Value, other: int | str) -> bool | None:
     return None if number is None else number == other
 
 
-def _derived(kernel: Kernel, value: Value, number: int | str, holds: bool) -> Iterator[Fact]:
+def _derived(kernel: Kernel, value: Operand, number: int | str, holds: bool) -> Iterator[Fact]:
     """Yield a fact, and what it says of the values that its own is computed from."""
     pending = [(value, number, holds)]
     while pending:
@@ -329,7 +329,7 @@ def _derived(kernel: Kernel, value: Value, number: int | str, holds: bool) -> It
                     pending += [(condition, 1, side == 1), (values[1 - side], number, holds)]
 
 
-def _compared(kernel: Kernel, condition: Instruction, holds: bool) -> Iterator[tuple[Value, int | str, bool]]:
+def _compared(kernel: Kernel, condition: Instruction, holds: bool) -> Iterator[tuple[Operand, int | str, bool]]:
     """Yield what a comparison says of what is compared."""
     if condition.opcode == "icmp" and predicate(condition) in ("eq", "ne"):
         is_same = (predicate(condition) == "eq") is holds

@@ -18,7 +18,7 @@ from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
 from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow, constant_number
+from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.folding import plan_folding
 from coarsen.backend.opencl_c.decide.liveness import Liveness, Reads, share_variables
 from coarsen.backend.opencl_c.decide.pointees import Pointees, declared_type
@@ -42,9 +42,9 @@ from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top, w
 from coarsen.backend.opencl_c.structure.terminators import BlockWriter, Copy, branch_graph, in_order
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.errors import InternalError
-from coarsen.ir.details import attached, predicate, source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.graph.instruction import attached, predicate, source_element_type
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import node_items
 from coarsen.ir.opencl.queries import NEWER_QUERIES, builtin_name
 from coarsen.ir.types import IntegerType, Type
@@ -176,14 +176,14 @@ class _Writer:
         if compared is None or compared.opcode != "icmp" or compared.name not in self.translator.folding.inlined:
             return None
         value, constant = map(self.dataflow.origin, compared.operands)
-        number = constant_number(constant)
+        number = constant.number
         if number is None or not value.is_local or not isinstance(value.type, IntegerType):
             return None
         if not self._is_simple(value):
             return None
         return Test(value.text, predicate(compared), number, value.type.width, self._largest(value))
 
-    def _is_simple(self, value: Value) -> bool:
+    def _is_simple(self, value: Operand) -> bool:
         """Return True if a value may be named several times: a variable, widened or not."""
         folded = self.translator.folding.inlined
         if value.text not in folded:
@@ -191,12 +191,12 @@ class _Writer:
         widened = self.kernel.definition[value.text]
         return widened.opcode in ("sext", "zext") and self.dataflow.origin(widened.operands[0]).text not in folded
 
-    def _largest(self, value: Value) -> int | None:
+    def _largest(self, value: Operand) -> int | None:
         """A bound of a value that was cut to some bits."""
         definition = self.dataflow.definition(value)
         if definition is None or definition.opcode != "and":
             return None
-        bounds = [constant_number(operand) for operand in definition.operands]
+        bounds = [operand.number for operand in definition.operands]
         return next((bound for bound in bounds if bound is not None and bound >= 0), None)
 
     def _equals(self, block: str, number: int) -> Expression:

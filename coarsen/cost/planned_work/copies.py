@@ -20,7 +20,7 @@ from functools import cached_property
 from coarsen.analysis.liveness import Use, uses_of_values
 from coarsen.cost.planned_work.axes import PlannedAxis
 from coarsen.cost.planned_work.families import Offset, Place, ShiftedValues
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.transform.value_numbering.expressions import Dominance
 
 Mask = tuple[bool, ...]

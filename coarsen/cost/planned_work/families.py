@@ -21,8 +21,9 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.cost.planned_work.axes import Axis
 from coarsen.ir.graph.details import CallSite
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import (
     IDS_OF_GROUPS,
     IDS_OF_ITEMS,
@@ -336,7 +337,7 @@ class ShiftedValues:
     def _parts(self, instruction: Instruction) -> list[Part]:
         return [self._part(operand) for operand in instruction.operands]
 
-    def _part(self, value: Value) -> Part:
+    def _part(self, value: Operand) -> Part:
         if value.kind is ValueKind.INSTRUCTION:
             place = self.place.get(value.text)
             return Part(None, value.text) if place is None else Part(place)
@@ -387,7 +388,7 @@ class ShiftedValues:
         degree = max(map(len, result.terms), default=0)
         return result if len(result.terms) <= _MAXIMUM_TERMS and degree <= _MAXIMUM_DEGREE else None
 
-    def _polynomial(self, value: Value) -> Polynomial:
+    def _polynomial(self, value: Operand) -> Polynomial:
         if value.kind is ValueKind.CONSTANT:
             try:
                 return Polynomial.constant(int(value.text))

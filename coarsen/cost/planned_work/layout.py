@@ -14,7 +14,7 @@ from coarsen.cost.planned_work.axes import PlannedAxis
 from coarsen.cost.planned_work.copies import Copies, Mask
 from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.work_counts import InstructionClass
-from coarsen.ir.kernel import Block, Instruction
+from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.transform.regions.plan import PlannedRegion, Treatment
 from coarsen.transform.regions.plan_regions import is_agreement_likely
 

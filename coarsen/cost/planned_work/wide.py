@@ -21,7 +21,8 @@ from coarsen.analysis.memory_accesses import Aliasing, Place
 from coarsen.cost.planned_work.copies import Mask, Merging
 from coarsen.cost.work_counts import AccessCount
 from coarsen.cost.work_functions import AccessFunction
-from coarsen.ir.kernel import Block, Instruction, Kernel
+from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.kernel import Kernel
 from coarsen.transform.adjacent_accesses import is_plain_access, shape_of, split_run, without_gaps
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
 

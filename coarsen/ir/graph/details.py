@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TypeVar
 
-from coarsen.errors import InternalError
 from coarsen.ir.types import Type
-
-_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +107,6 @@ class CallSite:
 Detail = Comparison | Access | AtomicUpdate | ElementAddress | Allocation | Mask | Indices | CallSite | None
 
 
-def expected(detail: Detail, kind: type[_Kind], instruction: str) -> _Kind:
-    """Return a detail of the kind that it has to be. Raises InternalError, with the instruction, if it isn't."""
-    if not isinstance(detail, kind):
-        raise InternalError(f"'{instruction}' has no {kind.__name__}")
-    return detail
-
-
 def access_of(detail: Detail) -> Access | None:
     """Return how an instruction touches memory; None for one that does not, and for a call."""
     if isinstance(detail, AtomicUpdate):
@@ -128,19 +117,6 @@ def access_of(detail: Detail) -> Access | None:
 def is_shown(detail: Detail) -> bool:
     """Return True for the detail of a load or store that is volatile or atomic: each execution of it shows."""
     return isinstance(detail, Access) and (detail.is_volatile or bool(detail.ordering))
-
-
-def is_volatile(detail: Detail) -> bool:
-    """Return True for the detail of a volatile load, store or atomic."""
-    access = access_of(detail)
-    return access is not None and access.is_volatile
-
-
-def is_atomic(detail: Detail, opcode: str) -> bool:
-    """Return True for the detail of an atomic load, store, update or exchange; a fence is none."""
-    if isinstance(detail, AtomicUpdate):
-        return True
-    return isinstance(detail, Access) and opcode != "fence" and bool(detail.ordering)
 
 
 class Opcode(enum.StrEnum):

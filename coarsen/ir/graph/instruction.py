@@ -8,10 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from coarsen.errors import InternalError, SourcePosition
-from coarsen.ir.graph.details import CallSite, Detail, Opcode, is_atomic, is_volatile
+from coarsen.ir.graph.details import (
+    Access,
+    Allocation,
+    AtomicUpdate,
+    CallSite,
+    Comparison,
+    Detail,
+    ElementAddress,
+    Indices,
+    Mask,
+    Opcode,
+    access_of,
+)
 from coarsen.ir.graph.operands import Callee, Named, Operand, Use, ValueKind
 from coarsen.ir.graph.origin import UNKNOWN, Origin
 from coarsen.ir.types import LabelType, Type
@@ -99,12 +111,15 @@ class Instruction(Named):
         """Return True if it is a load, a store, an atomic or a copy of memory that is volatile."""
         if self.opcode is Opcode.CALL:
             return "llvm.mem" in self.callee and self.arguments[-1].text == "true"
-        return is_volatile(self.detail)
+        access = access_of(self.detail)
+        return access is not None and access.is_volatile
 
     @property
     def is_atomic(self) -> bool:
         """Return True if it is an atomic load, store, update or exchange of LLVM's own (not a builtin's call)."""
-        return is_atomic(self.detail, self.opcode)
+        detail = self.detail
+        is_ordered = isinstance(detail, Access) and self.opcode is not Opcode.FENCE and bool(detail.ordering)
+        return is_ordered or isinstance(detail, AtomicUpdate)
 
     @property
     def incoming(self) -> tuple[str, ...]:
@@ -338,3 +353,79 @@ class Block(Named):
         """Raise InternalError if the block's function is sealed."""
         if self.function is not None:
             self.function.check_owned()
+
+
+# Questions to what an instruction says beyond opcode, flags and operands, answered by its `detail`.
+
+_Kind = TypeVar("_Kind")
+
+
+def predicate(instruction: Instruction) -> str:
+    """Return the condition of an `icmp` or `fcmp`, such as slt or oeq."""
+    return detail_of(instruction, Comparison).predicate
+
+
+def access(instruction: Instruction) -> Access | None:
+    """Return how an instruction touches memory; None for one that does not, and for a call."""
+    return access_of(instruction.detail)
+
+
+def is_inline_assembly(call: Instruction) -> bool:
+    """Return True for a call of assembly text instead of a function."""
+    return call.operands[-1].kind is ValueKind.CONSTANT and call.operands[-1].text.startswith("asm ")
+
+
+def alignment(instruction: Instruction) -> int:
+    """Return the alignment in bytes of a load, a store or an `alloca`; 1 where none is written."""
+    detail = instruction.detail
+    return (detail.alignment if isinstance(detail, Access | Allocation) else 0) or 1
+
+
+def source_element_type(instruction: Instruction) -> Type:
+    """Return the type that a `getelementptr` steps over, or that an `alloca` reserves."""
+    if isinstance(instruction.detail, Allocation):
+        return instruction.detail.type
+    return detail_of(instruction, ElementAddress).source_type
+
+
+def shuffle_mask(instruction: Instruction) -> tuple[int | None, ...]:
+    """Return the mask of a `shufflevector`, None for an element that may be anything."""
+    return detail_of(instruction, Mask).elements
+
+
+def aggregate_indices(instruction: Instruction) -> tuple[int, ...]:
+    """Return the indices of an `extractvalue` or `insertvalue`."""
+    return detail_of(instruction, Indices).indices
+
+
+def atomic_operation(instruction: Instruction) -> str:
+    """Return the operation of an `atomicrmw`: add, xchg, min, umax, …"""
+    return detail_of(instruction, AtomicUpdate).operation
+
+
+def argument_alignment(call: Instruction, index: int) -> int:
+    """Return the alignment in bytes that a call states for a pointer among its arguments; 1 where it doesn't."""
+    return detail_of(call, CallSite).argument_alignment(index)
+
+
+def orderings(instruction: Instruction) -> frozenset[str]:
+    """Return the orderings of an atomic instruction, where it succeeds and where it fails."""
+    touched, detail = access(instruction), instruction.detail
+    failure = detail.failure if isinstance(detail, AtomicUpdate) else ""
+    return frozenset({touched.ordering if touched else "", failure} - {""})
+
+
+def attached(instruction: Instruction, kind: str) -> str:
+    """Return the node of an instruction's metadata of a kind, such as `!12`; empty where it has none."""
+    for known, node in instruction.attachments:
+        if known == kind:
+            return node
+    return ""
+
+
+def detail_of(instruction: Instruction, kind: type[_Kind]) -> _Kind:
+    """Return a detail of the kind that it has to be. Raises InternalError, with the instruction, if it isn't."""
+    detail = instruction.detail
+    if not isinstance(detail, kind):
+        raise InternalError(f"'{instruction.name or instruction.opcode}' has no {kind.__name__}")
+    return detail

@@ -74,6 +74,11 @@ class Operand:
         """Return True if it is computed or passed at run time (an instruction's result or an argument)."""
         return self.kind in (ValueKind.INSTRUCTION, ValueKind.ARGUMENT)
 
+    @property
+    def number(self) -> int | None:
+        """The number that an integer constant is, as LLVM prints it; None for anything else."""
+        return None
+
     def referenced(self) -> Sequence[Named]:
         """Return what keeps uses where this is an operand: itself, or what a constant names."""
         raise NotImplementedError
@@ -204,6 +209,12 @@ class Constant(Operand):
     def spelling(self) -> str:
         """LLVM's text without the type."""
         return self.text
+
+    @property
+    def number(self) -> int | None:
+        """The number that it is, as LLVM prints it; None for anything else."""
+        text = self.text
+        return int(text) if text.removeprefix("-").isdecimal() else None
 
     def referenced(self) -> Sequence[Named]:
         """Return the variables and functions that it names, each once."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Protocol, TypeVar
 
 from coarsen.ir.graph.details import (
     BINARY,
@@ -15,87 +14,16 @@ from coarsen.ir.graph.details import (
     AtomicUpdate,
     CallSite,
     Comparison,
-    Detail,
     ElementAddress,
     Indices,
     Mask,
     Opcode,
-    expected,
 )
 from coarsen.ir.graph.function import Function
-from coarsen.ir.graph.instruction import Attachment, Block, Instruction
+from coarsen.ir.graph.instruction import Attachment, Block, Instruction, detail_of
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.operands import Argument
-from coarsen.ir.types import StructType, Type, VoidType, quoted
-
-
-class WrittenOperand(Protocol):
-    """An operand."""
-
-    @property
-    def type(self) -> Type:
-        """The type of the value."""
-        ...
-
-    @property
-    def spelling(self) -> str:
-        """The operand as it stands in LLVM's text, without its type."""
-        ...
-
-
-class Written(Protocol):
-    """An instruction."""
-
-    @property
-    def name(self) -> str:
-        """The result's name."""
-        ...
-
-    @property
-    def opcode(self) -> str:
-        """LLVM's word for it."""
-        ...
-
-    @property
-    def type(self) -> Type:
-        """The type of the result."""
-        ...
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """The flags, in LLVM's order."""
-        ...
-
-    @property
-    def detail(self) -> Detail:
-        """Whatever else it says, by its family."""
-        ...
-
-    @property
-    def attachments(self) -> tuple[tuple[str, str], ...]:
-        """Its metadata: kinds and nodes."""
-        ...
-
-    @property
-    def operands(self) -> Sequence[WrittenOperand]:
-        """The values it computes with; a call's callee is the last."""
-        ...
-
-    @property
-    def arguments(self) -> Sequence[WrittenOperand]:
-        """The operands that carry data."""
-        ...
-
-    @property
-    def incoming(self) -> tuple[str, ...]:
-        """The names of a phi's sources."""
-        ...
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The names of a terminator's targets."""
-        ...
-
+from coarsen.ir.graph.operands import Argument, Operand
+from coarsen.ir.types import StructType, VoidType, quoted
 
 Suffix = Callable[[Instruction, str], str]
 """What to write after an instruction, by it and its text without attachments: a debug location, or nothing."""
@@ -199,13 +127,13 @@ def block_lines(block: Block, suffix: Suffix = no_suffix) -> list[str]:
     return lines
 
 
-def instruction_text(instruction: Written) -> str:
+def instruction_text(instruction: Instruction) -> str:
     """Return LLVM's line of an instruction, without indentation."""
     text = _without_attachments(instruction)
     return text + _written(instruction.attachments) if instruction.attachments else text
 
 
-def _without_attachments(instruction: Written) -> str:
+def _without_attachments(instruction: Instruction) -> str:
     text = WRITERS[instruction.opcode](instruction)
     return text if isinstance(instruction.type, VoidType) else f"%{instruction.name} = {text}"
 
@@ -220,73 +148,70 @@ def _body_of(structure: StructType, module: Module) -> str:
     return str(StructType("", structure.elements, structure.packed))
 
 
-_Kind = TypeVar("_Kind")
-
-
-def _typed(operand: WrittenOperand) -> str:
+def _typed(operand: Operand) -> str:
     return f"{operand.type} {operand.spelling}"
 
 
-def _all_typed(instruction: Written) -> str:
+def _all_typed(instruction: Instruction) -> str:
     return ", ".join(map(_typed, instruction.operands))
 
 
-def _head(instruction: Written) -> str:
+def _head(instruction: Instruction) -> str:
     """Return the opcode and the flags."""
     return " ".join((instruction.opcode, *instruction.flags))
 
 
-def _plain(instruction: Written) -> str:
+def _plain(instruction: Instruction) -> str:
     """Operands of one type, which is written once."""
     operands = ", ".join([operand.spelling for operand in instruction.operands])
     return f"{_head(instruction)} {instruction.operands[0].type} {operands}"
 
 
-def _comparison(instruction: Written) -> str:
-    detail = _detail(instruction, Comparison)
+def _comparison(instruction: Instruction) -> str:
+    detail = detail_of(instruction, Comparison)
     first, second = instruction.operands
     return f"{_head(instruction)} {detail.predicate} {_typed(first)}, {second.spelling}"
 
 
-def _cast(instruction: Written) -> str:
+def _cast(instruction: Instruction) -> str:
     return f"{_head(instruction)} {_typed(instruction.operands[0])} to {instruction.type}"
 
 
-def _with_types(instruction: Written) -> str:
+def _with_types(instruction: Instruction) -> str:
     return f"{_head(instruction)} {_all_typed(instruction)}"
 
 
-def _phi(instruction: Written) -> str:
+def _phi(instruction: Instruction) -> str:
     edges = zip(instruction.operands, instruction.incoming, strict=True)
     pairs = ", ".join([f"[ {value.spelling}, %{block} ]" for value, block in edges])
     return f"{_head(instruction)} {instruction.type} {pairs}"
 
 
-def _element_address(instruction: Written) -> str:
-    source_type = _detail(instruction, ElementAddress).source_type
+def _element_address(instruction: Instruction) -> str:
+    source_type = detail_of(instruction, ElementAddress).source_type
     return f"{_head(instruction)} {source_type}, {_all_typed(instruction)}"
 
 
-def _allocation(instruction: Written) -> str:
-    detail = _detail(instruction, Allocation)
+def _allocation(instruction: Instruction) -> str:
+    detail = detail_of(instruction, Allocation)
     count = "".join(f", {_typed(operand)}" for operand in instruction.operands)
     space = getattr(instruction.type, "address_space", 0)
     in_space = f", addrspace({space})" if space else ""
     return f"alloca {detail.type}{count}{_aligned(detail.alignment)}{in_space}"
 
 
-def _load(instruction: Written) -> str:
-    access = _detail(instruction, Access)
+def _load(instruction: Instruction) -> str:
+    access = detail_of(instruction, Access)
     return f"load{_before(access)} {instruction.type}, {_typed(instruction.operands[0])}{_after(access)}"
 
 
-def _store(instruction: Written) -> str:
-    access = _detail(instruction, Access)
+def _store(instruction: Instruction) -> str:
+    access = detail_of(instruction, Access)
     return f"store{_before(access)} {_all_typed(instruction)}{_after(access)}"
 
 
-def _atomic_update(instruction: Written) -> str:
-    detail = _detail(instruction, AtomicUpdate)
+def _atomic_update(instruction: Instruction) -> str:
+    detail = detail_of(instruction, AtomicUpdate)
     words = [*(["weak"] if detail.is_weak else []), *(["volatile"] if detail.access.is_volatile else [])]
     head = " ".join([instruction.opcode, *words, *([detail.operation] if detail.operation else [])])
     failure = f" {detail.failure}" if detail.failure else ""
@@ -294,8 +219,8 @@ def _atomic_update(instruction: Written) -> str:
     return f"{head} {_all_typed(instruction)}{orderings}"
 
 
-def _fence(instruction: Written) -> str:
-    return f"fence{_ordering(_detail(instruction, Access))}"
+def _fence(instruction: Instruction) -> str:
+    return f"fence{_ordering(detail_of(instruction, Access))}"
 
 
 def _before(access: Access) -> str:
@@ -315,8 +240,8 @@ def _aligned(alignment: int) -> str:
     return f", align {alignment}" if alignment else ""
 
 
-def _shuffle(instruction: Written) -> str:
-    mask = _detail(instruction, Mask).elements
+def _shuffle(instruction: Instruction) -> str:
+    mask = detail_of(instruction, Mask).elements
     body = ", ".join(f"i32 {'poison' if element is None else element}" for element in mask)
     spelled = f"<{body}>"
     if all(element == 0 for element in mask):
@@ -326,13 +251,13 @@ def _shuffle(instruction: Written) -> str:
     return f"shufflevector {_all_typed(instruction)}, <{len(mask)} x i32> {spelled}"
 
 
-def _aggregate(instruction: Written) -> str:
-    indices = "".join(f", {index}" for index in _detail(instruction, Indices).indices)
+def _aggregate(instruction: Instruction) -> str:
+    indices = "".join(f", {index}" for index in detail_of(instruction, Indices).indices)
     return f"{instruction.opcode} {_all_typed(instruction)}{indices}"
 
 
-def _call(instruction: Written) -> str:
-    site = _detail(instruction, CallSite)
+def _call(instruction: Instruction) -> str:
+    site = detail_of(instruction, CallSite)
     arguments, callee = instruction.arguments, instruction.operands[-1]
     attributes = site.argument_attributes or ("",) * len(arguments)
     spelled = [
@@ -346,7 +271,7 @@ def _call(instruction: Written) -> str:
     return f"{head} {returned} {callee.spelling}({', '.join(spelled)}){site.attributes}{bundles}"
 
 
-def _bundles(site: CallSite, operands: Sequence[WrittenOperand]) -> str:
+def _bundles(site: CallSite, operands: Sequence[Operand]) -> str:
     if not site.bundles:
         return ""
     left = iter(operands)
@@ -354,20 +279,16 @@ def _bundles(site: CallSite, operands: Sequence[WrittenOperand]) -> str:
     return f" [ {', '.join(spelled)} ]"
 
 
-def _branch(instruction: Written) -> str:
+def _branch(instruction: Instruction) -> str:
     labels = [f"label %{target}" for target in instruction.targets]
     return f"br {', '.join([*map(_typed, instruction.operands), *labels])}"
 
 
-def _return(instruction: Written) -> str:
+def _return(instruction: Instruction) -> str:
     return f"ret {_all_typed(instruction)}" if instruction.operands else "ret void"
 
 
-def _detail(instruction: Written, kind: type[_Kind]) -> _Kind:
-    return expected(instruction.detail, kind, instruction.opcode)
-
-
-WRITERS: Mapping[str, Callable[[Written], str]] = {
+WRITERS: Mapping[str, Callable[[Instruction], str]] = {
     **dict.fromkeys((*BINARY, Opcode.FNEG), _plain),
     **dict.fromkeys(CASTS, _cast),
     **dict.fromkeys(COMPARISONS, _comparison),

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.opencl.queries import Query, builtin_name
 
 

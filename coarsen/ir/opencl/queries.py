@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction
 
 DIMENSIONS = 3
 _AXES = "xyz"

@@ -25,7 +25,7 @@ from coarsen.ir.graph.details import CallSite, Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Argument, Constant, Named, Operand, Variable
 from coarsen.ir.graph.rewriting import without_operands
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType, Type, VectorType, size_of
 from coarsen.transform.prologue import INDEX
 
@@ -237,7 +237,7 @@ class Distances:
     def _by_forms(self, first: Operand, second: Operand) -> int | None:
         if not {first.text, second.text} <= self._kernel.type_of.keys():
             return None
-        one, other = (self._forms.address(_view(pointer)) for pointer in (first, second))
+        one, other = map(self._forms.address, (first, second))
         if one.form != other.form or one.wrap is not None or other.wrap is not None:
             return None
         distance = (other.offset - one.offset) % _ADDRESSES
@@ -249,15 +249,11 @@ def _without_constant(index: Operand) -> tuple[Operand, int]:
     total = 0
     while isinstance(index, Instruction) and index.opcode is Opcode.ADD and index.type == INDEX:
         value, last = index.operands
-        number = _view(last).number
+        number = last.number
         if number is None:
             break
         index, total = value, total + number
     return index, total
-
-
-def _view(operand: Operand) -> Value:
-    return Value(operand.kind, operand.type, operand.text)
 
 
 # Under which condition, known before a loop, each way out of it has passed some of its blocks.

@@ -7,7 +7,7 @@ i % 64, i & 63           column i % 64  →   that value, which is less than 64
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,8 +15,9 @@ from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.held_comparisons import Below, held_at
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Constant, Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.transform.layouts.demands import AreIdsBelow, AreIdsWithin, Coordinate, Demands, IsNumberBelow
 from coarsen.transform.layouts.index_forms import IndexForms
 from coarsen.transform.prologue import INDEX
@@ -36,7 +37,7 @@ class Candidate:
     """
 
     coordinate: Coordinate
-    larger: Value | None
+    larger: Operand | None
     demands: Demands = ()
 
 
@@ -63,7 +64,7 @@ class CoordinateBounds:
         """
         number = form.number
         if number is not None:
-            zero = Value(ValueKind.CONSTANT, INDEX, str(max(number, 0)))
+            zero = Constant(INDEX, str(max(number, 0)))
             yield Candidate(
                 Coordinate(zero, min(number, 0), max(number, 0)), None, (IsNumberBelow(max(number, 0), dimension),)
             )
@@ -82,34 +83,33 @@ class CoordinateBounds:
         instruction = self._forms.instruction(form - Polynomial.constant(shift))
         if instruction is None:
             return
-        value = Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
-        coordinate = Coordinate(value, shift, self._least(value, block))
+        coordinate = Coordinate(instruction, shift, self._least(instruction, block))
         larger = _bound_of_result(instruction)
         if larger is not None:
             yield Candidate(coordinate, larger)
-        along = self._forms.global_id(value)
+        along = self._forms.global_id(instruction)
         if along is not None:
             yield Candidate(coordinate, None, (AreIdsWithin(along, dimension),))
 
-    def _distance(self, form: Polynomial, value: Value) -> int | None:
+    def _distance(self, form: Polynomial, value: Operand) -> int | None:
         """Return the number that a form is more than a value, as the smallest of either sign; None for none."""
         own = self._forms.of(value)
         if own is None or own.symbols != form.symbols:
             return None
         return (form - own).modulo(width_of(value.type)).number
 
-    def _least(self, value: Value, block: str) -> int:
+    def _least(self, value: Operand, block: str) -> int:
         """Return what a value, without a sign, is at least."""
         numbers = (
             number_of(held.smaller) for held in self._held_at(block) if self._distance_is_zero(held.larger, value)
         )
         return max((number + 1 for number in numbers if number is not None and number >= 0), default=0)
 
-    def _distance_is_zero(self, one: Value, other: Value) -> bool:
+    def _distance_is_zero(self, one: Operand, other: Operand) -> bool:
         form = self._forms.of(one)
         return form is not None and form.number is None and form == self._forms.of(other)
 
-    def _not_negative(self, value: Value, depth: int = 0) -> Demands | None:
+    def _not_negative(self, value: Operand, depth: int = 0) -> Demands | None:
         """Return what has to hold so that a value with a sign is not negative; None where that isn't known."""
         number = number_of(value)
         if number is not None:
@@ -130,11 +130,10 @@ class CoordinateBounds:
 
     def _counts_up(self, phi: Instruction, depth: int) -> Demands | None:
         """Return what has to hold so that a phi, which only grows, is not negative."""
-        own = Value(ValueKind.INSTRUCTION, phi.type, phi.name)
-        starts = [value for value in phi.operands if not self._is_own_step(value, own)]
-        return self._all_not_negative(tuple(starts), depth)
+        starts = [value for value in phi.operands if not self._is_own_step(value, phi)]
+        return self._all_not_negative(starts, depth)
 
-    def _is_own_step(self, value: Value, phi: Value) -> bool:
+    def _is_own_step(self, value: Operand, phi: Operand) -> bool:
         """Return True for a phi plus a positive number, which is poison where it wraps."""
         if value.kind is not ValueKind.INSTRUCTION:
             return False
@@ -143,7 +142,7 @@ class CoordinateBounds:
             return False
         return any((number_of(operand) or 0) > 0 for operand in step.operands)
 
-    def _all_not_negative(self, values: tuple[Value, ...], depth: int) -> Demands | None:
+    def _all_not_negative(self, values: Iterable[Operand], depth: int) -> Demands | None:
         found: Demands = ()
         for value in values:
             demands = self._not_negative(value, depth + 1)
@@ -162,11 +161,11 @@ class CoordinateBounds:
         return self._held[block]
 
 
-def _bound_of_result(instruction: Instruction) -> Value | None:
+def _bound_of_result(instruction: Instruction) -> Operand | None:
     """Return what the result of a remainder, or of a mask, is less than; None where that isn't known."""
     if instruction.opcode == "urem":
         return instruction.operands[1]
     mask = number_of(instruction.operands[1]) if instruction.opcode == "and" else None
     if mask is None or not 0 <= mask < 1 << (width_of(instruction.type) - 1):
         return None
-    return Value(ValueKind.CONSTANT, INDEX, str(mask + 1))
+    return Constant(INDEX, str(mask + 1))

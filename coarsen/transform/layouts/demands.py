@@ -16,7 +16,6 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.kernel import Value
 from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import IntegerType
 from coarsen.transform.layouts.index_forms import OperandArithmetic
@@ -28,7 +27,7 @@ from coarsen.transform.prologue import Queries
 class IsExtent:
     """A value, without a sign, is the extent of a dimension."""
 
-    value: Value
+    value: Operand
     dimension: int
 
 
@@ -44,7 +43,7 @@ class IsExtentNumber:
 class IsAtMostExtent:
     """A value plus a number, in the value's bits and without a sign, is at most the extent of a dimension."""
 
-    value: Value
+    value: Operand
     dimension: int
     plus: int = 0
 
@@ -114,7 +113,7 @@ class Coordinate:
         room: the value plus that is less than the extent, too.
     """
 
-    value: Value
+    value: Operand
     shift: int = 0
     least: int = 0
     room: int = 0
@@ -221,7 +220,7 @@ class ExtentTests:
         first, second = int(left.text), int(right.text)
         return {"eq": first == second, "ule": first <= second, "ult": first < second}[predicate]
 
-    def _argument(self, value: Value, plus: int = 0) -> Operand:
+    def _argument(self, value: Operand, plus: int = 0) -> Operand:
         """An argument, or one extended, plus a number in its own bits, in 64 bits."""
         operand = self._named[value.text]
         if isinstance(operand, Instruction):

@@ -40,8 +40,9 @@ from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import Opcode
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type
 from coarsen.transform.layouts.coordinate_bounds import Candidate, CoordinateBounds
 from coarsen.transform.layouts.demands import (
@@ -97,7 +98,7 @@ class DigitsOfIndices:
         self._forms = IndexForms(kernel)
         self._bounds = CoordinateBounds(kernel, self._forms)
 
-    def of(self, index: Value, block: str, dimensions: int) -> Digits | None:
+    def of(self, index: Operand, block: str, dimensions: int) -> Digits | None:
         """Return the coordinates of an element; None where they are not proved.
 
         Args:
@@ -213,7 +214,7 @@ class DigitsOfIndices:
             demands = (*demands, limit)
         return _with_shift(candidate.coordinate, demands, 0)
 
-    def _limit(self, larger: Value) -> Demand | None:
+    def _limit(self, larger: Operand) -> Demand | None:
         """Return what makes a value a limit along dimension 0; None where it may change within a launch."""
         number, form = number_of(larger), self._forms.of(larger)
         if number is not None:
@@ -292,7 +293,7 @@ class Carries:
         operand_of: returns what a value is in that function.
     """
 
-    def __init__(self, build: Builder, operand_of: Callable[[Value], Operand]) -> None:
+    def __init__(self, build: Builder, operand_of: Callable[[Operand], Operand]) -> None:
         self._build = build
         self._arithmetic = OperandArithmetic(build)
         self._operand_of = operand_of

@@ -10,8 +10,9 @@ from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import NewName
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
 from coarsen.ir.types import IntegerType
 from coarsen.transform.names import own
@@ -32,15 +33,15 @@ class IndexForms:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._forms: dict[Value, Polynomial | None] = {}
+        self._forms: dict[Operand, Polynomial | None] = {}
 
-    def of(self, value: Value, depth: int = 0) -> Polynomial | None:
+    def of(self, value: Operand, depth: int = 0) -> Polynomial | None:
         """Return the polynomial of an integer, modulo 2^width; None of an undefined one."""
         if value not in self._forms:
             self._forms[value] = self._computed(value, depth)
         return self._forms[value]
 
-    def _computed(self, value: Value, depth: int) -> Polynomial | None:
+    def _computed(self, value: Operand, depth: int) -> Polynomial | None:
         number = number_of(value)
         if number is not None:
             return Polynomial.constant(number)
@@ -62,16 +63,16 @@ class IndexForms:
         (symbol,) = form.symbols
         return self._kernel.definition.get(symbol) if form == Polynomial.symbol(symbol) else None
 
-    def launch_value(self, symbol: str) -> Value | None:
+    def launch_value(self, symbol: str) -> Operand | None:
         """Return the value of a symbol that is an argument, or one extended; None for any other."""
         instruction = self._kernel.definition.get(symbol)
         if instruction is None:
-            return Value(ValueKind.ARGUMENT, self._kernel.type_of[symbol], symbol)
+            return next(each for each in self._kernel.function.arguments if each.name == symbol)
         if instruction.opcode in _EXTENSIONS and instruction.operands[0].kind is ValueKind.ARGUMENT:
-            return Value(ValueKind.INSTRUCTION, instruction.type, symbol)
+            return instruction
         return None
 
-    def extension(self, value: Value) -> Instruction | None:
+    def extension(self, value: Operand) -> Instruction | None:
         """Return the instruction that extends a value; None for any other value."""
         if value.kind is not ValueKind.INSTRUCTION:
             return None
@@ -85,7 +86,7 @@ class IndexForms:
             return None
         return instruction if instruction.type == INDEX else None
 
-    def global_id(self, value: Value) -> int | None:
+    def global_id(self, value: Operand) -> int | None:
         """Return the dimension along which a value is the global id, that less its offset, or the low bits."""
         asked = self._asked(value.text)
         if asked is not None:

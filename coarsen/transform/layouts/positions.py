@@ -29,7 +29,7 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.origin import Origin
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type, size_of
 from coarsen.transform.layouts.demands import AreElementsAtMost, Digits, ExtentTests
 from coarsen.transform.layouts.digits import Carries, DigitsOfIndices
@@ -129,7 +129,7 @@ class _Positions:
         if constant or len(place.steps) != 1 or place.steps[0][1] != target.arrangement.record.size:
             return None
         index = place.steps[0][0]
-        return self._digits.of(Value(index.kind, index.type, index.text), block, len(target.extents))
+        return self._digits.of(index, block, len(target.extents))
 
     def _position(self, access: Instruction, element: _Element) -> Operand:
         def wide(build: Builder) -> Operand:

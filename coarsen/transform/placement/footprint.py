@@ -25,8 +25,9 @@ from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.control_flow import EXIT, ControlFlow, FlowGraph
 from coarsen.analysis.loop_counters import Counter, counters_of
 from coarsen.errors import RefusalError
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, queried_dimension, query_of
 
 _EXTENSIONS = ("sext", "zext")
@@ -96,7 +97,7 @@ class Footprint:
 
 
 def footprint(
-    kernel: Kernel, array: str, reads: Sequence[tuple[Instruction, Value]], sizes: Sequence[int]
+    kernel: Kernel, array: str, reads: Sequence[tuple[Instruction, Operand]], sizes: Sequence[int]
 ) -> Footprint:
     """Return the box of the elements that a work-group reads.
 
@@ -136,7 +137,7 @@ class _Footprints:
     def _counters(self) -> Mapping[str, Counter]:
         return counters_of(self._kernel, self._flow)
 
-    def of(self, reads: Sequence[tuple[Instruction, Value]]) -> Footprint:
+    def of(self, reads: Sequence[tuple[Instruction, Operand]]) -> Footprint:
         """Return the box of some reads."""
         cores = [self._core(read, index) for read, index in reads]
         first = cores[0]
@@ -168,7 +169,7 @@ class _Footprints:
 
     # The core of an index.
 
-    def _core(self, read: Instruction, index: Value) -> _Core:
+    def _core(self, read: Instruction, index: Operand) -> _Core:
         if not is_always_executed(self._flow, self._kernel.block_of[read.name], self._counters):
             raise self._refusal(read, "not every work-item comes to this read, a known number of times")
         core, extension = self._peeled(index)
@@ -190,7 +191,7 @@ class _Footprints:
             rest = rest - factor * Polynomial.symbol(symbol)
         return _Core(read, (extension, width), factors, rest)
 
-    def _peeled(self, index: Value) -> tuple[Value, str]:
+    def _peeled(self, index: Operand) -> tuple[Operand, str]:
         """An index without its extension."""
         if index.kind is ValueKind.INSTRUCTION:
             widened = self._kernel.definition[index.text]
@@ -198,7 +199,7 @@ class _Footprints:
                 return widened.operands[0], widened.opcode
         return index, "sext" if width_of(index.type) < POINTER_BITS else ""
 
-    def _check_extensions(self, read: Instruction, core: Value) -> None:
+    def _check_extensions(self, read: Instruction, core: Operand) -> None:
         """Refuse extensions of which a constant would be taken out: that may be wrong by a wrap."""
         for widened in self._computed_by(core):
             if widened.opcode in _EXTENSIONS and widened.operands[0].kind is not ValueKind.CONSTANT:
@@ -207,12 +208,12 @@ class _Footprints:
                 if form.polynomial.constant_part:
                     raise self._refusal(read, "its index is a number of more bits made of a sum of fewer")
 
-    def _check_phis(self, read: Instruction, core: Value) -> None:
+    def _check_phis(self, read: Instruction, core: Operand) -> None:
         """Refuse phis that are no counters of loops around the read, or are said by way of another one."""
         for phi in self._computed_by(core, through_phis=False):
             if phi.opcode != "phi":
                 continue
-            form = self._forms.form(Value(ValueKind.INSTRUCTION, phi.type, phi.name)).polynomial
+            form = self._forms.form(phi).polynomial
             if not self._counts_around(read, phi.name) or form != Polynomial.symbol(f"%{phi.name}"):
                 raise self._refusal(read, _MORE)
 
@@ -220,7 +221,7 @@ class _Footprints:
         """Return True for a counter of a loop that a read is in."""
         return name in self._counters and self._kernel.block_of[read.name] in self._counters[name].loop.blocks
 
-    def _computed_by(self, value: Value, *, through_phis: bool = True) -> Iterator[Instruction]:
+    def _computed_by(self, value: Operand, *, through_phis: bool = True) -> Iterator[Instruction]:
         """The instructions by which a value is computed."""
         seen: set[str] = set()
         waiting = [value]
@@ -283,7 +284,7 @@ class _Footprints:
 
     def _is_uniform(self, instruction: Instruction) -> bool:
         """Return True if all work-items of a group compute the same, of nothing but arguments and the launch."""
-        for each in self._computed_by(Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)):
+        for each in self._computed_by(instruction):
             is_query = query_of(each) in UNIFORM_QUERIES and queried_dimension(each) in range(DIMENSIONS)
             if not is_query and each.opcode not in PURE:
                 return False

@@ -23,10 +23,10 @@ from coarsen.ir.graph.details import Access, ElementAddress, Opcode
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.operands import Argument, Constant, Operand, ValueKind, Variable
+from coarsen.ir.graph.operands import Argument, Constant, Operand, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import split_block
-from coarsen.ir.kernel import Kernel, Value
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name, query_named
 from coarsen.ir.types import (
     AddressSpace,
@@ -70,12 +70,12 @@ def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, s
     return footprint(kernel, argument.name, reads, sizes)
 
 
-def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Value:
+def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Operand:
     """The index of the one element that a read takes."""
     address = read.operands[0]
     is_whole = read.opcode is Opcode.LOAD and size_of(read.type) == size_of(element)
     if is_whole and address is argument:
-        return Value(ValueKind.CONSTANT, INDEX, "0")
+        return Constant(INDEX, "0")
     if (
         is_whole
         and isinstance(address, Instruction)

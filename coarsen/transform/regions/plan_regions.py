@@ -14,8 +14,8 @@ from coarsen.analysis.agreement_tests import difference_of, is_id, side_of_one
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region, outermost_regions
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.opencl.builtins import is_barrier
 from coarsen.transform.regions.one_replica import Entry
 from coarsen.transform.regions.plan import PlannedRegion, Reason, RegionPlan, Treatment
@@ -243,9 +243,9 @@ _FAR_APART = 64
 
 def is_agreement_likely(divergence: Divergence, branch: str) -> bool:
     """Return True if the divergent branch of a block depends on positions alone."""
-    compared: list[Value] = []
+    compared: list[Operand] = []
 
-    def combined(instruction: Instruction) -> Iterable[Value] | None:
+    def combined(instruction: Instruction) -> Iterable[Operand] | None:
         if instruction.opcode in ("icmp", "fcmp"):
             compared.extend(instruction.operands)
             return ()
@@ -258,7 +258,7 @@ def is_agreement_likely(divergence: Divergence, branch: str) -> bool:
 
 
 def _is_all_followed(
-    divergence: Divergence, values: Iterable[Value], follow: Callable[[Instruction], Iterable[Value] | None]
+    divergence: Divergence, values: Iterable[Operand], follow: Callable[[Instruction], Iterable[Operand] | None]
 ) -> bool:
     """Return True if `follow` has an answer, operands to go on with, for all that the values are computed from.
 
@@ -278,7 +278,7 @@ def _is_all_followed(
     return True
 
 
-def _positions_in(divergence: Divergence, instruction: Instruction) -> Iterable[Value] | None:
+def _positions_in(divergence: Divergence, instruction: Instruction) -> Iterable[Operand] | None:
     """The positions that an instruction's result depends on, if it grows evenly with them; else None.
 
     Even but for places that are far apart, that is. An id has none; a loop's counter, a phi, is one of its own.

@@ -17,10 +17,9 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Constant, Named, Operand
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica
-from coarsen.ir.kernel import Instruction as KernelInstruction
 from coarsen.ir.types import ArrayType, FloatType, IntegerType, Type, VectorType
 from coarsen.transform.ids import Progression
-from coarsen.transform.names import NameSupply, Original, like, own
+from coarsen.transform.names import NameSupply, like, own
 from coarsen.transform.regions.one_replica import Entry, RegionContext, ReplicaClone
 from coarsen.transform.regions.sequence import Meet
 from coarsen.transform.replicas import ReplicaValues, new_block
@@ -236,7 +235,7 @@ class InducedValues:
                 if source.name in region.blocks and _block_of(value) not in region.blocks:
                     self.need(value)
 
-    def need_results(self, phis: Iterable[KernelInstruction]) -> None:
+    def need_results(self, phis: Iterable[Instruction]) -> None:
         """Keep the join's phis of which each replica has its own in private arrays, until the loop is over."""
         for phi in phis:
             array = self._array(phi, phi.type)
@@ -331,7 +330,7 @@ class InducedValues:
             array.store(self._build_before, replica, number(NUMBER, k))
         self.in_turn[value] = array.load(self._build, self.turn, self.supply.derived(value, Derivation.ALONE))
 
-    def _array(self, original: Original, type_: Type) -> ReplicaArray | None:
+    def _array(self, original: Named, type_: Type) -> ReplicaArray | None:
         if not can_be_kept(type_):
             self.can_be_said = False
             return None

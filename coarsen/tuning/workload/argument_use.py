@@ -25,9 +25,9 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.backend.opencl_c.decide.pointees import by_value_type
 from coarsen.errors import InvalidInputError
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Argument, Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, source_element_type
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import (
     AddressSpace,
@@ -185,7 +185,7 @@ def _accessed(kernel: Kernel, pointers: set[str]) -> set[str]:
     return {_pointer(access).text for access in _accesses(kernel, pointers)}
 
 
-def _pointer(access: Instruction) -> Value:
+def _pointer(access: Instruction) -> Operand:
     return access.operands[1 if access.opcode == "store" else 0]
 
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coarsen.ir.details import shuffle_mask, source_element_type
-from coarsen.ir.kernel import Argument, Instruction, Kernel, Value, WrittenArgument
+from coarsen.ir.graph.instruction import Instruction, shuffle_mask, source_element_type
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Argument, Kernel, WrittenArgument
 from coarsen.ir.types import (
     ArrayType,
     IntegerType,
@@ -144,7 +145,7 @@ class _Stores:
         defined = tuple(start + each for each in range(size) if each not in undefined)
         return _Store(defined, _shifted(undefined, start), _shifted(between, start), stride)
 
-    def _place_of(self, address: Value) -> tuple[int, int] | None:
+    def _place_of(self, address: Operand) -> tuple[int, int] | None:
         """Return an address as a number of bytes behind the argument, and a number that divides all else."""
         if address.text == self._argument.name:
             return 0, 0
@@ -163,7 +164,7 @@ class _Stores:
             start, stride = (start, math.gcd(stride, step)) if number is None else (start + step * number, stride)
         return start, stride
 
-    def _open_in(self, source: Value, size: int) -> tuple[set[int], set[int]]:
+    def _open_in(self, source: Operand, size: int) -> tuple[set[int], set[int]]:
         """Return which bytes of what is copied were never set, and which lie between its fields."""
         everything = set(range(size))
         type_ = self._copied_type(source)
@@ -185,11 +186,11 @@ class _Stores:
             for byte in range(number.itemsize)
         }, between
 
-    def _is_variable(self, pointer: Value) -> bool:
+    def _is_variable(self, pointer: Operand) -> bool:
         made = self._kernel.definition.get(pointer.text) if pointer.is_local else None
         return made is not None and made.opcode == "alloca"
 
-    def _is_never_set(self, source: Value, seen: set[str]) -> bool:
+    def _is_never_set(self, source: Operand, seen: set[str]) -> bool:
         """Return True for a variable of a work-item that is read as it was made, or gets nothing but such ones."""
         if source.text in seen:
             return True
@@ -199,7 +200,7 @@ class _Stores:
             for each in self._writers(source)
         )
 
-    def _writers(self, variable: Value) -> list[Instruction]:
+    def _writers(self, variable: Operand) -> list[Instruction]:
         """The instructions that may write a variable of a work-item."""
         users = [i for i in self._kernel.instructions() if any(o.is_local and o == variable for o in i.arguments)]
         return [
@@ -208,7 +209,7 @@ class _Stores:
             if not _is_copy_from(each, {variable.text}) and not each.callee.startswith("llvm.lifetime")
         ]
 
-    def _copied_type(self, source: Value) -> Type | None:
+    def _copied_type(self, source: Operand) -> Type | None:
         """Return the type of what a pointer leads to; None where it isn't known."""
         made = self._kernel.definition.get(source.text) if source.is_local else None
         if made is not None and made.opcode == "alloca":
@@ -272,7 +273,7 @@ def _stored_bytes(type_: Type) -> int:
     return size_of(type_) if isinstance(type_, VectorType) else content_bytes(type_)
 
 
-def _undefined_bytes(kernel: Kernel, value: Value) -> Iterator[int]:
+def _undefined_bytes(kernel: Kernel, value: Operand) -> Iterator[int]:
     """Yield the bytes of a stored value that have none."""
     if not isinstance(value.type, VectorType):
         if _is_undefined(kernel, value, 0):
@@ -285,7 +286,7 @@ def _undefined_bytes(kernel: Kernel, value: Value) -> Iterator[int]:
     yield from range(content_bytes(value.type), size_of(value.type))
 
 
-def _is_undefined(kernel: Kernel, value: Value, lane: int) -> bool:
+def _is_undefined(kernel: Kernel, value: Operand, lane: int) -> bool:
     """Return True if no value reaches an element of a vector, or a number, along any path."""
     seen: set[tuple[str, int]] = set()
     waiting = [(value, lane)]
@@ -306,7 +307,7 @@ def _is_undefined(kernel: Kernel, value: Value, lane: int) -> bool:
     return True
 
 
-def _sources(made: Instruction, lane: int) -> list[tuple[Value, int]] | None:
+def _sources(made: Instruction, lane: int) -> list[tuple[Operand, int]] | None:
     """Return where an element comes from; None where it is computed. Nothing is a source of what is undefined."""
     if made.opcode in _PASSED_ON:
         return [(operand, lane) for operand in made.operands]
@@ -325,7 +326,7 @@ def _sources(made: Instruction, lane: int) -> list[tuple[Value, int]] | None:
     return None
 
 
-def _is_undefined_constant(value: Value, lane: int) -> bool:
+def _is_undefined_constant(value: Operand, lane: int) -> bool:
     text = value.text
     if text.startswith("<"):
         text = text.strip("<>").split(", ")[lane]

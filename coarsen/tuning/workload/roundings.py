@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.loop_counts import trip_counts
-from coarsen.ir.kernel import Instruction, Kernel
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import FloatType, Type, VectorType
 

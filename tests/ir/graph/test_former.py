@@ -12,8 +12,6 @@ from coarsen.ir.graph import locations
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import FormerModule, Lines, parse_module
 from coarsen.ir.graph.printer import instruction_text, module_text
-from coarsen.ir.graph.view import kernel_view
-from coarsen.ir.kernel import Kernel
 from coarsen.pipeline import run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms
@@ -177,7 +175,8 @@ def test_a_kernel_is_as_if_all_of_it_were_read_anew(variant: Variant, monkeypatc
     kept = run_pipeline(lowered, variant).kernel
     monkeypatch.setattr(locations, "FormerModule", lambda _module, _lines: FormerModule())
     anew = run_pipeline(lowered, variant).kernel
-    assert kept == anew
+    assert kept.added_arguments == anew.added_arguments
+    assert [i.origin for i in kept.instructions()] == [i.origin for i in anew.instructions()]
     assert module_text(kept.graph) == module_text(anew.graph)
 
 
@@ -189,8 +188,4 @@ def test_what_goes_by_a_name_that_something_else_had_is_what_has_it_now() -> Non
         module, lines = given(before)
         back = parse_module(now, former=FormerModule(module, {"k": lines}))
         check_function(back.function("k"))
-        assert _viewed(back) == _viewed(parse_module(now))
-
-
-def _viewed(module: Module) -> Kernel:
-    return kernel_view(module, "k")
+        assert module_text(back) == module_text(parse_module(now))

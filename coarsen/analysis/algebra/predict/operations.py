@@ -16,8 +16,8 @@ from coarsen.analysis.algebra.numbers import width_of
 from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
 from coarsen.analysis.algebra.predict.prediction import Prediction, choice
 from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind, Symbols, global_id, local_id
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction
 from coarsen.ir.opencl.queries import LINEAR_PARTS, Query, builtin_name, linear_id, queried_dimension, query_of
 from coarsen.ir.types import IntegerType, PointerType
 

@@ -10,8 +10,9 @@ from coarsen.analysis.algebra.predict.symbols import Piece, PieceKind, Symbols, 
 from coarsen.analysis.algebra.walk import Walk
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 
 PredictRule = Callable[["Prediction", Instruction], Polynomial | None]
 
@@ -47,12 +48,12 @@ class Prediction(Walk[Polynomial]):
         """Return the polynomial of a number."""
         return Polynomial.constant(number)
 
-    def leaf(self, value: Value) -> Polynomial:
+    def leaf(self, value: Operand) -> Polynomial:
         """Return the polynomial of an argument, a variable or a constant; 0 of one that may be anything."""
         if value.kind is ValueKind.CONSTANT:
             # A constant address is that of its variable, whatever offset into it.
-            if value.mentioned:
-                return Polynomial.symbol(f"@{value.mentioned[0]}")
+            if mentioned := value.referenced():
+                return Polynomial.symbol(f"@{mentioned[0].name}")
             return self.number(number_of(value) or 0)
         return Polynomial.symbol(("@" if value.kind is ValueKind.GLOBAL else "") + value.text)
 
@@ -60,7 +61,7 @@ class Prediction(Walk[Polynomial]):
         """Return an instruction's result as a symbol of its own."""
         return Polynomial.symbol(f"%{instruction.name}")
 
-    def index(self, value: Value) -> Polynomial:
+    def index(self, value: Operand) -> Polynomial:
         """Return an index as an address counts it: as it is."""
         return self.form(value)
 
@@ -82,7 +83,7 @@ class Prediction(Walk[Polynomial]):
         """Return True if a product is worth being computed."""
         return len(first.terms) * len(second.terms) <= _MAXIMUM_TERMS
 
-    def assuming(self, phi: Instruction, value: Value) -> Polynomial:
+    def assuming(self, phi: Instruction, value: Operand) -> Polynomial:
         """Return the polynomial of a value in which a phi is itself; what follows from that is not kept."""
         known, length = self._forms.get(phi.name), len(self._forms)
         self._forms[phi.name] = self.own(phi)

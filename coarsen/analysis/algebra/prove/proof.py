@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from coarsen.analysis.algebra.numbers import POINTER_BITS, number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
 from coarsen.analysis.algebra.walk import Walk
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 
 SPLIT_WIDTH = 32
 """The bits from which on an extension is taken apart; see `exact_forms.py`."""
@@ -131,7 +132,7 @@ class Proof(Walk[ModularForm]):
         """Return the form of a number."""
         return ModularForm(Polynomial.constant(number))
 
-    def leaf(self, value: Value) -> ModularForm:
+    def leaf(self, value: Operand) -> ModularForm:
         """Return the form of an argument, a variable or a constant.
 
         A constant that is no number has a symbol that no value's name can be.
@@ -147,7 +148,7 @@ class Proof(Walk[ModularForm]):
         """Return an instruction's result as a symbol of its own."""
         return ModularForm(Polynomial.symbol(f"%{instruction.name}"))
 
-    def index(self, value: Value) -> ModularForm:
+    def index(self, value: Operand) -> ModularForm:
         """Return an index as an address counts it: narrower ones are extended with their sign."""
         return self.form(value) if width_of(value.type) >= POINTER_BITS else self.extended("sext", value)
 
@@ -164,7 +165,7 @@ class Proof(Walk[ModularForm]):
 
     # Extensions.
 
-    def extended(self, opcode: str, operand: Value) -> ModularForm:
+    def extended(self, opcode: str, operand: Operand) -> ModularForm:
         """Return the form of an operand that is widened by `sext` or `zext`."""
         width = width_of(operand.type)
         form = self.form(operand).modulo(width)
@@ -198,7 +199,7 @@ class Proof(Walk[ModularForm]):
             self._apart[block] = self.trial({phi.name: self.own(phi) for phi in phis})
         return self._apart[block]
 
-    def distance(self, value: Value, other: Value) -> ModularForm:
+    def distance(self, value: Operand, other: Operand) -> ModularForm:
         """Return one value less another of the same type."""
         return (self.form(value) - self.form(other)).modulo(width_of(value.type))
 

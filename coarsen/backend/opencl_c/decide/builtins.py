@@ -32,7 +32,7 @@ from coarsen.backend.opencl_c.c.types import (
     with_sign,
 )
 from coarsen.errors import RefusalError
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import VoidType
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from coarsen.errors import RefusalError
-from coarsen.ir.types import FloatType, IntegerType, StructType, Type, VectorType, parse_type, unescaped
+from coarsen.ir.types import FloatType, IntegerType, StructType, Type, VectorType, type_at, unescaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +165,7 @@ class _ConstantParser:
         return type_, self.constant(type_)
 
     def _type(self) -> Type:
-        end = _end_of_type(self.text, self.position)
-        type_ = parse_type(self.text[self.position : end], self.structures)
-        self.position = end
+        type_, self.position = type_at(self.text, self.position, self.structures)
         return type_
 
     def _balanced(self) -> None:
@@ -187,24 +185,6 @@ class _ConstantParser:
             raise RefusalError("constant-expression", f"the constant '{self.text}' can't be written as OpenCL C")
         self.position = match.end()
         return match["token"]
-
-
-def _end_of_type(text: str, start: int) -> int:
-    """Return where a type that starts at `start` ends."""
-    match = re.compile(r"\s*(?:ptr(?: addrspace\(\d+\))?|[a-z]\w*|%\"[^\"]*\"|%[-a-zA-Z$._0-9]+)").match(
-        text, start
-    )
-    if match and not text[start : match.end()].strip().startswith("target"):
-        return match.end()
-    depth = 0
-    for position in range(start, len(text)):
-        if text[position] in "<[{(":
-            depth += 1
-        elif text[position] in ">]})":
-            depth -= 1
-            if depth == 0:
-                return position + 1
-    return len(text)
 
 
 def _string(body: str) -> Constant:

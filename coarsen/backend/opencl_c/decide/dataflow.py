@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from coarsen.backend.opencl_c.decide.constants import Elements, Number, parse_constant
-from coarsen.ir.details import aggregate_indices, shuffle_mask
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, aggregate_indices, shuffle_mask
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, VectorType
 
 _NAMED_TWICE = ("llvm.cttz", "llvm.fsh", "llvm.scmp", "llvm.ucmp", "llvm.vector.reduce")
@@ -24,7 +24,7 @@ _UNDEFINED = frozenset({"undef", "poison"})
 class Lane:
     """A vector's element: element `index` of `value`, or `value` itself where that is a scalar (index None)."""
 
-    value: Value
+    value: Operand
     index: int | None
 
 
@@ -34,14 +34,13 @@ class Dataflow:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self._lanes: dict[str, tuple[Lane | None, ...]] = {}
-        self._origins: dict[str, Value] = {}
-        # By identity: the kernel keeps its instructions, and hashing one reads all of it.
-        self._operands: dict[int, tuple[Value, ...]] = {}
+        self._origins: dict[str, Operand] = {}
+        self._operands: dict[Instruction, tuple[Operand, ...]] = {}
 
     @cached_property
-    def copies(self) -> Mapping[str, Value]:
+    def copies(self) -> Mapping[str, Operand]:
         """Phis that always have one value, by their names, and that value."""
-        found: dict[str, Value] = {}
+        found: dict[str, Operand] = {}
         for instruction in self.kernel.instructions():
             if instruction.opcode == "phi":
                 others = {v for v in instruction.operands if v.text != instruction.name or not v.is_local}
@@ -49,7 +48,7 @@ class Dataflow:
                     found[instruction.name] = others.pop()
         return found
 
-    def origin(self, value: Value) -> Value:
+    def origin(self, value: Operand) -> Operand:
         """Return the value that stands for `value` in the text."""
         if value.kind is not ValueKind.INSTRUCTION:
             return value
@@ -58,7 +57,7 @@ class Dataflow:
             known = self._origins[value.text] = self._find_origin(value)
         return known
 
-    def _find_origin(self, value: Value) -> Value:
+    def _find_origin(self, value: Operand) -> Operand:
         seen = 0
         while value.kind is ValueKind.INSTRUCTION and seen <= len(self.copies):
             if value.text in self.copies:
@@ -71,12 +70,12 @@ class Dataflow:
             seen += 1
         return value
 
-    def definition(self, value: Value) -> Instruction | None:
+    def definition(self, value: Operand) -> Instruction | None:
         """Return the instruction that computes a value, copies skipped."""
         origin = self.origin(value)
         return self.kernel.definition[origin.text] if origin.kind is ValueKind.INSTRUCTION else None
 
-    def _extracted(self, value: Value) -> Value | None:
+    def _extracted(self, value: Operand) -> Operand | None:
         """The scalar that an element was inserted as, where `value` extracts it again."""
         instruction = self.kernel.definition[value.text]
         if instruction.opcode != "extractelement":
@@ -86,7 +85,7 @@ class Dataflow:
         lane = lanes[index] if index is not None and index < len(lanes) else None
         return lane.value if lane is not None and lane.index is None else None
 
-    def lanes(self, vector: Value) -> tuple[Lane | None, ...]:
+    def lanes(self, vector: Operand) -> tuple[Lane | None, ...]:
         """Return the origins of a vector's elements; None for an element that may be anything."""
         if not isinstance(vector.type, VectorType):
             return ()
@@ -98,7 +97,7 @@ class Dataflow:
             self._resolve(vector)
         return self._lanes[vector.text]
 
-    def _resolve(self, vector: Value) -> None:
+    def _resolve(self, vector: Operand) -> None:
         """Fill in `_lanes` for a vector and what it is built from, without recursion: chains can be long."""
         pending = [vector]
         while pending:
@@ -112,7 +111,7 @@ class Dataflow:
             pending.pop()
             self._lanes[value.text] = self._built(value)
 
-    def _parts(self, vector: Value) -> list[Value]:
+    def _parts(self, vector: Operand) -> list[Operand]:
         """The vectors that a vector is built from; none where its lanes are its own."""
         if vector.text in self.copies:
             return [self.copies[vector.text]]
@@ -121,7 +120,7 @@ class Dataflow:
             return []
         return [v for v in instruction.operands if isinstance(v.type, VectorType)]
 
-    def _built(self, vector: Value) -> tuple[Lane | None, ...]:
+    def _built(self, vector: Operand) -> tuple[Lane | None, ...]:
         instruction = self.kernel.definition[vector.text]
         if vector.text in self.copies:
             return self.lanes(self.copies[vector.text])
@@ -144,7 +143,7 @@ class Dataflow:
         count = instruction.type.count if isinstance(instruction.type, VectorType) else 0
         return tuple(Lane(vector, index) for index in range(count))
 
-    def _scalar_lane(self, scalar: Value) -> Lane:
+    def _scalar_lane(self, scalar: Operand) -> Lane:
         """A scalar that was extracted from a vector is that vector's lane."""
         if scalar.kind is ValueKind.INSTRUCTION:
             instruction = self.kernel.definition[scalar.text]
@@ -167,30 +166,30 @@ class Dataflow:
             return index is not None and index < _count(instruction)
         return instruction.opcode == "select" and constant_mask(instruction.operands[0]) is not None
 
-    def operands(self, instruction: Instruction) -> tuple[Value, ...]:
+    def operands(self, instruction: Instruction) -> tuple[Operand, ...]:
         """Return what an instruction's text names, as often as it does."""
-        known = self._operands.get(id(instruction))
+        known = self._operands.get(instruction)
         if known is None:
-            known = self._operands[id(instruction)] = tuple(self._find_operands(instruction))
+            known = self._operands[instruction] = tuple(self._find_operands(instruction))
         return known
 
-    def _find_operands(self, instruction: Instruction) -> Iterable[Value]:
+    def _find_operands(self, instruction: Instruction) -> Iterable[Operand]:
         if isinstance(instruction.type, VectorType) and self.builds_vector(instruction):
             return self._lane_operands(instruction)
         if instruction.opcode == "extractelement":
             return self._extract_operands(instruction)
         if instruction.opcode == "extractvalue":
             return self._member_operands(instruction)
-        return map(self.origin, instruction.arguments * _repetitions(instruction))
+        return map(self.origin, [*instruction.arguments] * _repetitions(instruction))
 
-    def _lane_operands(self, instruction: Instruction) -> Iterator[Value]:
-        previous: Value | None = None
-        for lane in self._built(Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)):
+    def _lane_operands(self, instruction: Instruction) -> Iterator[Operand]:
+        previous: Operand | None = None
+        for lane in self._built(instruction):
             if lane is not None and (lane.index is None or lane.value != previous):
                 yield self.origin(lane.value)
             previous = lane.value if lane is not None and lane.index is not None else None
 
-    def _extract_operands(self, instruction: Instruction) -> Iterator[Value]:
+    def _extract_operands(self, instruction: Instruction) -> Iterator[Operand]:
         index = constant_index(instruction.operands[1])
         lanes = self.lanes(instruction.operands[0])
         if index is not None and index < len(lanes):
@@ -201,11 +200,11 @@ class Dataflow:
             yield self.origin(instruction.operands[0])
             yield self.origin(instruction.operands[1])
 
-    def _member_operands(self, instruction: Instruction) -> Iterator[Value]:
+    def _member_operands(self, instruction: Instruction) -> Iterator[Operand]:
         source = self.definition(instruction.operands[0])
         if source is not None and ".with.overflow" in source.callee:
             # An overflow test names the operands twice: `a + b < a`.
-            yield from (self.origin(v) for v in source.arguments * 2)
+            yield from (self.origin(v) for v in [*source.arguments] * 2)
         elif source is not None and source.opcode == "cmpxchg" and aggregate_indices(instruction) == (1,):
             yield self.origin(instruction.operands[0])
             yield self.origin(source.operands[1])
@@ -213,23 +212,16 @@ class Dataflow:
             yield self.origin(instruction.operands[0])
 
 
-def constant_index(value: Value) -> int | None:
+def constant_index(value: Operand) -> int | None:
     """Return the number that an index is, if it is a constant; LLVM prints it with a sign, takes it without."""
-    number = constant_number(value)
+    number = value.number
     if number is None:
         return None
     assert isinstance(value.type, IntegerType)
     return number % (1 << value.type.width)
 
 
-def constant_number(value: Value) -> int | None:
-    """Return the number that a whole number is, as LLVM prints it, if it is a constant."""
-    if value.kind is ValueKind.CONSTANT and value.text.lstrip("-").isdigit():
-        return int(value.text)
-    return None
-
-
-def constant_mask(value: Value) -> tuple[bool, ...] | None:
+def constant_mask(value: Operand) -> tuple[bool, ...] | None:
     """Return the truth values of a constant `<n x i1>`, or None."""
     if (
         value.kind is not ValueKind.CONSTANT

@@ -17,8 +17,9 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.source_names import source_name
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, PointerType, TargetType, Type, VectorType
 
 _MAXIMUM_DEPTH = 24
@@ -75,22 +76,21 @@ class _Planner:
         self.sizes: dict[Site, int] = {}
         self.inlined: set[str] = set()
         self.variables: set[str] = set()
-        # By identity, which the kernel keeps: hashing an instruction reads all of it.
-        self.effective = frozenset(id(each) for each in kernel.instructions() if effects.has_effect(each))
+        self.effective = frozenset(filter(effects.has_effect, kernel.instructions()))
         self.live = self._live_values()
         self.writes = {block.name: self._write_counts(block.instructions) for block in kernel.blocks}
 
-    def _write_counts(self, instructions: tuple[Instruction, ...]) -> list[int]:
+    def _write_counts(self, instructions: Iterable[Instruction]) -> list[int]:
         """For each place in a block, how many instructions before it may write memory."""
         counts = [0]
         for instruction in instructions:
-            counts.append(counts[-1] + (id(instruction) in self.effective))
+            counts.append(counts[-1] + (instruction in self.effective))
         return counts
 
     def _live_values(self) -> frozenset[str]:
         """The values that something with an effect needs."""
         live: set[str] = set()
-        pending = [i for i in self.kernel.instructions() if not i.name or id(i) in self.effective]
+        pending = [i for i in self.kernel.instructions() if not i.name or i in self.effective]
         pending = [i for i in pending if not self.effects.is_ignored(i)]
         while pending:
             instruction = pending.pop()
@@ -100,7 +100,7 @@ class _Planner:
                     pending.append(self.kernel.definition[value.text])
         return frozenset(live)
 
-    def _named_by(self, instruction: Instruction) -> Iterable[Value]:
+    def _named_by(self, instruction: Instruction) -> Iterable[Operand]:
         if instruction.opcode == "phi":
             return map(self.dataflow.origin, instruction.operands)
         return self.dataflow.operands(instruction)
@@ -132,7 +132,7 @@ class _Planner:
             return
         if instruction.opcode == "alloca" or self.effects.is_ignored(instruction):
             return
-        stands = not name or id(instruction) in self.effective
+        stands = not name or instruction in self.effective
         uses = self.uses.get(name)
         if not stands and (name not in self.live or uses is None):
             return
@@ -147,12 +147,12 @@ class _Planner:
         self._use_operands(instruction, 1, site, 0)
 
     def _use_operands(self, instruction: Instruction, count: int, site: Site | None, depth: int) -> None:
-        user = instruction.opcode
+        user: str = instruction.opcode
         if user == "fneg" and instruction.name in self.inlined:
             user = self.uses[instruction.name].users[0]  # a product's sign doesn't keep C from fusing it
         self._use(self.dataflow.operands(instruction), count, site, user, depth)
 
-    def _use(self, values: Iterable[Value], count: int, site: Site | None, user: str, depth: int) -> None:
+    def _use(self, values: Iterable[Operand], count: int, site: Site | None, user: str, depth: int) -> None:
         for value in values:
             if value.kind is ValueKind.INSTRUCTION:
                 uses = self.uses.get(value.text)
@@ -197,7 +197,7 @@ class _Planner:
         return instruction.opcode in _FREE
 
     def _is_swizzle(self, instruction: Instruction) -> bool:
-        lanes = self.dataflow.lanes(Value(ValueKind.INSTRUCTION, instruction.type, instruction.name))
+        lanes = self.dataflow.lanes(instruction)
         sources = {lane.value for lane in lanes if lane is not None}
         return len(sources) <= 1 and all(lane is None or lane.index is not None for lane in lanes)
 

@@ -15,8 +15,9 @@ from functools import cached_property
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.folding import Folding
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 
 _PHI = -1
 
@@ -37,7 +38,7 @@ class Liveness:
         """Return the phis of a block that have variables."""
         return [phi for phi in self.kernel.block[block].phis if phi.name in self.folding.variables]
 
-    def copies(self, source: str, target: str) -> list[tuple[str, Value]]:
+    def copies(self, source: str, target: str) -> list[tuple[str, Operand]]:
         """Return what the edge from `source` to `target` assigns: phi's name and value.
 
         Copies to itself left out.
@@ -228,7 +229,7 @@ class Reads:
         self.folding = folding
         self._of_inlined: dict[str, frozenset[str]] = {}
 
-    def of_values(self, values: Iterable[Value]) -> frozenset[str]:
+    def of_values(self, values: Iterable[Operand]) -> frozenset[str]:
         """Return the variables that the text of these values names."""
         return self._of_origins(map(self.dataflow.origin, values))
 
@@ -236,7 +237,7 @@ class Reads:
         """Return the variables that an instruction's own text names."""
         return self._of_origins(self.dataflow.operands(instruction))
 
-    def _of_origins(self, origins: Iterable[Value]) -> frozenset[str]:
+    def _of_origins(self, origins: Iterable[Operand]) -> frozenset[str]:
         found: set[str] = set()
         for value in origins:
             if value.kind is ValueKind.INSTRUCTION:

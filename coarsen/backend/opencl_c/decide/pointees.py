@@ -29,9 +29,9 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.decide.builtins import signature
 from coarsen.backend.opencl_c.decide.constants import Operation, Symbol, parse_constant
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.ir.details import source_element_type
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Argument, Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, source_element_type
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import PointerType, StructType, TargetType, Type, parse_type
 
 _PASSED_ON = frozenset({"addrspacecast", "bitcast", "freeze"})
@@ -49,7 +49,7 @@ class Pointees:
         self._found: dict[str, CType | None] = {}
         for instruction in kernel.instructions():  # in order, so that long chains need no deep recursion
             if isinstance(instruction.type, PointerType):
-                self(Value(ValueKind.INSTRUCTION, instruction.type, instruction.name))
+                self(instruction)
 
     def _declared(self, argument: Argument) -> CType:
         """An argument's type; where none was recorded, a pointer's first use tells what it points to."""
@@ -73,7 +73,7 @@ class Pointees:
                 found.setdefault(base, source_element_type(instruction))
         return found
 
-    def __call__(self, pointer: Value) -> CType | None:
+    def __call__(self, pointer: Operand) -> CType | None:
         """Return what a pointer points to, or None where nothing tells."""
         origin = self.dataflow.origin(pointer)
         if origin.kind is ValueKind.ARGUMENT:
@@ -88,7 +88,7 @@ class Pointees:
             self._found[origin.text] = self._of_instruction(self.kernel.definition[origin.text])
         return self._found[origin.text]
 
-    def _of_constant(self, value: Value) -> CType | None:
+    def _of_constant(self, value: Operand) -> CType | None:
         constant = parse_constant(value.type, value.text, self.kernel.structures)
         while isinstance(constant, Operation) and constant.opcode == "addrspacecast":
             constant = constant.operands[0][1]
@@ -150,7 +150,7 @@ def _pointee(type_: CType | None) -> CType | None:
     return None if type_.pointee == Opaque("void") else type_.pointee
 
 
-def _inside(type_: CType | None, index: Value) -> CType | None:
+def _inside(type_: CType | None, index: Operand) -> CType | None:
     """The type of an element or a field."""
     if isinstance(type_, Array):
         return type_.element

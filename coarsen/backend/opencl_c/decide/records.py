@@ -18,7 +18,7 @@ from coarsen.backend.opencl_c.c.types import (
     size_of,
 )
 from coarsen.backend.opencl_c.decide.source_names import field_name
-from coarsen.ir.details import source_element_type
+from coarsen.ir.graph.instruction import source_element_type
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import ArrayType, StructType, Type
 

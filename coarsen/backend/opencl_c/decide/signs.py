@@ -12,17 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from coarsen.backend.opencl_c.c.types import CType, Pointer, Scalar, Vector, element_of
 from coarsen.backend.opencl_c.decide.builtins import signature
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.ir.details import predicate
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction, predicate
+from coarsen.ir.graph.operands import Operand
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type, VectorType
 
-Vote = tuple[Value, int]
+Vote = tuple[Operand, int]
 _WEAK, _STRONG, _CERTAIN = 1, 2, 4
-
-
-def _result(instruction: Instruction) -> Value:
-    return Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
 
 
 def _wrapping(instruction: Instruction) -> Iterator[Vote]:
@@ -32,14 +28,14 @@ def _wrapping(instruction: Instruction) -> Iterator[Vote]:
     weight = _WEAK if "nsw" in instruction.flags else -_WEAK
     if {"nsw", "nuw"}.issubset(instruction.flags):
         return
-    yield _result(instruction), 2 * weight
+    yield instruction, 2 * weight
     for operand in instruction.operands:
         yield operand, weight
 
 
 def _all(weight: int) -> Callable[[Instruction], Iterator[Vote]]:
     def votes(instruction: Instruction) -> Iterator[Vote]:
-        yield _result(instruction), weight
+        yield instruction, weight
         yield instruction.operands[0], weight
         if instruction.opcode not in ("ashr", "lshr"):
             yield instruction.operands[1], weight
@@ -56,7 +52,7 @@ def _operand(weight: int) -> Callable[[Instruction], Iterator[Vote]]:
 
 def _converted(weight: int) -> Callable[[Instruction], Iterator[Vote]]:
     def votes(instruction: Instruction) -> Iterator[Vote]:
-        yield _result(instruction), weight
+        yield instruction, weight
 
     return votes
 
@@ -86,7 +82,7 @@ def _call(instruction: Instruction) -> Iterator[Vote]:
     for operand, type_ in zip(instruction.arguments, known.parameters, strict=False):
         yield operand, _certain(type_)
     if known.result is not None:
-        yield _result(instruction), _certain(known.result)
+        yield instruction, _certain(known.result)
 
 
 def _certain(type_: CType) -> int:
@@ -127,7 +123,7 @@ class Signs:
         self,
         kernel: Kernel,
         dataflow: Dataflow,
-        pointee: Callable[[Value], CType | None],
+        pointee: Callable[[Operand], CType | None],
         shared: Mapping[str, str],
     ) -> None:
         self.dataflow = dataflow
@@ -146,7 +142,7 @@ class Signs:
         """Return True if a value should have a signed type; the usual choice where nothing says otherwise."""
         return self._votes.get(self._root(name), 0) >= 0
 
-    def _count(self, value: Value, weight: int) -> None:
+    def _count(self, value: Operand, weight: int) -> None:
         if value.is_local:
             root = self._root(value.text)
             self._votes[root] = self._votes.get(root, 0) + weight
@@ -156,15 +152,15 @@ class Signs:
         if voting is not None:
             return voting(instruction)
         if instruction.opcode == "load":
-            return [(_result(instruction), self._memory_vote(instruction.operands[0], instruction))]
+            return [(instruction, self._memory_vote(instruction.operands[0], instruction))]
         if instruction.opcode == "store":
             return [(instruction.operands[0], self._memory_vote(instruction.operands[1], instruction))]
         return ()
 
-    def _memory_vote(self, address: Value, instruction: Instruction) -> int:
+    def _memory_vote(self, address: Operand, instruction: Instruction) -> int:
         """The declared type of what is loaded or stored, where it is an integer of that width."""
         type_ = self.pointee(address)
-        value = instruction.operands[0] if instruction.opcode == "store" else _result(instruction)
+        value = instruction.operands[0] if instruction.opcode == "store" else instruction
         if isinstance(type_, Pointer) or not isinstance(type_, (Scalar, Vector)):
             return 0
         llvm = value.type.element if isinstance(value.type, VectorType) else value.type

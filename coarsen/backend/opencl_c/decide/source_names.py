@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 
 _DIGITS = "0123456789"
 # What LLVM's passes add to the name of a block that they make of another one.

@@ -29,10 +29,10 @@ from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.backend.opencl_c.decide.source_names import is_counter, source_name
 from coarsen.errors import RefusalError
-from coarsen.ir.details import alignment, source_element_type
+from coarsen.ir.graph.instruction import Instruction, alignment, source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.graph.variables import GlobalVariable, name_in_source
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import AddressSpace, ArrayType, IntegerType, PointerType, StructType, Type, VectorType
 
@@ -130,9 +130,8 @@ class Variables:
 
     def _type(self, members: list[str]) -> CType:
         instruction = self.kernel.definition[members[0]]
-        value = Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
         if isinstance(instruction.type, PointerType):
-            return Pointer(self.pointees(value) or CHAR, instruction.type.address_space)
+            return Pointer(self.pointees(instruction) or CHAR, instruction.type.address_space)
         if instruction.opcode == "cmpxchg":
             return from_llvm(instruction.operands[1].type)
         if isinstance(instruction.type, VectorType) and instruction.type.element == IntegerType(1):

@@ -40,8 +40,7 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.express.arithmetic import integer_pair
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import written
-from coarsen.ir.details import source_element_type
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction, source_element_type
 
 
 def element_address(

@@ -34,8 +34,8 @@ from coarsen.backend.opencl_c.c.types import (
     with_sign,
 )
 from coarsen.backend.opencl_c.express.translator import Handler, Translator
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType, VectorType
 
 LARGEST_INT = 2**31 - 1
@@ -182,7 +182,7 @@ def _bitwise_choice(translator: Translator, instruction: Instruction) -> Express
     return None
 
 
-def _is_mask(translator: Translator, value: Value) -> bool:
+def _is_mask(translator: Translator, value: Operand) -> bool:
     """Return True if a vector's elements are known to be -1 or 0."""
     source = translator.dataflow.definition(value)
     if source is None or source.opcode != "sext" or not isinstance(source.operands[0].type, VectorType):
@@ -202,7 +202,7 @@ def _choice(first: Expression, second: Expression, mask: Expression, *, is_mask:
     return Reinterpretation(call("select", [before, other, mask], before.type), first.type)
 
 
-def _inverted(translator: Translator, instruction: Instruction | None) -> Value | None:
+def _inverted(translator: Translator, instruction: Instruction | None) -> Operand | None:
     """Return what an instruction inverts all bits of."""
     if instruction is None or instruction.opcode != "xor":
         return None
@@ -292,7 +292,7 @@ def _wrapping(left: Expression, operator: str, right: Expression, instruction: I
     result = right.type if isinstance(left, Integer) else left.type
     left, right = integer_pair(left, right)
     if not isinstance(left.type, Scalar) or not isinstance(right.type, Scalar):
-        raise TypeError(instruction.text)
+        raise TypeError(str(instruction.opcode))
     type_ = common_integer(left.type, right.type)
     narrow_product = operator == "*" and isinstance(result, Scalar) and result.size < INT.size
     if type_.kind == "signed" and (narrow_product or _may_wrap(instruction, result)):

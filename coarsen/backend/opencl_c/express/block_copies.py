@@ -37,8 +37,7 @@ from coarsen.backend.opencl_c.c.types import (
 )
 from coarsen.backend.opencl_c.express.addresses import element
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
-from coarsen.ir.details import argument_alignment
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction, argument_alignment
 
 
 def _copy(translator: Translator, instruction: Instruction) -> list[Statement]:

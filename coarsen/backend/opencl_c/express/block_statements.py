@@ -14,9 +14,8 @@ from coarsen.backend.opencl_c.express.memory import atomic_statement, is_under_a
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.errors import RefusalError
-from coarsen.ir.details import alignment
 from coarsen.ir.graph.details import TERMINATORS
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction, alignment
 
 StatementWriter = Callable[[Translator, Instruction], list[Statement]]
 

@@ -34,8 +34,8 @@ from coarsen.backend.opencl_c.decide.constants import Elements, Number, parse_co
 from coarsen.backend.opencl_c.express.intrinsics import intrinsic
 from coarsen.backend.opencl_c.express.literals import string_literal
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.opencl.builtins import builtin_named
 from coarsen.ir.types import AddressSpace, VoidType
 
@@ -94,7 +94,7 @@ def _builtin(translator: Translator, instruction: Instruction, known: Signature)
     return Cast(call(known.name, arguments, actual), actual)
 
 
-def _argument(translator: Translator, value: Value, known: Signature, index: int) -> Expression:
+def _argument(translator: Translator, value: Operand, known: Signature, index: int) -> Expression:
     if index >= len(known.parameters):
         return translator.value(value)
     type_ = known.parameters[index]
@@ -131,7 +131,7 @@ def _flags(number: int) -> Expression:
     return functools.reduce(lambda left, right: Binary(left, "|", right, INT), names)
 
 
-def _named_number(value: Value, type_: Opaque) -> Expression | None:
+def _named_number(value: Operand, type_: Opaque) -> Expression | None:
     if value.kind is not ValueKind.CONSTANT or type_.name not in _ENUMERATIONS:
         return None
     return Name(_ENUMERATIONS[type_.name].get(int(value.text), value.text), type_)
@@ -173,7 +173,7 @@ def _printf(translator: Translator, instruction: Instruction) -> Expression:
     return call("printf", arguments, INT)
 
 
-def _text(translator: Translator, value: Value) -> Expression:
+def _text(translator: Translator, value: Operand) -> Expression:
     """A string literal again, where the value is the address of one."""
     variable = translator.kernel.globals.get(value.text) if value.kind is ValueKind.GLOBAL else None
     if variable is None or not variable.is_constant:
@@ -185,7 +185,7 @@ def _text(translator: Translator, value: Value) -> Expression:
     return String(string_literal(bytes(numbers[:-1])), INT)
 
 
-def _variadic(translator: Translator, value: Value) -> Expression:
+def _variadic(translator: Translator, value: Operand) -> Expression:
     if value.kind is ValueKind.GLOBAL:
         return _text(translator, value)
     argument = translator.value(value)

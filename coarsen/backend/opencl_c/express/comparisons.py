@@ -37,8 +37,7 @@ from coarsen.backend.opencl_c.c.types import BOOL, LONG, CType, Pointer, Vector,
 from coarsen.backend.opencl_c.express.arithmetic import integer_pair, repeated
 from coarsen.backend.opencl_c.express.translator import Handler, Translator
 from coarsen.backend.opencl_c.printing.expressions import same_text
-from coarsen.ir.details import predicate
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction, predicate
 
 _OPERATORS = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 

@@ -37,12 +37,11 @@ from coarsen.backend.opencl_c.express.conversions import in_space
 from coarsen.backend.opencl_c.express.literals import real_literal
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Value
+from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import PointerType, StructType, Type, VectorType
 
 
-def constant(translator: Translator, value: Value, signed: bool) -> Expression:
+def constant(translator: Translator, value: Operand, signed: bool) -> Expression:
     """Return a constant operand, integers with the sign that is asked for."""
     if value.kind is ValueKind.GLOBAL:
         return _symbol(translator, value.text)
@@ -103,7 +102,7 @@ def _lanes(type_: Type, c_type: Vector, parsed: Constant) -> list[Expression]:
     return [_scalar(c_type.element, item) for _, item in items]
 
 
-def constant_lanes(translator: Translator, value: Value, signed: bool) -> list[Expression]:
+def constant_lanes(translator: Translator, value: Operand, signed: bool) -> list[Expression]:
     """Return the elements of a constant vector; of one of conditions, -1 and 0."""
     c_type = from_llvm(value.type, signed=signed)
     if not isinstance(c_type, Vector):

@@ -23,8 +23,8 @@ from coarsen.backend.opencl_c.c.types import (
     size_of,
     with_sign,
 )
-from coarsen.backend.opencl_c.express.translator import Handler, Translator, result_of, unsupported
-from coarsen.ir.kernel import Instruction
+from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.types import PointerType
 
 
@@ -165,7 +165,7 @@ def _pointer_to_integer(translator: Translator, instruction: Instruction) -> Exp
 def _integer_to_pointer(translator: Translator, instruction: Instruction) -> Expression:
     operand = translator.value(instruction.operands[0], signed=False)
     space = instruction.type.address_space if isinstance(instruction.type, PointerType) else 0
-    pointee = translator.pointees(result_of(instruction))
+    pointee = translator.pointees(instruction)
     return Cast(operand, Pointer(pointee or INT, space))
 
 

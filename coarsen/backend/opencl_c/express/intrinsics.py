@@ -20,7 +20,8 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.express.arithmetic import vector_operation
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.express.vectors import components
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand
 
 _TYPE_SUFFIX = re.compile(r"(?:\.(?:[ifp]\d+|v\d+[ifp]\d+|bf16))+$")
 
@@ -59,7 +60,7 @@ def _integers(name: str, signed: bool) -> Handler:
     return write
 
 
-def exact_operand(translator: Translator, value: Value, type_: CType) -> Expression:
+def exact_operand(translator: Translator, value: Operand, type_: CType) -> Expression:
     """Return an argument of exactly this type, so that the right overload is taken."""
     operand = translator.as_type(value, type_)
     if isinstance(operand, Integer) and isinstance(type_, Scalar) and type_.size < INT.size:

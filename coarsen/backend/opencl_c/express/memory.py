@@ -25,8 +25,8 @@ from coarsen.backend.opencl_c.c.types import (
 from coarsen.backend.opencl_c.express.addresses import access
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.errors import RefusalError
-from coarsen.ir.details import alignment, atomic_operation, attached, orderings
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction, alignment, atomic_operation, attached, orderings
+from coarsen.ir.graph.operands import Operand
 from coarsen.ir.metadata import node_items
 from coarsen.ir.types import Type
 
@@ -43,7 +43,7 @@ def is_aliasing(translator: Translator, instruction: Instruction) -> bool:
     return rest == [accessed, "i64 0"] and node_items(nodes, accessed)[0] == '!"omnipotent char"'
 
 
-def place_of(translator: Translator, instruction: Instruction, address: Value, type_: Type) -> Expression:
+def place_of(translator: Translator, instruction: Instruction, address: Operand, type_: Type) -> Expression:
     """Return the lvalue that an instruction loads or stores."""
     c_type = from_llvm(type_)
     if isinstance(c_type, Vector) and c_type.is_mask:
@@ -166,7 +166,7 @@ def _exchange(translator: Translator, instruction: Instruction) -> Expression:
 
 
 def _call(
-    translator: Translator, function: str, address: Value, operands: list[Value], type_: object
+    translator: Translator, function: str, address: Operand, operands: list[Operand], type_: object
 ) -> Expression:
     if not isinstance(type_, Scalar) or type_.size not in (4, 8):
         raise unsupported(f"an atomic operation on {type_}")

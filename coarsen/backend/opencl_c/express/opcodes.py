@@ -17,8 +17,7 @@ from coarsen.backend.opencl_c.express.intrinsics import exact_operand
 from coarsen.backend.opencl_c.express.memory import MEMORY
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.express.vectors import VECTORS
-from coarsen.ir.details import aggregate_indices
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction, aggregate_indices
 
 
 def overflow_member(translator: Translator, source: Instruction, *, want_flag: bool) -> Expression:

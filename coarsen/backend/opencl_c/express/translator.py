@@ -24,12 +24,13 @@ from coarsen.backend.opencl_c.decide.folding import Folding
 from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
 from coarsen.errors import RefusalError
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Kernel, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.kernel import Kernel
 
 Handler = Callable[["Translator", Instruction], Expression]
-LanesHandler = Callable[["Translator", Value, bool], Sequence[Expression]]
-ConstantHandler = Callable[["Translator", Value, bool], Expression]
+LanesHandler = Callable[["Translator", Operand, bool], Sequence[Expression]]
+ConstantHandler = Callable[["Translator", Operand, bool], Expression]
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ class Translator:
             raise TypeError(f"'{value}' has no variable")
         return expression
 
-    def value(self, value: Value, *, signed: bool | None = None) -> Expression:
+    def value(self, value: Operand, *, signed: bool | None = None) -> Expression:
         """Return the expression of an operand; with `signed`, as an integer of that sign.
 
         Constants take the sign that is asked for, signed otherwise.
@@ -88,11 +89,11 @@ class Translator:
             return expression
         return coerce(expression, with_sign(expression.type, signed=signed))
 
-    def constant_lanes(self, value: Value, signed: bool) -> Sequence[Expression]:
+    def constant_lanes(self, value: Operand, signed: bool) -> Sequence[Expression]:
         """Return the elements of a constant vector."""
         return self.constant_lanes_handler(self, value, signed)
 
-    def as_type(self, value: Value, type_: CType) -> Expression:
+    def as_type(self, value: Operand, type_: CType) -> Expression:
         """Return the expression of an operand as a C type of the same bits."""
         signed = not isinstance(type_, (Scalar, Vector)) or with_sign(type_, signed=True) == type_
         origin = self.dataflow.origin(value)
@@ -100,7 +101,7 @@ class Translator:
             return coerce(self.constant_handler(self, origin, signed), type_)
         return coerce(self.value(origin), type_)
 
-    def _local(self, value: Value) -> Expression:
+    def _local(self, value: Operand) -> Expression:
         known = self.names.get(value.text)
         if known is not None:
             return known
@@ -133,11 +134,6 @@ class Translator:
     def field_name(self, record: Record, index: int) -> str:
         """Return a structure's field's name: what the source calls it where an access kept that."""
         return self.field_names.get((record.name, index), f"field{index}")
-
-
-def result_of(instruction: Instruction) -> Value:
-    """Return an instruction's result as an operand."""
-    return Value(ValueKind.INSTRUCTION, instruction.type, instruction.name)
 
 
 def unsupported(what: str) -> RefusalError:

@@ -21,10 +21,10 @@ from coarsen.backend.opencl_c.c.types import (
     is_signed,
 )
 from coarsen.backend.opencl_c.decide.dataflow import Lane, constant_index
-from coarsen.backend.opencl_c.express.translator import Handler, Translator, result_of, unsupported
+from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import written
-from coarsen.ir.graph.operands import ValueKind
-from coarsen.ir.kernel import Instruction, Value
+from coarsen.ir.graph.instruction import Instruction
+from coarsen.ir.graph.operands import Operand, ValueKind
 
 _SHORT = "xyzw"
 _DIGITS = "0123456789abcdef"
@@ -48,7 +48,7 @@ def components(vector: Expression, indices: Sequence[int]) -> Expression:
 
 def build(translator: Translator, instruction: Instruction) -> Expression:
     """Return the vector that an `insertelement`, a `shufflevector` or a constant `select` leads to."""
-    lanes = translator.dataflow.lanes(result_of(instruction))
+    lanes = translator.dataflow.lanes(instruction)
     type_ = from_llvm(instruction.type, signed=translator.signs.is_signed(instruction.name))
     if not isinstance(type_, Vector):
         raise unsupported(f"a vector of type {instruction.type}")
@@ -73,7 +73,7 @@ def _mask_type(translator: Translator, lanes: Sequence[Lane], type_: Vector) -> 
     return type_
 
 
-def _swizzle(translator: Translator, source: Value, lanes: Sequence[Lane | None]) -> Expression:
+def _swizzle(translator: Translator, source: Operand, lanes: Sequence[Lane | None]) -> Expression:
     vector = translator.value(source)
     count = vector.type.count if isinstance(vector.type, Vector) else 1
     indices = [
@@ -132,7 +132,7 @@ def _cut(run: list[Lane | None]) -> Iterator[list[Lane | None]]:
         yield from ([lane] for lane in run)
 
 
-def _scalar(translator: Translator, value: Value, type_: Vector) -> Expression:
+def _scalar(translator: Translator, value: Operand, type_: Vector) -> Expression:
     scalar = translator.value(value)
     if scalar.type is BOOL:
         return Unary("-", Retyped(scalar, INT), INT)
