@@ -19,7 +19,8 @@ from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.cost.instruction_kinds import Kind, kinds_of
 from coarsen.cost.plan_walk import block_weights
 from coarsen.cost.register_pressure import RegisterPressure
-from coarsen.ir.kernel import Block, Kernel
+from coarsen.ir.graph.instruction import Block
+from coarsen.ir.kernel import Kernel
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 
 

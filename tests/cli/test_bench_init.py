@@ -46,7 +46,7 @@ def mixed(tmp_path: Path) -> Path:
 
 def initialised(kernel_file: Path, **options: object) -> Benchmark:
     """What is read back from the file that `describe` writes beside a kernel."""
-    describe(kernel_file=kernel_file, **options)  # type: ignore[arg-type]
+    describe(kernel_file=kernel_file, **options)
     path = kernel_file.with_suffix(".toml")
     check_kernel_of(path)
     return read_benchmark(path)

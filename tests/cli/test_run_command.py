@@ -359,7 +359,12 @@ def test_plain_words_mean_what_typer_reads(
     words: tuple[str, ...], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[RunOptions] = []
-    monkeypatch.setattr(running, "run_with", lambda options: asked.append(options) or 7)
+
+    def run_with(options: RunOptions) -> int:
+        asked.append(options)
+        return 7
+
+    monkeypatch.setattr(running, "run_with", run_with)
     monkeypatch.setattr("coarsen.cli.run.run_with", running.run_with)
     settings = Settings()
     plain = plain_run(words, settings)

@@ -16,7 +16,7 @@ from coarsen.cost.planned_work.layout import Addition, Classes, Layout
 from coarsen.cost.planned_work.wide import WideGroups, Widening
 from coarsen.cost.work_counts import AccessCount, InstructionClass, WorkCounts
 from coarsen.cost.work_functions import AccessFunction, OriginalLaunch
-from coarsen.ir.kernel import Instruction
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.types import AddressSpace
 from coarsen.transform.regions.plan import PlannedRegion, Treatment
 from coarsen.variant.coarsening import Coarsening, Level

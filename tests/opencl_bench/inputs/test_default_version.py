@@ -64,7 +64,7 @@ def test_a_row_that_was_not_compared_with_the_default_is_measured_again(
         store.replace(replace(row, oracle=CheckedAgainst.NOTHING))
     again = measure_versions(plan, store, pool=pool)
     assert again.measured == 1
-    assert endings(again.rows)[version(2)] == (Invalidity.CORRECT, CheckedAgainst.DEFAULT)
+    assert endings(tuple(again.rows))[version(2)] == (Invalidity.CORRECT, CheckedAgainst.DEFAULT)
     assert measure_versions(plan, store, pool=pool).measured == 0
 
 

@@ -9,6 +9,7 @@ import pytest
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import LaidOutKernel, laid_out
+from coarsen.transform.layouts.pad import PaddedArray
 from coarsen.variant.data_plan import array_plans
 
 ID = "int x = get_local_id(0);"
@@ -110,6 +111,7 @@ def test_memory_grows_and_nothing_is_assumed() -> None:
     found = padded("tile[x][n] = n; out[x] = tile[1][x];", "tile=3")
     assert found.assumptions == ()
     [array] = found.done
+    assert isinstance(array, PaddedArray)
     assert (array.bytes_before, array.bytes_after) == (512, 608)
 
 
