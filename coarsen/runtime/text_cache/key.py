@@ -70,8 +70,9 @@ def kept(
         # A header may have been changed meanwhile.
         if is_certain(key, source, options, macros) and key_now() == key:
             store.write(key.digest, file_of(entry))
-    if entry.refusal is not None:
-        raise RefusalError(entry.refusal.code, entry.refusal.reason, entry.refusal.position)
+    refusal = entry.refusal
+    if refusal is not None:
+        raise RefusalError(refusal.code, refusal.reason, refusal.position)
     assert entry.value is not None, "an entry has a value or a refusal"
     return entry.value
 

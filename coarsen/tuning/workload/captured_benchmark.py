@@ -155,7 +155,7 @@ def _argument_as_data(argument: Argument) -> dict[str, Any]:
 
 
 def _read_argument(data: Mapping[str, Any]) -> Argument:
-    """What `_argument_as_data` wrote, a scalar without its value. Raises KeyError or ValueError."""
+    """The argument that `_argument_as_data` wrote, a scalar without its value. Raises KeyError or ValueError."""
     ((name, content),) = data.items()
     kind = _KINDS[name]
     return ScalarArgument(np.uint8(0)) if kind is ScalarArgument else decoded(kind, content, "an argument")
@@ -210,7 +210,7 @@ def _owner(name: str, entries: Sequence[CapturedEntry]) -> str:
 
 
 def _argument(entry: CapturedEntry, entries: Sequence[CapturedEntry]) -> Argument:
-    """What the launch is given; of a scalar the value in the parameter's type."""
+    """The launch's argument; of a scalar the value in the parameter's type."""
     argument = entry.argument
     if isinstance(argument, SamplerArgument | LocalArgument | NullArgument):
         return argument

@@ -134,7 +134,7 @@ def _head(launch: CapturedLaunch, kernel: Kernel, entries: Sequence[CapturedEntr
 
 
 def _content(kernel: Kernel, entry: CapturedEntry) -> Array | None:
-    """What goes into a file of its own; None where the description says what is there."""
+    """The content of a file of its own; None where the description says what is there."""
     if isinstance(entry.argument, CapturedImage):
         return entry.argument.content
     # Of structures it can't say a pattern.
