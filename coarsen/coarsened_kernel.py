@@ -7,7 +7,7 @@ from functools import cached_property
 
 from coarsen.analysis.barriers import ways_by_barriers
 from coarsen.analysis.distinct_arguments import ArgumentPairs
-from coarsen.analysis.whole_groups import groups_matter, needs_whole_groups
+from coarsen.analysis.legality import groups_matter, needs_whole_groups
 from coarsen.backend.llvm_module import write_llvm_ir
 from coarsen.backend.opencl_c.writer import OpenClC, standard_of, write_opencl_c
 from coarsen.backend.ptx import write_ptx

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from coarsen.analysis.whole_groups import groups_matter
+from coarsen.analysis.legality import groups_matter
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.devices.discovery import DeviceDescription

@@ -38,8 +38,7 @@ from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.transform.wide_accesses import WideAccesses, widen
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import NO_PAD
-from coarsen.variant.placement import GLOBAL
+from coarsen.variant.placement import GLOBAL, NO_PAD
 from coarsen.variant.variant import Variant
 
 STAGES = ("lower", "layout", "distinct", "guard", "analyse", "replicate", "normalise", "widen", "write")

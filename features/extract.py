@@ -25,9 +25,8 @@ from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import EXIT, ControlFlow
 from coarsen.analysis.divergence import Divergence
-from coarsen.cost.block_profile import dependence_depth
+from coarsen.cost.block_profile import dependence_depth, is_terminator, region_plan
 from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.plan_walk import is_terminator, region_plan
 from coarsen.cost.replication import (
     BlockCopies,
     RewrittenBody,

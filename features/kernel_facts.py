@@ -6,7 +6,7 @@
     control flow                   loops and how deeply they are nested
 
 They are of the uncoarsened kernel, and of its text alone: nothing is known of sizes. But for the features, all is
-weighted by how often each block runs (`coarsen/cost/plan_walk.py`). Work is weighted instructions, operations
+weighted by how often each block runs (`coarsen/cost/block_profile.py`). Work is weighted instructions, operations
 are arithmetic: floating-point, integer, mathematical builtins. Global memory includes constant memory. A share of
 nothing (of the loads of a kernel that loads nothing) is 0.
 """
@@ -20,8 +20,8 @@ from types import MappingProxyType
 from coarsen.analysis.algebra.affine import INDIRECT, Access, access_patterns
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
+from coarsen.cost.block_profile import block_weights, region_plan
 from coarsen.cost.instruction_kinds import Kind
-from coarsen.cost.plan_walk import block_weights, region_plan
 from coarsen.cost.replication import WeightedWork, region_groups, replicated_blocks, weighted_work
 from coarsen.errors import RefusalError
 from coarsen.features.extract import feature_table

@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from coarsen.cost.banks import LINE_BYTES, SECTOR_BYTES, Banks, MemoryDevice
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceDescriptor:
@@ -143,3 +145,31 @@ def unknown_descriptor(
     like = DEVICE_DESCRIPTORS[("tahiti" if is_amd else "kepler") if is_gpu else "pocl"]
     width = like.simd_width if is_gpu or native_vector_width < 1 else native_vector_width
     return DeviceDescriptor(name, name, None, None, is_gpu, width, like.vectorises_work_items)
+
+
+# How the devices that the predictors know reach memory: lanes, sectors or cache lines, banks of local memory.
+#
+# Where the figures are from:
+#
+# - fermi, kepler, h200: NVIDIA, CUDA C Programming Guide, compute capabilities 2.x, 3.x and 9.0: 32 banks of 4
+#   bytes
+#   (on kepler unless it is told to take 8), and sectors of 32 bytes;
+# - cypress, tahiti: AMD, "Accelerated Parallel Processing OpenCL Programming Guide" (2013): 32 banks of 4 bytes,
+#   and
+#   cache lines of 64;
+# - pocl, intel: local memory of a CPU is ordinary memory, without banks; cache lines have 64 bytes.
+
+_BANKS = Banks(32, 4)
+_AMD = frozenset({"cypress", "tahiti"})
+
+
+def memory_device(descriptor: DeviceDescriptor) -> MemoryDevice:
+    """Return how a device reaches memory; for a GPU that isn't known, as NVIDIA's do, which it then says."""
+    if not descriptor.is_gpu:
+        return MemoryDevice(descriptor.simd_width, LINE_BYTES, "cache line", None)
+    if descriptor.name in _AMD:
+        return MemoryDevice(descriptor.simd_width, LINE_BYTES, "cache line", _BANKS)
+    assumed = (
+        "" if descriptor.name in DEVICE_DESCRIPTORS else "sectors and banks are taken to be those of NVIDIA's GPUs"
+    )
+    return MemoryDevice(descriptor.simd_width, SECTOR_BYTES, "sector", _BANKS, assumed)

@@ -303,8 +303,8 @@ def test_modules_that_use_regular_expressions_are_listed_with_their_reason() -> 
 
 
 # What is left of 141,800 lines in 1,293 files. Raising a number is a decision, not a commit's by-product.
-MOST_LINES = 122_500
-MOST_FILES = 680
+MOST_LINES = 111_500
+MOST_FILES = 600
 MOST_IN_A_FOLDER = 25
 
 

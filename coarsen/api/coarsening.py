@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack, cast
 
-from coarsen.api.arguments import check_type
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE
 from coarsen.cost.pads import costed_pads, with_pads
+from coarsen.errors import InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
@@ -148,3 +148,9 @@ def explain(
     lowered = lower(source, kernel, options, macros)
     analysed = analyse(lowered, chosen.dimension, chosen.level)
     return explain_kernel(analysed, opencl_c_of(source), for_gpu=for_gpu)
+
+
+def check_type(argument: str, value: object, types: tuple[type, ...], wanted: str) -> None:
+    """Raise InvalidInputError, naming the argument and what is wanted, for a value of another type."""
+    if not isinstance(value, types):
+        raise InvalidInputError(f"{argument} is {wanted}, not {value!r}")

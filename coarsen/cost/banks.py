@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.padding import row_permutation
+from coarsen.variant.placement import row_permutation
 
 SECTOR_BYTES, LINE_BYTES = 32, 64
 

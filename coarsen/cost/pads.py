@@ -28,7 +28,7 @@ from coarsen.ir.types import AddressSpace, ArrayType, size_of
 from coarsen.transform.layouts.rows import Rows, rows_of
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import NO_PAD, Pad, PadKind
+from coarsen.variant.placement import NO_PAD, Pad, PadKind
 
 
 @dataclass(frozen=True, slots=True)

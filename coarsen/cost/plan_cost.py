@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from coarsen.analysis.algebra.index_forms import IndexForms
+from coarsen.cost.block_profile import block_weights
 from coarsen.cost.instruction_kinds import Kind, kinds_of
-from coarsen.cost.plan_walk import block_weights
 from coarsen.cost.register_pressure import RegisterPressure
 from coarsen.ir.graph.instruction import Block
 from coarsen.ir.kernel import Kernel

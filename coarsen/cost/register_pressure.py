@@ -31,7 +31,7 @@ from functools import cached_property
 
 from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
-from coarsen.cost.plan_walk import region_plan
+from coarsen.cost.block_profile import region_plan
 from coarsen.cost.rewritten_ids import id_rewriter
 from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import ValueKind

@@ -50,7 +50,7 @@ class TunedFile:
     Args:
         kernel: the kernel's name, by which it is called.
         arguments: the kernel's, in their order.
-        source_hash: of the source that was tuned, as `coarsen.frontend.source_hash` has it.
+        source_hash: of the source that was tuned, as `coarsen.frontend.source_text` has it.
         device: the device's name.
         driver: the driver's version.
         build_options: the program's, one by one, without the macros of versions.

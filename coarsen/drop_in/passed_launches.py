@@ -16,7 +16,7 @@ import pyopencl
 
 from coarsen.base.files import replace_file
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.tuned_checks import without_own_folder
 from coarsen.runtime.advice import PassedLaunch
 from coarsen.tuning.recording import region_of, same_as

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.launch import Sizes
-from coarsen.tuning.measure.environment import PACKAGES, installed_versions
+from coarsen.tuning.measure.machine import PACKAGES, installed_versions
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, problem_of
 from coarsen.tuning.store.database import open_store

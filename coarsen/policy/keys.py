@@ -119,7 +119,7 @@ def _compiled(
     sources: CompiledSources, source: str, kernel: str, options: Sequence[str], macros: DeviceMacros
 ) -> KernelFacts:
     # Imported late: these load LLVM, which takes longer than the start of a program of PyOpenCL's.
-    from coarsen.analysis.whole_groups import groups_matter
+    from coarsen.analysis.legality import groups_matter
     from coarsen.frontend.lower import lower
     from coarsen.ir.graph.printer import module_text
     from coarsen.ir.hashed_text import hashed_text

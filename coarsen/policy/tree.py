@@ -26,7 +26,7 @@ from coarsen.dispatch.tree import Leaf, Split, Tree
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import RefusalError
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.remembered import Remembered
 from coarsen.policy.tuned_checks import own_options
 from coarsen.runtime.advice import AdviceRequest

@@ -23,7 +23,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotated_source import code_lines, defined_words
 from coarsen.frontend.annotations import Declaration, read_annotations
 from coarsen.frontend.parameters import Parameter
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.runtime.code import BuildOptions, device_options, options_by_macro, options_without
 from coarsen.runtime.launch import LaunchLimits, fits
 from coarsen.runtime.toolchain import Form

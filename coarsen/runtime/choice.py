@@ -451,7 +451,7 @@ class VariantChoice:
         if not self.arrays:
             return False
         # Imported late: most programs ask for none.
-        from coarsen.variant.padding import NO_PAD
+        from coarsen.variant.placement import NO_PAD
 
         return any(plan.place is Place.LOCAL or plan.pad != NO_PAD for plan in self.arrays)
 

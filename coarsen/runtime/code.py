@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyopencl
 
-from coarsen.devices.slow_compilers import check_ways_by_barriers
+from coarsen.devices.building import check_ways_by_barriers
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.runtime.toolchain import Code, Form, Toolchain
 from coarsen.variant.variant import Definitions, Variant

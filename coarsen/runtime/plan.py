@@ -18,9 +18,8 @@ from pyopencl._cl import Kernel as PlainKernel
 
 from coarsen.base.bug_report import words_of
 from coarsen.base.names import did_you_mean
-from coarsen.devices.building import build_for_launches
+from coarsen.devices.building import build_for_launches, most_ways_by_barriers
 from coarsen.devices.discovery import device_types_of
-from coarsen.devices.slow_compilers import most_ways_by_barriers
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError, RefusalError
 from coarsen.frontend.included import file_directives
 from coarsen.runtime.advice import (

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from coarsen.analysis.barriers import idle_barriers
-from coarsen.analysis.whole_groups import check_any_groups
+from coarsen.analysis.legality import check_any_groups
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Opcode

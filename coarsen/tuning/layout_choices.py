@@ -21,7 +21,7 @@ from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.types import AddressSpace, PointerType
 from coarsen.pipeline import laid_out

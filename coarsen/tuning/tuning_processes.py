@@ -11,7 +11,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.tuning.captured_tuning import tuning_folder
 from coarsen.tuning.engine.finalists import PROCESSES
 from coarsen.tuning.engine.row_measurer import SweepContext
-from coarsen.tuning.measure.environment import environment_of
+from coarsen.tuning.measure.machine import environment_of
 from coarsen.tuning.processes.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import MeasuringProcess, machine_to_json
 from coarsen.tuning.records.measurement import Measurement, Method

@@ -9,8 +9,7 @@ from typing import Any
 
 from coarsen.errors import InvalidInputError
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order, parse_shape
-from coarsen.variant.padding import NO_PAD, Pad
-from coarsen.variant.placement import GLOBAL, Place, parse_place
+from coarsen.variant.placement import GLOBAL, NO_PAD, Pad, Place, parse_place
 from coarsen.variant.records import RecordType
 
 

@@ -25,8 +25,7 @@ from coarsen.variant.coarsening import DIMENSIONS, MOST_MERGED, Coarsening, Leve
 from coarsen.variant.data_layout import AOS, ArrayLayout, Order
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.options import TRANSFORM_OPTIONS
-from coarsen.variant.padding import NO_PAD, Pad
-from coarsen.variant.placement import AS_WRITTEN, Place, PlaceChoice
+from coarsen.variant.placement import AS_WRITTEN, NO_PAD, Pad, Place, PlaceChoice
 from coarsen.variant.transforms import DEFAULT, DeviceKind, Transforms, Use
 from coarsen.variant.variant import Definitions, LocalSize, Variant
 

@@ -17,7 +17,7 @@ from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.annotations import source_without_pragmas
 from coarsen.frontend.lower import lower
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.pipeline import run_pipeline
 from coarsen.policy.tuned_checks import check_arguments, check_definitions, uses_arguments
 from coarsen.runtime.text_cache.signature import signature_of

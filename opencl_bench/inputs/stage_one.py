@@ -36,8 +36,8 @@ from coarsen.tuning.search.evaluator import (
     Evaluator,
     FunctionEvaluator,
 )
+from coarsen.tuning.search.exhaustive import Parameters
 from coarsen.tuning.search.guided import GuidedSearcher
-from coarsen.tuning.search.parameters import Parameters
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import Choice, SearchSpace, VariantSearchSpace, count_valid
 from coarsen.tuning.store.database import Store

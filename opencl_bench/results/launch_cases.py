@@ -26,9 +26,8 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
-from coarsen.models.examples import family_of
+from coarsen.models.examples import family_of, refuse_judge
 from coarsen.models.flat_forest import Array
-from coarsen.models.held_out import refuse_judge
 from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import usual_global_sizes
@@ -37,7 +36,7 @@ from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_measured, judge, known_kernel
-from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import speedup_of
 from coarsen.tuning.records.code import FORMS
 from coarsen.tuning.records.measurement import Measurement, Role
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize

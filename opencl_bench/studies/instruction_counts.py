@@ -24,7 +24,7 @@ from rich.table import Table
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.cost.plan_walk import block_weights
+from coarsen.cost.block_profile import block_weights
 from coarsen.errors import CoarsenError
 from coarsen.frontend.lower import lower
 from coarsen.ir.graph.instruction import Block

@@ -13,7 +13,7 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.tuning.engine.observer import Remeasure, SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.engine.row_measurer import SweepContext
-from coarsen.tuning.measure.environment import environment_of
+from coarsen.tuning.measure.machine import environment_of
 from coarsen.tuning.processes.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.tuning.processes.device_lock import device_lock
 from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from coarsen.cost.banks import Banks, Reference, bank_degree, best_padding, best_swizzle, least_degree
 from coarsen.cost.lane_addresses import Place, lane_places
 from coarsen.errors import InvalidInputError
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, unknown_descriptor
-from coarsen.models.memory_devices import memory_device
+from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, memory_device, unknown_descriptor
 
 WARP = Banks(32, 4)
 HALF_WARP = Banks(16, 4)

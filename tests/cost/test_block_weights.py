@@ -6,7 +6,7 @@ import pytest
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.cost.plan_walk import MAXIMUM_WEIGHT, UNKNOWN_TRIPS, block_weights
+from coarsen.cost.block_profile import MAXIMUM_WEIGHT, UNKNOWN_TRIPS, block_weights
 from tests.features.counted_kernels import lowered_body
 
 

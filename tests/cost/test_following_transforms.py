@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.cost.plan_walk import region_plan
+from coarsen.cost.block_profile import region_plan
 from coarsen.cost.register_pressure import RegisterPressure, maximum_live_words
 from coarsen.features import extract
 from coarsen.frontend.lower import lower

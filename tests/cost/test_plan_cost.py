@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from coarsen.cost.block_profile import region_plan
 from coarsen.cost.instruction_kinds import Kind
 from coarsen.cost.plan_cost import PlanCost, plan_cost
-from coarsen.cost.plan_walk import region_plan
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.studies.instruction_counts import code_counts
 from coarsen.pipeline import run_pipeline

@@ -11,7 +11,7 @@ import pytest
 from coarsen.drop_in.recorder import Contents
 from coarsen.drop_in.running import Recording, RunResult
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.source_hash import source_hash_of
+from coarsen.frontend.source_text import source_hash_of
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import (
     PassedBuffer,

@@ -17,7 +17,7 @@ from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import LaidOutVersion, TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.tuned_checks import own_options
 from coarsen.runtime.code import device_options
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.frontend.source_hash import hash_with_headers, source_hash_of
+from coarsen.frontend.source_text import hash_with_headers, source_hash_of
 
 SOURCE = '#include "rows.h"\nkernel void f(global int *x) { *x = ROWS; }\n'
 

@@ -9,6 +9,7 @@ import numpy as np
 from coarsen.tuning.workload.benchmark import (
     Array,
     Benchmark,
+    Clock,
     Definitions,
     Launch,
     LocalSize,
@@ -16,7 +17,6 @@ from coarsen.tuning.workload.benchmark import (
     Size,
     Workload,
 )
-from coarsen.tuning.workload.clock import Clock
 from coarsen.tuning.workload.driver_tools import buffers, uniform, unwritten
 
 NAME = "steps"

@@ -34,8 +34,7 @@ from coarsen.tuning.measure.machine import LaunchError
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
 from coarsen.tuning.processes.compile_service import build_options, code_of, original_code
 from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.benchmark import Array, Benchmark, BufferArgument, Workload
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Array, Benchmark, BufferArgument, Clock, Workload
 from coarsen.variant.variant import Variant
 from tests.oclgrind.watch import Findings, Watched, watching
 from tests.record_layouts.combinations import PRESET, SEED, Combination, KernelArrays

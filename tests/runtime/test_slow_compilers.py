@@ -8,8 +8,8 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from coarsen.devices.building import check_ways_by_barriers, most_ways_by_barriers
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.devices.slow_compilers import check_ways_by_barriers, most_ways_by_barriers
 from coarsen.drop_in.program import Program
 from coarsen.errors import RefusalError
 

@@ -19,7 +19,7 @@ from coarsen.dispatch.tree import Leaf
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.source_hash import source_hash_of
+from coarsen.frontend.source_text import source_hash_of
 from coarsen.policy.tuned_checks import check_definitions, problem_of_sizes
 from coarsen.runtime.launch import LaunchLimits
 from coarsen.variant.coarsening import Coarsening, Level

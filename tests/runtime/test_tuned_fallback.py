@@ -13,7 +13,7 @@ import pytest
 from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.tuned_checks import problem_of_program
 from coarsen.variant.variant import Variant
 from tests.runtime.tuned_files import SOURCE, VERSIONS, Product, Seen, built, small_file, tuned

@@ -16,7 +16,7 @@ from coarsen.dispatch.tree import Leaf, Split
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch, TunedVersion
 from coarsen.drop_in.program import Program
-from coarsen.frontend.source_hash import source_hash_of
+from coarsen.frontend.source_text import source_hash_of
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import DividedLaunch, OriginalLaunch
 from coarsen.variant.coarsening import Coarsening

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from coarsen.analysis.whole_groups import is_local_pointer
+from coarsen.analysis.legality import is_local_pointer
 from coarsen.backend.opencl_c.writer import write_opencl_c
 from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import coerce
-from coarsen.backend.opencl_c.c.names import Names
+from coarsen.backend.opencl_c.c.names import Names, label_name
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
 from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
@@ -24,7 +24,6 @@ from coarsen.backend.opencl_c.decide.liveness import Liveness, Reads, share_vari
 from coarsen.backend.opencl_c.decide.pointees import Pointees, declared_type
 from coarsen.backend.opencl_c.decide.records import field_names
 from coarsen.backend.opencl_c.decide.signs import Signs
-from coarsen.backend.opencl_c.decide.source_names import label_name
 from coarsen.backend.opencl_c.decide.variables import Variables
 from coarsen.backend.opencl_c.express.block_statements import statements_of
 from coarsen.backend.opencl_c.express.comparisons import equality

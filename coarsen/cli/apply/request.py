@@ -91,7 +91,7 @@ class Request:
         if self.asked.device is None:
             return ANY_CPU if self.asked.device_kind is DeviceKind.CPU else ANY_DEVICE
         # Imported late, as in `transforms`.
-        from coarsen.models.memory_devices import memory_device
+        from coarsen.models.device_descriptors import memory_device
         from coarsen.targets import target_of
 
         return memory_device(target_of(self.asked.device).descriptor)

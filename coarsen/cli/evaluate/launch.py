@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_records
 from coarsen.errors import InvalidInputError
-from coarsen.models.held_out import is_calibration
+from coarsen.models.examples import is_calibration
 from coarsen.models.launch.evaluation import (
     Judgement,
     LaunchOutcome,
@@ -22,7 +22,7 @@ from coarsen.models.launch.evaluation import (
 )
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate.options import EvaluateOptions
+    from coarsen.cli.evaluate.command import EvaluateOptions
     from coarsen.models.launch.case import LaunchCase
 
 

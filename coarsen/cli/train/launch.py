@@ -16,7 +16,7 @@ from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from coarsen.cli.train.options import TrainOptions
+    from coarsen.cli.train.command import TrainOptions
     from coarsen.models.launch.case import LaunchCase
     from coarsen.models.launch.evaluation import Judgement
     from coarsen.models.launch.training import FittedLaunch, TreeSettings
@@ -66,7 +66,7 @@ def _facts(
     fitted: FittedLaunch,
     judgement: Judgement,
 ) -> dict[str, object]:
-    from coarsen.models.held_out import is_calibration
+    from coarsen.models.examples import is_calibration
     from coarsen.models.launch.storage import cases_by_device
 
     return {

@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 from coarsen.analysis.agreement_tests import side_of_one
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.legality import check_legality
+from coarsen.analysis.legality import check_any_groups, check_legality
 from coarsen.analysis.regions import Region
-from coarsen.analysis.whole_groups import check_any_groups
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed, analysed_along

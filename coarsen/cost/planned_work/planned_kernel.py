@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 from coarsen.analysis.branch_shares import BranchShares
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.cost.plan_walk import region_plan
+from coarsen.cost.block_profile import region_plan
 from coarsen.cost.planned_work.axes import Axes, Axis, check_guards, is_body_copied, within_guard
 from coarsen.cost.planned_work.copies import Mask, Merging
 from coarsen.cost.planned_work.counting import Counting, PlanCosts, Tally, plan_costs

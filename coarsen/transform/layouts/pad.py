@@ -55,7 +55,7 @@ from coarsen.transform.layouts.rows import Rows, is_padded, rows_of
 from coarsen.transform.prologue import INDEX
 from coarsen.transform.value_numbering.sums import known_bits
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import PadKind, RowPermutation
+from coarsen.variant.placement import PadKind, RowPermutation
 
 _BYTE = IntegerType(8)
 

@@ -22,7 +22,7 @@ from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.types import AddressSpace, ArrayType, Type, size_of
 from coarsen.transform.layouts.elements import called
 from coarsen.transform.value_numbering.sums import number_of
-from coarsen.variant.padding import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
+from coarsen.variant.placement import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
 
 _SHIFTED = 63  # the most that a number is shifted by
 # What a sum of rows and columns is made of.

@@ -8,11 +8,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import ParamSpec, Protocol, TypeVar
 
-from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.benchmark import Array, BufferArgument, Launch, NullArgument, Workload
-from coarsen.tuning.workload.clock import Clock
+from coarsen.devices.discovery import DeviceDescription
+from coarsen.tuning.records.code import Code, Form
+from coarsen.tuning.records.measurement import Environment
+from coarsen.tuning.workload.benchmark import Array, BufferArgument, Clock, Launch, NullArgument, Workload
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
@@ -168,3 +170,35 @@ def _reason_against(
         return f"the buffer {name} is written, so it is not read from {placed.place} memory"
     reason = placed.reason_against(size, most_constant_bytes)
     return None if reason is None else f"the buffer {name} has {size} bytes, {reason}"
+
+
+# The environment that is stored with a measurement: the device, its driver, the versions that made the code.
+
+PACKAGES = ("coarsen", "llvmlite", "pyopencl")
+Versions = tuple[tuple[str, str], ...]
+
+
+def environment_of(device: DeviceDescription, form: Form, versions: Versions | None = None) -> Environment:
+    """Return the environment of measurements on an OpenCL device of this machine.
+
+    Args:
+        device: the device.
+        form: of the code that it is given.
+        versions: names and versions of what made the code and runs it; those of this installation if None.
+    """
+    return Environment(
+        vendor=device.vendor,
+        device=device.name,
+        driver_version=device.driver_version,
+        platform=device.platform_name,
+        platform_version=device.platform_version,
+        compute_units=device.compute_units,
+        device_types=device.device_types,
+        form=form,
+        versions=installed_versions(PACKAGES) if versions is None else versions,
+    )
+
+
+def installed_versions(packages: Iterable[str]) -> Versions:
+    """Return the installed versions of some packages, by name."""
+    return tuple((package, version(package)) for package in packages)

@@ -25,8 +25,7 @@ from coarsen.tuning.measure.machine import (
 from coarsen.tuning.measure.run import DeviceWorkload, Enqueue, LaunchableKernel
 from coarsen.tuning.measure.variant_launch import variant_launches
 from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.benchmark import Launch, Workload
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock, Launch, Workload
 from coarsen.variant.variant import Variant
 
 POCL = "pocl"

@@ -19,8 +19,7 @@ from coarsen.tuning.measure.machine import BuildError, Executor, Job, LaunchErro
 from coarsen.tuning.measure.timing import Timed, TimedRun, interleaved
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import CheckedAgainst, Method
-from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Workload
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Clock, Launch, LocalSize, Workload
 from coarsen.variant.variant import Definitions, Variant
 
 # The message about a changed guard zone.

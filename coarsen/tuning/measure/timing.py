@@ -15,7 +15,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.machine import Durations, Executor, Job
 from coarsen.tuning.measure.speedup import bootstrap_interval, median
 from coarsen.tuning.records.measurement import Method
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 
 # A bootstrap takes milliseconds: not after every repetition.
 REPETITIONS_BETWEEN_LOOKS = 3

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from coarsen.coarsened_kernel import CoarsenedKernel
-from coarsen.devices.slow_compilers import check_ways_by_barriers, most_ways_by_barriers
+from coarsen.devices.building import check_ways_by_barriers, most_ways_by_barriers
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.included import file_directives

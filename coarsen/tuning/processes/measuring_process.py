@@ -16,7 +16,7 @@ from coarsen.tuning.measure.session import Slot
 from coarsen.tuning.processes.child_process import ChildDiedError, ChildProcess, ChildTimedOutError
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import WHILE_BUILT, CheckedAgainst, Invalidity, Method
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.variant import LocalSize, Variant
 from coarsen.variant.variant_json import variant_to_json
 

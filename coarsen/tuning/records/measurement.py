@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 
 from coarsen.errors import one_line
 from coarsen.tuning.records.code import Form
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.transforms import REPLICATION_ALONE, Transforms, device_kind_of
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json

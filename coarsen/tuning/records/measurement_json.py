@@ -25,7 +25,7 @@ from coarsen.tuning.records.measurement import (
     Role,
     implied_transforms,
 )
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
 

@@ -8,6 +8,7 @@ Shapes: a buffer of OpenCL vectors of n components is an array whose last axis h
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -20,11 +21,22 @@ from numpy.typing import NDArray
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.tuning.workload.clock import Clock
 from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
+
+
+class Clock(enum.StrEnum):
+    """How the time of several launches is told.
+
+    `sum`: the durations of the launches, added up. `span`: from the start of the first launch to the end of the
+    last one, with whatever lies between two of them: so a version of two launches can be compared with one of one.
+    """
+
+    SUM = "sum"
+    SPAN = "span"
+
 
 Array = NDArray[Any]
 Size = Mapping[str, int]

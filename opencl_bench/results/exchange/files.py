@@ -18,8 +18,7 @@ from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
 from coarsen.variant.coarsening import DIMENSIONS, Coarsening, Level
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import NO_PAD
-from coarsen.variant.placement import GLOBAL, Place, PlaceChoice
+from coarsen.variant.placement import GLOBAL, NO_PAD, Place, PlaceChoice
 from coarsen.variant.space import LAYOUT, MEMORY, ORDER, PAD
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import transforms_to_json

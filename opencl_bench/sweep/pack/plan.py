@@ -24,7 +24,7 @@ from coarsen.base.files import read_file
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.included_files import check_alone
 from coarsen.tuning.engine.plan import Point
-from coarsen.tuning.measure.environment import Versions
+from coarsen.tuning.measure.machine import Versions
 from coarsen.tuning.processes.compiler import Compiled
 from coarsen.tuning.records.code import Code, Form, code_from_json
 from coarsen.tuning.records.measurement import Invalidity, Method, Subject

@@ -20,7 +20,7 @@ from coarsen.tuning.engine.observer import SweepObserver, exit_code_without_base
 from coarsen.tuning.engine.plan import DeviceLimits, LaunchConstraint, Point, limits_of
 from coarsen.tuning.engine.row_measurer import SweepContext
 from coarsen.tuning.engine.rows import measure_points
-from coarsen.tuning.measure.environment import Versions, environment_of, installed_versions
+from coarsen.tuning.measure.machine import Versions, environment_of, installed_versions
 from coarsen.tuning.measure.session import KEPT_BYTES
 from coarsen.tuning.processes.child_process import ChildProcess
 from coarsen.tuning.processes.device_lock import device_lock, named_lock

@@ -20,7 +20,7 @@ from typing import Self
 from coarsen.base.codec import encoded
 from coarsen.base.files import read_file, replace_file
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.opencl_bench.sweep.pack.plan import (
     BENCHMARK_FOLDER,
     FORMAT,
@@ -36,7 +36,7 @@ from coarsen.opencl_bench.sweep.pack.plan import (
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.runtime.text_cache.versions import versions
 from coarsen.tuning.engine.plan import DeviceLimits, Point, Space, points
-from coarsen.tuning.measure.environment import installed_versions
+from coarsen.tuning.measure.machine import installed_versions
 from coarsen.tuning.processes.compile_service import has_includes
 from coarsen.tuning.processes.compiler import Compiled, CompiledSubjects, CompilePool, Compiler
 from coarsen.tuning.records.code import Code, Form

@@ -43,8 +43,7 @@ from coarsen.tuning.workload.image_format import (
 )
 from coarsen.tuning.workload.image_format import KINDS as IMAGE_KINDS
 from coarsen.variant.data_layout import ArrayLayout, Order
-from coarsen.variant.padding import Pad, PadKind
-from coarsen.variant.placement import parse_place
+from coarsen.variant.placement import Pad, PadKind, parse_place
 from coarsen.variant.space import ArrayChoices
 
 KINDS = ("buffer", "scalar", "local", "image", "sampler")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, Expression
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.source_hash import hash_with_headers
+from coarsen.frontend.source_text import hash_with_headers
 from coarsen.opencl_bench.workloads.described.distributions import Filling
 from coarsen.opencl_bench.workloads.described.ndrange import Loop, NdRange, Quotient
 from coarsen.opencl_bench.workloads.described.parameters import NO_PARAMETERS, KernelParameters

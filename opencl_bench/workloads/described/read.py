@@ -64,8 +64,7 @@ from coarsen.opencl_bench.workloads.described.workload import (
     make_workload,
 )
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
-from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, whole_numbers
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Benchmark, Clock, LocalSize, Preset, whole_numbers
 from coarsen.variant.coarsening import DIMENSIONS
 
 LARGEST_DESCRIPTION = MEBIBYTE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from coarsen.frontend.source_hash import source_hash_of
+from coarsen.frontend.source_text import source_hash_of
 from coarsen.tuning.workload.launch_list import (
     ListedKernel,
     ListedLaunch,

@@ -13,10 +13,9 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.dispatch.tuned_file import JSON, TunedFile
 from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import MOST_TIMES, Ending
-from coarsen.opencl_bench.inputs.baselines import LeftOpen, left_open
 from coarsen.opencl_bench.inputs.drawing import list_inputs
 from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes, evidence_of, worth_of_choice
-from coarsen.opencl_bench.inputs.over_inputs import OverInputs, tune_over_inputs
+from coarsen.opencl_bench.inputs.over_inputs import LeftOpen, OverInputs, left_open, tune_over_inputs
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.records.measurement import Invalidity, Method

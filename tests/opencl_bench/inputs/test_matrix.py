@@ -13,7 +13,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.inputs.times import Ending, InputPoint
 from coarsen.opencl_bench.inputs.measuring import measured_times
 from coarsen.tuning.records.measurement import Invalidity, Measurement
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import some_measurement
 

@@ -24,7 +24,7 @@ from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method, Role
 from coarsen.tuning.search.exhaustive import StaircaseSearcher
 from coarsen.tuning.store.database import Store, open_store
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.inputs.own_benchmarks import find_benchmark

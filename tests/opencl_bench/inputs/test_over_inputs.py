@@ -13,7 +13,7 @@ from coarsen.dispatch.features import ArgumentKind, KernelArgument
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedLaunch
 from coarsen.errors import DeviceError, InvalidInputError
-from coarsen.frontend.source_hash import source_hash_of
+from coarsen.frontend.source_text import source_hash_of
 from coarsen.opencl_bench import tune_inputs
 from coarsen.opencl_bench.inputs.described import described_points, described_versions
 from coarsen.opencl_bench.inputs.drawing import list_inputs

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.cuda_launch import CudaLaunch
+from coarsen.tuning.measure.cuda_job import CudaLaunch
 from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 
 ADD, SCALE = Code("ptx", "add", "text of add"), Code("ptx", "scale", "text of scale")
 TWICE = Code("ptx", "twice", "text of twice", others=(ADD, SCALE))

@@ -13,8 +13,7 @@ from coarsen.devices.selection import find_device
 from coarsen.tuning.measure import opencl_machine
 from coarsen.tuning.measure.opencl_machine import OpenClMachine
 from coarsen.tuning.records.code import Code
-from coarsen.tuning.workload.benchmark import BufferArgument, Launch, Workload
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import BufferArgument, Clock, Launch, Workload
 from coarsen.variant.variant import Variant
 
 pytestmark = pytest.mark.compiled_devices

@@ -12,8 +12,7 @@ from coarsen.tuning.measure.opencl_machine import OpenClMachine
 from coarsen.tuning.measure.session import Session, Slot
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import Method
-from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Clock, Launch, LocalSize, Preset, Size, Workload
 from coarsen.tuning.workload.driver_tools import buffers
 from coarsen.variant.variant import Variant
 

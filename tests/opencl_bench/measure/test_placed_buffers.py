@@ -21,12 +21,12 @@ from coarsen.tuning.records.code import Code, code_from_json
 from coarsen.tuning.workload.benchmark import (
     Argument,
     BufferArgument,
+    Clock,
     Launch,
     NullArgument,
     ScalarArgument,
     Workload,
 )
-from coarsen.tuning.workload.clock import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import Place, PlacedArgument

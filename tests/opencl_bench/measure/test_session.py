@@ -13,8 +13,7 @@ from coarsen.tuning.measure.machine import BuildError, Durations, Executor, Job,
 from coarsen.tuning.measure.session import Session, Slot, Trial
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import CheckedAgainst, Method
-from coarsen.tuning.workload.benchmark import Array, Benchmark, Launch, LocalSize, Preset, Size, Workload
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Clock, Launch, LocalSize, Preset, Size, Workload
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 

@@ -13,8 +13,7 @@ from coarsen.tuning.measure.machine import Durations, Job
 from coarsen.tuning.measure.timing import Beside, TimedRun, in_turns, interleaved
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import Method
-from coarsen.tuning.workload.benchmark import Array, Launch
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Array, Clock, Launch
 from coarsen.variant.variant import Variant
 
 METHOD = Method(repetitions=50, minimum_repetitions=9, warm_up=2, interval_width=0.02)

@@ -16,7 +16,7 @@ from hypothesis import given
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Method, implied_transforms
 from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_to_json
 from tests.opencl_bench.measurements import measurements, some_measurement

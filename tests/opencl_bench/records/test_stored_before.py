@@ -9,7 +9,7 @@ import pytest
 
 from coarsen.tuning.records.measurement import TRANSFORM
 from coarsen.tuning.records.measurement_json import measurement_from_json, measurement_to_json
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA
 from coarsen.variant.data_plan import ArrayPlan

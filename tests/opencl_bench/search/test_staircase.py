@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
-from coarsen.tuning.search.exhaustive import REACHED, StaircaseSearcher
-from coarsen.tuning.search.parameters import Parameters
+from coarsen.tuning.search.exhaustive import REACHED, Parameters, StaircaseSearcher
 from coarsen.tuning.search.searcher import Found
 from coarsen.tuning.search.spaces import Axis, Choice, ConstrainedSpace, SearchSpace, VariantSearchSpace
 from coarsen.variant.coarsening import Level

@@ -13,7 +13,7 @@ from coarsen.tuning.processes.child_process import ChildDiedError
 from coarsen.tuning.processes.measuring_process import ORACLE_SECONDS, Limits, MeasuringProcess, Outcome, Ready
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import Invalidity, Method
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
+from coarsen.backend.opencl_c.c.names import source_name
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.source_names import source_name
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from coarsen.backend.opencl_c.c.names import Names
+from coarsen.backend.opencl_c.c.names import Names, field_name
 from coarsen.backend.opencl_c.c.types import (
     Array,
     CType,
@@ -17,7 +17,6 @@ from coarsen.backend.opencl_c.c.types import (
     record_name,
     size_of,
 )
-from coarsen.backend.opencl_c.decide.source_names import field_name
 from coarsen.ir.graph.instruction import source_element_type
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import ArrayType, StructType, Type

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from coarsen.backend.opencl_c.c.build import address_of
-from coarsen.backend.opencl_c.c.names import Names
+from coarsen.backend.opencl_c.c.names import Names, is_counter, source_name
 from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import (
     CHAR,
@@ -27,7 +27,6 @@ from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.folding import Folding
 from coarsen.backend.opencl_c.decide.pointees import Pointees
 from coarsen.backend.opencl_c.decide.signs import Signs
-from coarsen.backend.opencl_c.decide.source_names import is_counter, source_name
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction, alignment, source_element_type
 from coarsen.ir.graph.operands import ValueKind

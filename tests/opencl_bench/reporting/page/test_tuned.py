@@ -13,8 +13,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
 from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes
 from coarsen.opencl_bench.reporting.page.content import Report, TunedSection
-from coarsen.opencl_bench.reporting.page.page import page_of
-from coarsen.opencl_bench.reporting.page.tuned import number_text, tuned_sections
+from coarsen.opencl_bench.reporting.page.page import number_text, page_of, tuned_sections
 from tests.opencl_bench.reporting.figures.sweeps import two_devices
 from tests.opencl_bench.reporting.page.test_page import NASTY, Seen
 from tests.opencl_bench.reporting.tuned_files import SECONDS, tuned, tuned_over_shapes

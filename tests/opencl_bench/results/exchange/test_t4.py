@@ -19,8 +19,7 @@ from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, Order
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.padding import XOR
-from coarsen.variant.placement import Place
+from coarsen.variant.placement import XOR, Place
 from coarsen.variant.space import is_of_arrays
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.measurements import measurements, some_measurement

@@ -17,8 +17,7 @@ from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import LocalArgument
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
-from coarsen.variant.padding import XOR, Pad
-from coarsen.variant.placement import Place
+from coarsen.variant.placement import XOR, Pad, Place
 from coarsen.variant.space import ArrayChoices
 from tests.opencl_bench.workloads.described.conftest import Write
 

@@ -11,8 +11,7 @@ from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.check_signature import check_kernel_of
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points, variant_space
-from coarsen.tuning.workload.benchmark import BufferArgument
-from coarsen.tuning.workload.clock import Clock
+from coarsen.tuning.workload.benchmark import BufferArgument, Clock
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.workloads.described.conftest import Write
 from tests.opencl_bench.workloads.described.row_sums import write_sums
