@@ -41,17 +41,9 @@ from coarsen.opencl_bench.workloads.described.description import (
 )
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_benchmark, read_description
-from coarsen.tuning.workload.benchmark import (
-    Argument,
-    Array,
-    Benchmark,
-    BufferArgument,
-    Definitions,
-    Launch,
-    ScalarArgument,
-)
+from coarsen.tuning.workload.benchmark import Argument, Array, Benchmark, BufferArgument, Launch, ScalarArgument
 from coarsen.tuning.workload.launch_list import LAUNCH
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 # Places in the source, which values of macros may move.
 _METADATA = re.compile(r", !dbg !\d+|^!\d+ = .*DI[A-Z].*$|^\s*#dbg_.*$", re.MULTILINE)

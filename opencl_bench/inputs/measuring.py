@@ -28,13 +28,14 @@ from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.models.inputs.times import Ending, InputPoint, VersionTimes
 from coarsen.opencl_bench.sweep.engine import Processes, compiler_of, context_of, name_of
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.tuning.engine.observer import CollectingObserver, Remeasure, SweepObserver
+from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
 from coarsen.tuning.engine.plan import Point, Space, SweepPlan, limits_of, points
 from coarsen.tuning.engine.row_measurer import SweepContext
 from coarsen.tuning.engine.rows import measure_against_default
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant

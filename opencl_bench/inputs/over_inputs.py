@@ -41,12 +41,13 @@ from coarsen.opencl_bench.workloads.described.description import Description
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
 from coarsen.opencl_bench.workloads.input_space import PREFIX
-from coarsen.tuning.engine.observer import CollectingObserver, Remeasure, SweepObserver
+from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
 from coarsen.tuning.engine.plan import Space
+from coarsen.tuning.engine.speedups import is_uncertain
 from coarsen.tuning.launch_space import lowered_own, with_distinct
-from coarsen.tuning.measure.speedup import is_uncertain
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Measurement, Method
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind, device_kind_of

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from coarsen.tuning.engine.choice import ITSELF, Compared, choose, most_doubtful
-from coarsen.tuning.measure.speedup import Speedup, speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.variant.variant import Variant, shape
 

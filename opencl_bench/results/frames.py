@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 
 from coarsen.opencl_bench.results.best import launch_words
-from coarsen.tuning.measure.speedup import median, speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.records.measurement import Environment, Measurement, Subject
 from coarsen.variant.variant import Variant, shape
 

@@ -36,7 +36,7 @@ from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.versions import newest_versions
 from coarsen.opencl_bench.workloads.lookup import SUITE, find_measured, judge, known_kernel
-from coarsen.tuning.measure.speedup import speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS
 from coarsen.tuning.records.measurement import Measurement, Role
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize

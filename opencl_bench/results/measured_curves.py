@@ -23,7 +23,7 @@ from coarsen.opencl_bench.results.curves import Curve, CurveData, read_table
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
 from coarsen.opencl_bench.results.versions import Shown, at, newest_versions, shown_presets
 from coarsen.opencl_bench.workloads.lookup import find_measured
-from coarsen.tuning.measure.speedup import speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS
 from coarsen.tuning.records.measurement import Environment, Measurement, Role
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize

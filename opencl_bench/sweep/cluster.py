@@ -38,9 +38,10 @@ from distributed.security import Security
 from coarsen.errors import CoarsenError, DeviceError, InvalidInputError
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver, sweep_one
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
-from coarsen.tuning.engine.observer import Remeasure, SweepObserver
+from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.records.measurement import Invalidity
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.connection import shown
 from coarsen.tuning.store.connection import store_url as parsed_url
 from coarsen.tuning.store.database import Filter, Store, open_store

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.tuning.engine.observer import Remeasure, SweepObserver
+from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.engine.row_measurer import SweepContext
 from coarsen.tuning.measure.machine import environment_of
 from coarsen.tuning.processes.compiler import CompiledSubjects, CompilePool, Compiler
 from coarsen.tuning.processes.device_lock import device_lock
 from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.variant import Variant
 

@@ -21,7 +21,7 @@ from coarsen.opencl_bench.sweep.engine import name_of, opened_context
 from coarsen.opencl_bench.sweep.out_of_bounds import explained
 from coarsen.tuning.engine.finalists import decide, gain_of
 from coarsen.tuning.engine.live_evaluator import LiveEvaluator, relative_time
-from coarsen.tuning.engine.observer import CollectingObserver, Remeasure, SearchProgress, SweepObserver
+from coarsen.tuning.engine.observer import CollectingObserver, SearchProgress, SweepObserver
 from coarsen.tuning.engine.plan import LaunchConstraint, SweepPlan, limits_of
 from coarsen.tuning.engine.row_measurer import RowMeasurer
 from coarsen.tuning.engine.rows import LAUNCHES, Selected, measure_best, most_rows
@@ -30,6 +30,7 @@ from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
 from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator
 from coarsen.tuning.search.searcher import COMPLETE, Searcher
 from coarsen.tuning.search.spaces import NamedVariants
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
 from coarsen.tuning.tuned import Decision
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize

@@ -22,7 +22,6 @@ from coarsen.opencl_bench.sweep.search_sweep import SearchRequest, search_points
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import (
     CollectingObserver,
-    Remeasure,
     Searched,
     SweepObserver,
     exit_code_without_baseline,
@@ -33,6 +32,7 @@ from coarsen.tuning.engine.row_measurer import SweepContext
 from coarsen.tuning.engine.rows import measure_points, most_rows
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Method
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import device_kind_of

@@ -12,10 +12,11 @@ import pytest
 from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
-from coarsen.tuning.engine.observer import Remeasure, SweepObserver
+from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.measurement import Invalidity, Measurement
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant

@@ -13,7 +13,7 @@ import pytest
 
 import coarsen
 from coarsen.cli.train.cascade import plain_lines
-from coarsen.cli.train.command import TrainOptions
+from coarsen.cli.train.options import TrainOptions
 from coarsen.models.cascade.storage import SHIPPED
 from coarsen.models.examples import PUBLISHED
 from coarsen.opencl_bench.workloads.lookup import SUITE

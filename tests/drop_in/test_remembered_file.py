@@ -74,7 +74,7 @@ def test_nothing_is_built_or_looked_up_at_a_launch(
     for name in (
         "pyopencl.Program.build",
         "coarsen.runtime.plan.build_for_launches",
-        "coarsen.runtime.code.Codes._code_of",
+        "coarsen.runtime.code.Codes._coarsened",
         "coarsen.policy.remembered.Remembered.choose",
     ):
         monkeypatch.setattr(name, refuse)

@@ -84,7 +84,7 @@ def test_what_is_remembered_is_built_with_the_program(
         raise AssertionError("at a launch")
 
     monkeypatch.setattr("coarsen.runtime.plan.build_for_launches", refuse)
-    monkeypatch.setattr("coarsen.runtime.code.Codes._code_of", refuse)
+    monkeypatch.setattr("coarsen.runtime.code.Codes._coarsened", refuse)
     buffers.launch(queue, program, times=2)
     divided = program.add.divided(queue.device, (COUNT,), (64,))
     assert divided.coarsenings == (Coarsening(4),)

@@ -6,18 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from coarsen.tuning.workload.benchmark import (
-    Array,
-    Benchmark,
-    Clock,
-    Definitions,
-    Launch,
-    LocalSize,
-    Preset,
-    Size,
-    Workload,
-)
+from coarsen.tuning.workload.benchmark import Array, Benchmark, Clock, Launch, LocalSize, Preset, Size, Workload
 from coarsen.tuning.workload.driver_tools import buffers, uniform, unwritten
+from coarsen.variant.variant import Definitions
 
 NAME = "steps"
 UNSURE = "unsure-steps"

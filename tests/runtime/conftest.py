@@ -25,6 +25,6 @@ def no_builds(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
 
         monkeypatch.setattr(cl.Program, "build", refuse)
         monkeypatch.setattr("coarsen.runtime.plan.build_for_launches", refuse)
-        monkeypatch.setattr("coarsen.runtime.code.Codes._code_of", refuse)
+        monkeypatch.setattr("coarsen.runtime.code.Codes._coarsened", refuse)
 
     yield forbid

@@ -21,7 +21,7 @@ from coarsen.errors import NOTE, printable, printable_in_line
 from coarsen.opencl_bench.results.best import BestRow, best_row
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 from coarsen.tuning.engine.plan import SweepPlan
-from coarsen.tuning.measure.speedup import speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.measurement import Invalidity, Role
 
 if TYPE_CHECKING:

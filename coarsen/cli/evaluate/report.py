@@ -31,7 +31,7 @@ from coarsen.models.evaluation.scores import (
 from coarsen.opencl_bench import plots
 
 if TYPE_CHECKING:
-    from coarsen.cli.evaluate.command import EvaluateOptions
+    from coarsen.cli.evaluate.options import EvaluateOptions
 
 _SECONDS_BETWEEN_NOTES = 20.0
 

@@ -26,7 +26,8 @@ from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.results.best import BestRow, Case, Summary, best_words, verified_against
 from coarsen.opencl_bench.results.paste import paste_of, paste_of_variant
 from coarsen.opencl_bench.results.versions import newest_versions
-from coarsen.tuning.measure.speedup import Speedup, median, speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import Speedup, median
 from coarsen.tuning.records.measurement import Environment, Invalidity, Measurement, Method, Subject
 from coarsen.tuning.remembered.choice import RememberedChoice
 from coarsen.tuning.remembered.choice_json import choice_to_json

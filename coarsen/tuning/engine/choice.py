@@ -16,7 +16,8 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.tuning.measure.speedup import Speedup, across_processes, quotient
+from coarsen.tuning.engine.speedups import across_processes, quotient
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import Role
 
 # Smaller gains are what the same code shows against itself on a CPU, significant or not (data/README.md).

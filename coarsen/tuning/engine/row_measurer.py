@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from coarsen.errors import InternalError
-from coarsen.tuning.engine.observer import Remeasure, SweepObserver
+from coarsen.tuning.engine.observer import SweepObserver
+from coarsen.tuning.engine.speedups import is_uncertain
 from coarsen.tuning.measure.session import DEFAULT_VERSION, UNCOARSENED
-from coarsen.tuning.measure.speedup import is_uncertain, median
+from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compiler import Compiled
 from coarsen.tuning.processes.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.tuning.records.measurement import (
@@ -30,6 +31,7 @@ from coarsen.tuning.records.measurement import (
     content_key,
     timed_seconds_of,
 )
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.workload.benchmark import Clock
 from coarsen.variant.variant import Definitions, Variant
 

@@ -19,8 +19,8 @@ from coarsen.remarks.explanation import MarkedLine, Marks, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.tuning.processes.compile_service import build_options, code_of, ir_hash_of
 from coarsen.tuning.records.measurement import Measurement
-from coarsen.tuning.workload.benchmark import Benchmark, Definitions
-from coarsen.variant.variant import Variant
+from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.variant.variant import Definitions, Variant
 
 CHANGED = (
     "What is shown is not what was measured, at least not on every device: the kernel, its inputs or the compiler "

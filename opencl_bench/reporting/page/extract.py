@@ -35,10 +35,12 @@ from coarsen.opencl_bench.results.paste import paste_of
 from coarsen.opencl_bench.results.results import Results
 from coarsen.opencl_bench.results.rows import best_table, frame_with_intervals, geometric_means, labelled
 from coarsen.opencl_bench.workloads.lookup import known_kernel
-from coarsen.tuning.measure.speedup import Speedup, speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import TRANSFORM, CheckedAgainst, Invalidity, Measurement, Role
-from coarsen.tuning.workload.benchmark import Benchmark, Definitions
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import REPLICATION_ALONE
+from coarsen.variant.variant import Definitions
 
 
 @dataclass(frozen=True)

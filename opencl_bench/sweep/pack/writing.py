@@ -41,9 +41,9 @@ from coarsen.tuning.processes.compile_service import has_includes
 from coarsen.tuning.processes.compiler import Compiled, CompiledSubjects, CompilePool, Compiler
 from coarsen.tuning.records.code import Code, Form
 from coarsen.tuning.records.measurement import Invalidity, Method, Subject
-from coarsen.tuning.workload.benchmark import Benchmark, Definitions
+from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.variant.transforms import DeviceKind
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 # The limits that every GPU of the last ten years has at least.
 USUAL_LIMITS = DeviceLimits(max_work_group_size=1024, max_work_item_sizes=(1024, 1024, 64), local_memory=48 << 10)

@@ -33,7 +33,6 @@ from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     BufferArgument,
-    Definitions,
     Launch,
     LocalArgument,
     LocalSize,
@@ -44,6 +43,7 @@ from coarsen.tuning.workload.benchmark import (
     whole_numbers,
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
+from coarsen.variant.variant import Definitions
 
 
 def make_workload(

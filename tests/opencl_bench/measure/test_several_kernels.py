@@ -17,9 +17,8 @@ from coarsen.tuning.measure.variant_launch import variant_launches
 from coarsen.tuning.processes.compile_service import CompileService
 from coarsen.tuning.records.code import FORMS, Code, Form, code_from_json
 from coarsen.tuning.records.measurement import Method
-from coarsen.tuning.workload.benchmark import Definitions
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_to_json
 from tests.opencl_bench.steps import AT_ONCE, IN_TWO, NAME, STEPS, definitions
 

@@ -16,7 +16,8 @@ from coarsen.opencl_bench.results.best import (
     verified_against,
 )
 from coarsen.opencl_bench.results.results import Results
-from coarsen.tuning.measure.speedup import Speedup, quotient
+from coarsen.tuning.engine.speedups import quotient
+from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA

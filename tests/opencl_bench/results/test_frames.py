@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coarsen.opencl_bench.results.frames import COLUMNS, frame
-from coarsen.tuning.measure.speedup import bootstrap_interval, speedup_of
+from coarsen.tuning.engine.speedups import speedup_of
+from coarsen.tuning.measure.speedup import bootstrap_interval
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.variant import Variant

@@ -19,13 +19,14 @@ from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.opencl_bench.results.best import best_row
 from coarsen.opencl_bench.sweep.several import SweepResult, planned_rows, sweep
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.tuning.engine.observer import Remeasure, SweepObserver
+from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import Space, limits_of
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes import compiler
 from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.processes.measuring_process import Limits, MeasuringProcess, Outcome, Ready
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
+from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store, open_store
 from tests.opencl_bench.sweep.small_sweep import METHOD, small_plan
 
