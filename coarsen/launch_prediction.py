@@ -20,7 +20,7 @@ from coarsen.cost.work_counts import LaunchSizes, padded
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
-from coarsen.features.launch_size import launch_size, used_dimensions
+from coarsen.features.kernel_facts import launch_size, used_dimensions
 from coarsen.ir.kernel import Kernel
 from coarsen.models.launch.case import LaunchInputs, launch_inputs
 from coarsen.models.launch.decision import Risk

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.features.launch_size import launch_size, used_dimensions
+from coarsen.features.kernel_facts import launch_size, used_dimensions
 from tests.features.counted_kernels import lowered, lowered_body
 
 

@@ -31,7 +31,7 @@ from coarsen.cost.work_functions import (
 )
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS, FeatureTable, feature_table
-from coarsen.features.launch_size import launch_size
+from coarsen.features.kernel_facts import launch_size
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
 from coarsen.pipeline import run_pipeline
