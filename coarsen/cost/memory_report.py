@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.polynomial import ZERO, Polynomial
-from coarsen.analysis.expression_text import expression_text
 from coarsen.analysis.expressions import ZERO as NOTHING
+from coarsen.analysis.expressions import expression_text
 from coarsen.cost.access_costs import AccessCost, AccessCosts, LoopReuse
 from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
 from coarsen.cost.lane_addresses import Place, coarsened_size

@@ -7,8 +7,7 @@ import pytest
 from coarsen.analysis.access_footprints import AccessFootprint, access_footprints
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.expression_text import expression_text
-from coarsen.analysis.expressions import Expression, evaluate
+from coarsen.analysis.expressions import Expression, evaluate, expression_text
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.frontend.lower import lower
 

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from coarsen.analysis.expression_text import expression_as_data, expression_text
 from coarsen.analysis.expressions import (
     ONE,
     ZERO,
@@ -17,6 +16,8 @@ from coarsen.analysis.expressions import (
     ceiling,
     difference,
     evaluate,
+    expression_as_data,
+    expression_text,
     floor,
     logarithm,
     magnitude,

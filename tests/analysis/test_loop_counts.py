@@ -8,8 +8,7 @@ import pytest
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.analysis.expression_text import expression_text
-from coarsen.analysis.expressions import evaluate
+from coarsen.analysis.expressions import evaluate, expression_text
 from coarsen.analysis.loop_counts import Basis, LoopCount, LoopCounts
 from coarsen.frontend.lower import lower
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.expression_text import expression_text
+from coarsen.analysis.expressions import expression_text
 from coarsen.cost.access_costs import AccessCost, AccessCosts, Pieces
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
 from coarsen.cost.lane_addresses import Place, coarsened_size, lane_places

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coarsen.analysis.expression_text import expression_text
+from coarsen.analysis.expressions import expression_text
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes
 from coarsen.cost.work_functions import ASSUMED_STRIDE, WorkFunctions, work_functions
 from coarsen.errors import InvalidInputError

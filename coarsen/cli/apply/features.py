@@ -13,8 +13,15 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from coarsen.analysis.expression_text import expression_as_data, expression_text
-from coarsen.analysis.expressions import ZERO, Expression, Quantity, evaluate, number
+from coarsen.analysis.expressions import (
+    ZERO,
+    Expression,
+    Quantity,
+    evaluate,
+    expression_as_data,
+    expression_text,
+    number,
+)
 from coarsen.backend.registers import registers_on
 from coarsen.cli.kernel_input import lower_file, naming_file, whole_arguments
 from coarsen.cli.options import parsed_size

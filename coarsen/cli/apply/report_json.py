@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.expression_text import expression_text
+from coarsen.analysis.expressions import expression_text
 from coarsen.cli.kernel_input import is_ir_file
 from coarsen.cli.output import picked
 from coarsen.cost.access_costs import AccessCost, LoopReuse
