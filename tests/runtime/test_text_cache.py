@@ -71,7 +71,7 @@ CHANGED_SOURCE = SOURCE.replace("+", "-")
         {"macros": DeviceMacros(frozenset({"cl_khr_fp64"}))},
         {"macros": DeviceMacros(opencl_version=200)},
     ],
-    ids=str,
+    ids=lambda changed: next(iter(changed)),
 )
 def test_each_part_of_a_request_counts(changed: dict[str, Any], tmp_path: Path) -> None:
     compiler = Compiler()

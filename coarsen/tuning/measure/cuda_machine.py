@@ -17,7 +17,8 @@ from cuda.bindings import driver
 
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.cuda_driver import CudaError, DeviceMemory, call, describe_device
-from coarsen.tuning.measure.cuda_job import LoadedFunctions, RecordedJob, cuda_launch
+from coarsen.tuning.measure.cuda_job import LoadedFunctions, RecordedJob
+from coarsen.tuning.measure.cuda_launch import cuda_launch
 from coarsen.tuning.measure.machine import (
     BuildError,
     Executor,

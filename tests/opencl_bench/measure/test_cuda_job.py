@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.cuda_job import CudaLaunch
+from coarsen.tuning.measure.cuda_launch import CudaLaunch
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.workload.benchmark import Clock
 

@@ -7,7 +7,7 @@ import pytest
 
 from coarsen.errors import InternalError
 from coarsen.opencl_bench.workloads.lookup import SUITE
-from coarsen.tuning.measure.cuda_job import CudaLaunch, cuda_launch
+from coarsen.tuning.measure.cuda_launch import CudaLaunch, cuda_launch
 from coarsen.tuning.measure.variant_launch import variant_launch
 from coarsen.tuning.workload.benchmark import Launch, LocalArgument, ScalarArgument
 from coarsen.tuning.workload.driver_tools import buffers, int32

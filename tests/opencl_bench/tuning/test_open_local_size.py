@@ -21,7 +21,7 @@ from coarsen.tuning.launch_space import (
     other_local_sizes,
     starting_points,
 )
-from coarsen.tuning.measure.cuda_job import cuda_launch
+from coarsen.tuning.measure.cuda_launch import cuda_launch
 from coarsen.tuning.measure.machine import LaunchError, UndividedError
 from coarsen.tuning.measure.variant_launch import needs_guard, variant_launch
 from coarsen.tuning.records.measurement import Invalidity

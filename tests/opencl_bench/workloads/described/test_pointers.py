@@ -11,7 +11,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.cuda_job import cuda_launch
+from coarsen.tuning.measure.cuda_launch import cuda_launch
 from coarsen.tuning.measure.machine import LaunchError
 from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import BufferArgument, NullArgument
