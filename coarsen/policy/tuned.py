@@ -315,16 +315,21 @@ class _Chooser(KernelFile):
         launches = found.launches if isinstance(found, SequenceSizes) else (found,)
         if any(math.prod(each.global_size or ()) > MOST_WORK_ITEMS for each in launches):
             return "it has too many work-items"
-        passed = dict(zip(self._local_places, numbers[len(self._tree.names) :], strict=False))
+        passed = self._local_memory_of(launch)
         whole, local, memory = launches[-1]
         if version.steps is not None and isinstance(found, SequenceSizes):
             own = OriginalLaunch(launch.device, whole or (), local)
             return OwnLaunch(own, version.variant.definitions, (), LaunchSequence(version.steps, found, passed))
         if whole is None:
             whole, local = launch.global_size, launch.local_size
-        local_bytes = launch.local_bytes + sum(size - passed[index] for index, size in memory.items())
+        local_bytes = launch.local_bytes + sum(size - passed.get(index, 0) for index, size in memory.items())
         own = OriginalLaunch(launch.device, whole, local, local_bytes)
         return OwnLaunch(own, version.variant.definitions, tuple(memory.items()))
+
+    def _local_memory_of(self, launch: OriginalLaunch) -> dict[int, Any]:
+        """Return the bytes that a launch passes of arguments that are local memory, as far as they are known."""
+        sizes: Numbers = launch.numbers[:-1][len(self._tree.names) :]
+        return {place: size for place, size in zip(self._local_places, sizes, strict=False) if size is not None}
 
     def _default(self, launch: OriginalLaunch, sizes: VersionSizes | None, reason: str) -> Decision:
         """Return how the default version is launched, and say once why.
