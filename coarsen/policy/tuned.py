@@ -63,7 +63,7 @@ from coarsen.runtime.launch import (
 from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.text_cache.signature import kernel_signature
 from coarsen.runtime.text_cache.store import CacheFolder
-from coarsen.variant.variant import Variant
+from coarsen.variant.variant import Definitions, Variant
 
 _CHOSEN = "as the tuned file chooses"
 _REAL = (np.floating, float)
@@ -315,16 +315,28 @@ class _Chooser(KernelFile):
         launches = found.launches if isinstance(found, SequenceSizes) else (found,)
         if any(math.prod(each.global_size or ()) > MOST_WORK_ITEMS for each in launches):
             return "it has too many work-items"
-        passed = dict(zip(self._local_places, numbers[len(self._tree.names) :], strict=False))
         whole, local, memory = launches[-1]
         if version.steps is not None and isinstance(found, SequenceSizes):
             own = OriginalLaunch(launch.device, whole or (), local)
-            return OwnLaunch(own, version.variant.definitions, (), LaunchSequence(version.steps, found, passed))
+            steps = LaunchSequence(version.steps, found, self._local_memory_of(launch))
+            return OwnLaunch(own, version.variant.definitions, (), steps)
         if whole is None:
             whole, local = launch.global_size, launch.local_size
-        local_bytes = launch.local_bytes + sum(size - passed[index] for index, size in memory.items())
-        own = OriginalLaunch(launch.device, whole, local, local_bytes)
-        return OwnLaunch(own, version.variant.definitions, tuple(memory.items()))
+        own = OriginalLaunch(launch.device, whole, local)
+        return self._with_memory(launch, own, version.variant.definitions, memory)
+
+    def _with_memory(
+        self, asked: OriginalLaunch, own: OriginalLaunch, macros: Definitions, memory: Mapping[int, int]
+    ) -> OwnLaunch:
+        """Return a launch with local memory in the place of what is passed of these arguments."""
+        passed = self._local_memory_of(asked)
+        local_bytes = asked.local_bytes + sum(size - passed.get(index, 0) for index, size in memory.items())
+        return OwnLaunch(own._replace(local_bytes=local_bytes), macros, tuple(memory.items()))
+
+    def _local_memory_of(self, launch: OriginalLaunch) -> dict[int, Any]:
+        """Return the bytes that a launch passes of arguments that are local memory, as far as they are known."""
+        sizes: Numbers = launch.numbers[:-1][len(self._tree.names) :]
+        return {place: size for place, size in zip(self._local_places, sizes, strict=False) if size is not None}
 
     def _default(self, launch: OriginalLaunch, sizes: VersionSizes | None, reason: str) -> Decision:
         """Return how the default version is launched, and say once why.
@@ -339,12 +351,14 @@ class _Chooser(KernelFile):
         """
         kernel, macros = self._file.kernel, self._file.default_version.variant.definitions
         words = " ".join(definition_options(macros))
-        if self._is_own:
-            self._say(f"runs as it is written, not as its tuned file chooses: {reason}", reason)
-            return Decision(Variant(), reason)
         passed = launch.global_size, launch.local_size
         is_of_these = sizes is not None and passed == (sizes.global_size, sizes.local_size)
         is_other = self._problem is not None and self._problem.is_other_code
+        memory = sizes.local_memory if sizes is not None and is_of_these and not is_other else {}
+        if self._is_own:
+            self._say(f"runs as it is written, not as its tuned file chooses: {reason}", reason)
+            own = self._with_memory(launch, launch, (), memory) if memory else None
+            return Decision(Variant(), reason, own=own)
         if is_other or (self._file.has_sizes and not is_of_these):
             raise LaunchRefusedError(
                 f"kernel {kernel}: the default version of its tuned file has {words}, and the source "
@@ -357,7 +371,8 @@ class _Chooser(KernelFile):
                 f"({reason}): set these macros in the source, or tune again"
             )
         self._say(f"runs in its default version, not as its tuned file chooses: {reason}", reason)
-        return Decision(Variant((), (), macros), reason, own=OwnLaunch(launch, macros))
+        own = self._with_memory(launch, launch, macros, memory)
+        return Decision(Variant((), (), macros), reason, own=own)
 
     def _say(self, what: str, reason: str) -> None:
         kernel = self._file.kernel

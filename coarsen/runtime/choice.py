@@ -142,16 +142,26 @@ class LaunchChooser:
         key = _key(launch)
         known = self._careful.get(key, {})
         if assumptions not in known:
-            found = self._carried_out(launch, self._decisions.get(key), assumptions)
+            found = self._carried_out(launch, self._decided(launch), assumptions)
             known = {**known, assumptions: found}
             _keep(self._careful, key, known)
         return known[assumptions]
 
     def otherwise(self, launch: OriginalLaunch, reason: str) -> DividedLaunch:
-        """Return how a launch is carried out instead of what was chosen for it, which can't be launched."""
-        decision = self._decisions.get(_key(launch))
+        """Return how a launch is carried out instead of what was chosen for it, which can't be launched.
+
+        Where nothing else is decided, that is what was chosen.
+        """
+        decision = self._decided(launch)
         otherwise = None if decision is None else decision.otherwise
-        return self._carried_out(launch, None if otherwise is None else otherwise(reason))
+        return self._carried_out(launch, decision if otherwise is None else otherwise(reason))
+
+    def _decided(self, launch: OriginalLaunch) -> Decision | None:
+        """Return what was decided about a launch; decided anew where another thread has cleared it."""
+        key = _key(launch)
+        if key in self._decisions:
+            return self._decisions.get(key)
+        return self._plan.requested(self._name) or self._asked(launch, None)
 
     def _asked(self, launch: OriginalLaunch, at_hand: AtHand | None) -> Decision | None:
         """Ask the policy, where there is one, and something to merge."""

@@ -146,6 +146,8 @@ class Kernel(NotedKernel):
             values = (options[name] for name in ("global_offset", "wait_for", "g_times_l", "allow_empty_ndrange"))
             return ENQUEUE(queue, self, *sizes, *values), None
         steps = None if target.launch.own is None else target.launch.own.steps
+        if steps is not None and not self._set.are_complete:
+            target, steps = self._as_it_is(target.original, target.launch), None
         if steps is None:
             if target.added:
                 set_all(target.kernel, target.added.keys(), target.added.values())
@@ -234,7 +236,7 @@ class Kernel(NotedKernel):
         """Return what a launch depends on besides its sizes and the types of its arguments."""
         more: list[Hashable] = [args[place].size for place in self._local_places]
         if self._file is not None:
-            more += [*self._file.numbers(args), *self._supplied]
+            more += [*self._file.numbers(self._typed(args)), *self._supplied]
         return [*more, queue.device.int_ptr] if self._launches.has_several_devices else more
 
     def _launch_ready(
@@ -364,7 +366,7 @@ class Kernel(NotedKernel):
     ) -> pyopencl.Event:
         """Launch a kernel whose arguments have types, and are set."""
         arrays = [event for value in args for event in getattr(value, "events", ())]
-        target = self._target(queue, sizes, options, arrays, args)
+        target = self._target(queue, sizes, options, arrays)
         if target is None:
             return self._call_original(queue, sizes, args, options, {})
         offset: Any = plain_offset(options["global_offset"], sizes[1], options["g_times_l"])
@@ -372,7 +374,8 @@ class Kernel(NotedKernel):
         # Its values are those of the call from now on, also if it fails half-way.
         self._up_to_date = None
         if target.launch.own is not None and target.launch.own.steps is not None:
-            event, _ = self._enqueued(queue, target, sizes, options)
+            waiting: LaunchOptions = {**options, "wait_for": [*(options["wait_for"] or ()), *arrays]}
+            event, _ = self._enqueued(queue, target, sizes, waiting)
         elif target.launched is None:
             event = self._call_original(queue, target.sizes, args, changed, {})
         else:
@@ -396,6 +399,11 @@ class Kernel(NotedKernel):
         if self._types is not None and len(self._types) != self._launches.argument_count:
             # One of them stands for several.
             return
+        if self._types is not None and self._file is not None:
+            numbers = self._file.numbers(self._typed(args))
+            if numbers != target.original.numbers[: len(numbers)]:
+                # PyOpenCL has made other numbers of them.
+                return
         if not self._local_places and self._set.local_memory:
             self._local_places = tuple(sorted(self._set.local_memory))
             self._has_long_keys = True

@@ -165,6 +165,9 @@ class KernelLaunches:
     def _new_variant_of(self, launch: DividedLaunch) -> LaunchedVariant | None:
         self._say(launch)
         own = launch.own
+        if own is not None and own.steps is not None:
+            # Its launches have kernel objects of their own.
+            return None
         definitions = () if own is None else own.definitions
         # Local memory in the place of the program's takes a kernel object of its own.
         if not launch.coarsenings and (own is None or not (definitions or own.local_memory)):

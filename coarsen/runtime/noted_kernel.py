@@ -7,7 +7,7 @@ call        ─▶ set, and noted while it lasts   ─┴▶ sizes, local memory
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -198,12 +198,10 @@ class NotedKernel(pyopencl.Kernel):
         sizes: tuple[Any, Any],
         options: LaunchOptions,
         waiting: Sequence[pyopencl.Event] = (),
-        args: tuple[Argument, ...] | None = None,
     ) -> Target | None:
         """Return what to launch; None where PyOpenCL refuses what the caller says.
 
-        `waiting` are events that the launch waits for besides those of its options, `args` the arguments of a call
-        that PyOpenCL converts.
+        `waiting` are events that the launch waits for besides those of its options.
         """
         try:
             whole, local = plain_sizes(*sizes, options["g_times_l"])
@@ -212,7 +210,7 @@ class NotedKernel(pyopencl.Kernel):
             # AnySizes that aren't sequences of integers, or what is no queue: PyOpenCL says so.
             return None
         launches = self._launches
-        numbers = () if self._file is None else self._numbers(args, options)
+        numbers = () if self._file is None else self._numbers(options)
         original = OriginalLaunch(device, whole, local, self._set.local_bytes, numbers)
         if launches.observer is not None:
             self._seen().let_capture(original, queue, local, options, waiting)
@@ -235,20 +233,26 @@ class NotedKernel(pyopencl.Kernel):
             return self._as_it_is(original, launch)
         return Target(original, kernel, launched, launch, added)
 
-    def _numbers(self, args: tuple[Argument, ...] | None, options: LaunchOptions) -> Numbers:
-        """Return the numbers by which a tuned file chooses, of arguments that are set or of a call's."""
-        if args is None and self._set.are_complete:
-            args = self._set.in_order()
-        own = () if args is None or self._file is None else self._file.numbers(self._typed(args))
+    def _numbers(self, options: LaunchOptions) -> Numbers:
+        """Return the numbers by which a tuned file chooses, of the arguments that are set."""
+        own: Numbers = ()
+        if self._file is not None and self._set.are_complete:
+            own = self._file.numbers(self._typed(self._set.in_order()))
         offset = options["global_offset"]
         return (*own, *self._supplied, offset is not None and any(offset))
 
     def _typed(self, args: tuple[Argument, ...]) -> tuple[Argument, ...]:
-        """Return the arguments of a call, numbers made of the types that were set for them."""
+        """Return arguments, of a call or as they are set, numbers made of the types that were set for them."""
         if self._types is None:
             return args
-        pairs = zip(self._types, args, strict=False)
-        return tuple(value if kind is None else np.dtype(kind).type(value) for kind, value in pairs)
+        return tuple(_of_type(kind, value) for kind, value in zip(self._set_types(), args, strict=False))
+
+    def _set_types(self) -> Iterator[Any]:
+        """Yield the types of what is set: an array whose offset is passed too is a buffer and a number."""
+        for kind in self._types or ():
+            yield kind
+            if getattr(kind, "with_offset", False):
+                yield np.int64
 
     def _set_for_call(self, args: tuple[Argument, ...], given: SortedArguments) -> None:
         """Set the arguments of a call for the original kernel; `given` are the same, sorted.
@@ -276,6 +280,8 @@ class NotedKernel(pyopencl.Kernel):
 
     def _as_it_is(self, original: OriginalLaunch, launch: DividedLaunch) -> Target:
         """Return the original kernel, in the place of a variant that isn't there or lacks its arguments."""
+        if launch.own is not None:
+            launch = self._launches.otherwise(original, _NO_VARIANT)
         if launch.own is not None and launch.own.definitions:
             raise LaunchRefusedError(
                 f"kernel {self._launches.name}: its tuned file has other macros than the source as it stands, and "
@@ -308,3 +314,17 @@ class NotedKernel(pyopencl.Kernel):
     def _seen(self) -> SeenLaunches:
         """Return what others see of the launches."""
         return SeenLaunches(self._launches, self._set, self._is_exposed)
+
+
+def _of_type(kind: Any, value: Argument) -> Argument:  # noqa: ANN401 (a type as `set_arg_types` takes it)
+    """Return an argument as a number of a type; None where it is none, an array's buffer in its place."""
+    if hasattr(kind, "with_offset"):
+        return getattr(value, "base_data", value)
+    if kind is None:
+        return value
+    try:
+        dtype = np.dtype(kind)
+        number: Argument = np.frombuffer(value, dtype)[0] if isinstance(value, bytes) else dtype.type(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number

@@ -448,6 +448,8 @@ class CoarseningPlan:
 
         `note` is what is said of the launch's sizes, None if nothing.
         """
+        if self.file_of(kernel) is not None:
+            return "the sizes of the launch leave nothing to merge"
         if kernel not in self._kernels:
             return "it is not among the kernels to coarsen; name it in `kernels` or `factor`"
         if kernel in self._refused:

@@ -15,7 +15,7 @@ import pytest
 
 from coarsen.cli import running
 from coarsen.cli.main import COMMANDS
-from coarsen.cli.messages import Settings
+from coarsen.cli.messages import Settings, logging_to_stderr
 from coarsen.cli.run_report import report_lines
 from coarsen.cli.running import RunOptions, byte_count, plain_run
 from coarsen.devices.discovery import DeviceDescription
@@ -367,7 +367,9 @@ def test_plain_words_mean_what_typer_reads(
     monkeypatch.setattr(running, "run_with", run_with)
     monkeypatch.setattr("coarsen.cli.run.run_with", running.run_with)
     settings = Settings()
-    plain = plain_run(words, settings)
+    # It sets the level of messages, which is as before afterwards.
+    with logging_to_stderr():
+        plain = plain_run(words, settings)
     assert plain is not None and plain() == 7
     assert run("run", *words).code == 7
     assert asked[0] == asked[1]

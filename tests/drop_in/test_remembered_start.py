@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -97,6 +98,8 @@ def test_what_goes_wrong_is_said_by_the_first_launch(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    # Notes of the tuning are no warnings.
+    caplog.set_level(logging.WARNING, "coarsen")
     program, _ = program_of(context, True)
     buffers.launch(queue, program)
 

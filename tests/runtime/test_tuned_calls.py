@@ -7,9 +7,13 @@ from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array
 import pytest
+from pyopencl.tools import VectorArg
 
 import coarsen
+from coarsen.dispatch.features import Feature
+from coarsen.dispatch.tree import Leaf, Split
 from coarsen.errors import InvalidInputError
 from tests.runtime.tuned_files import Product, Seen, built, small_file, tuned
 
@@ -77,6 +81,60 @@ def test_every_form_of_a_call(context: cl.Context, queue: cl.CommandQueue) -> No
     kernel(queue, (64,), (16,), product.matrix, product.vector, 64, 64, product.result)
     product.check()
     kernel.launch(queue, product.matrix, product.vector, 64, 64, product.result)
+    product.check()
+
+
+def test_typed_arguments_that_were_set_are_chosen_by(context: cl.Context, queue: cl.CommandQueue) -> None:
+    seen = Seen()
+    program = built(context, small_file(context.devices[0]), observer=seen)
+    product, kernel = Product(queue, 64, 64), program.mv
+    kernel.set_arg_types((None, None, np.int32, np.int32, None))
+    kernel.set_args(product.matrix, product.vector, 64, 64, product.result)
+    cl.enqueue_nd_range_kernel(queue, kernel, *product.sizes)
+    product.check()
+    assert [divided.local_size for _, divided in seen.launches] == [(32,)]
+
+
+def test_an_array_is_passed_as_its_buffer(context: cl.Context, queue: cl.CommandQueue) -> None:
+    """Its number of elements isn't its size in bytes, by which a file may choose."""
+    size = Feature("size", "bytes_a")
+    file = small_file(context.devices[0], features=(size,), tree=Split("size", 16383.0, Leaf(0), Leaf(1)))
+    seen = Seen()
+    program, product = built(context, file, observer=seen), Product(queue, 64, 64)
+    kernel = tuned(program)
+    kernel.set_arg_types((VectorArg(np.int32, "a"), None, np.int32, np.int32, None))
+    matrix = pyopencl.array.Array(queue, (64 * 64,), np.int32, data=product.matrix)
+    arguments = matrix, product.vector, 64, 64, product.result
+    for _ in range(2):
+        kernel(queue, *product.sizes, *arguments)
+        product.check()
+    kernel.launch(queue, *arguments)
+    product.check()
+    assert [divided.local_size for _, divided in seen.launches] == [(32,)] * 3
+
+
+def test_numbers_in_arrays_are_told_apart(context: cl.Context, queue: cl.CommandQueue) -> None:
+    """PyOpenCL takes an array without dimensions for a number."""
+    seen = Seen()
+    program = built(context, small_file(context.devices[0]), observer=seen)
+    kernel = program.mv
+    kernel.set_arg_types((None, None, np.int32, np.int32, None))
+    for height in (50, 63, 50, 63):
+        product = Product(queue, height, 55)
+        width, rows = np.array(55), np.array(height)
+        kernel(queue, (64,), (16,), product.matrix, product.vector, width, rows, product.result)
+        product.check()
+    assert [divided.local_size for _, divided in seen.launches] == [(32,), (16,), (32,), (16,)]
+
+
+def test_a_kernel_whose_address_was_given_away_runs_as_written(
+    context: cl.Context, queue: cl.CommandQueue
+) -> None:
+    program = built(context, small_file(context.devices[0]))
+    product, kernel = Product(queue, 64, 64), program.mv
+    kernel.set_args(*product.arguments)
+    assert kernel.int_ptr
+    cl.enqueue_nd_range_kernel(queue, kernel, *product.sizes)
     product.check()
 
 

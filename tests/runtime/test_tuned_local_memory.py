@@ -33,7 +33,13 @@ kernel void turn(global const int *x, global int *y, local int *tile, int step)
 LAUNCH = (TunedLaunch("turn", ("bytes_x // 4",)),)
 
 
-def turning(context: cl.Context, kind: ArgumentKind, variant: Variant) -> Kernel:
+def turning(
+    context: cl.Context,
+    kind: ArgumentKind,
+    variant: Variant,
+    driver: str | None = None,
+    launches: tuple[TunedLaunch, ...] = LAUNCH,
+) -> Kernel:
     """The kernel, of which one version is always chosen."""
     device = context.devices[0]
     buffers = (KernelArgument("x", ArgumentKind.BUFFER), KernelArgument("y", ArgumentKind.BUFFER))
@@ -42,11 +48,11 @@ def turning(context: cl.Context, kind: ArgumentKind, variant: Variant) -> Kernel
         arguments=(*buffers, KernelArgument("tile", kind), KernelArgument("step", ArgumentKind.WHOLE)),
         source_hash=source_hash_of(SOURCE),
         device=device.name.strip(),
-        driver=device.driver_version.strip(),
+        driver=driver or device.driver_version.strip(),
         build_options=(),
         coarsen_version=__version__,
         features=(),
-        versions=(TunedVersion(Variant((8,)), LAUNCH), TunedVersion(variant, LAUNCH)),
+        versions=(TunedVersion(Variant((8,)), launches), TunedVersion(variant, launches)),
         default=0,
         tree=Leaf(1),
     )
@@ -94,3 +100,24 @@ def test_too_much_runs_the_default(kind: ArgumentKind, context: cl.Context, queu
     except cl.Error:
         pass  # A driver that refuses it refuses the default version too.
     assert [*kernel._launches._chooser._known.values()][-1].local_size == (8,)
+
+
+@pytest.mark.parametrize("driver", [None, "another"])
+def test_local_memory_of_the_file_takes_the_place_of_the_callers(
+    driver: str | None, context: cl.Context, queue: cl.CommandQueue
+) -> None:
+    """The default version has its own, too, where nothing else may be chosen."""
+    launch = TunedLaunch("turn", ("bytes_x // 4",), (), (("tile", "local_size_0 * step * 4"),))
+    kernel = turning(context, ArgumentKind.LOCAL, Variant((16,)), driver, (launch,))
+    values = np.arange(64, dtype=np.int32)
+    flags = cl.mem_flags
+    x = cl.Buffer(context, flags.COPY_HOST_PTR, hostbuf=values)
+    y = cl.Buffer(context, flags.READ_WRITE, values.nbytes)
+    size = 8 if driver else 16
+    for step in (1, 4):
+        for _ in range(2):
+            kernel.launch(queue, x, y, cl.LocalMemory(4), np.int32(step))
+            assert [value.size for value in prepared(kernel).added_references[1::2]] == [size * step * 4]
+            found = np.empty_like(values)
+            cl.enqueue_copy(queue, found, y)
+            assert (found.reshape(-1, size) == values.reshape(-1, size)[:, ::-1]).all()

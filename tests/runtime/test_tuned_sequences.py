@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array
 import pytest
+from pyopencl.tools import VectorArg
 
 import coarsen
 from coarsen.dispatch.launch_sizes import sequence_function
@@ -178,6 +180,39 @@ def test_one_launch_with_scratch(context: cl.Context, queue: cl.CommandQueue) ->
     kernel = program.total
     kernel.set_args(*each.arguments)
     each.check(cl.enqueue_nd_range_kernel(queue, kernel, *SIZES))
+
+
+def test_launches_of_constant_sizes_know_their_arguments(context: cl.Context, queue: cl.CommandQueue) -> None:
+    """What was set by a call, or by an address, is of the kernel as it is written alone."""
+    launch = TunedLaunch("parts", ("1",), ("1",), (), ("x", "n", "y", "uint: 1"))
+    version = TunedVersion(Variant((), (), (("CHUNK", "100000"),)), (launch,), (("unused", "4"),))
+    program = summing_program(context, versions=(VERSIONS[0], version), features=(), tree=Leaf(1))
+    each, kernel = Sum(context, 500), program.total
+    each.check(kernel(queue, *SIZES, *each.arguments))
+    each.check(cl.enqueue_nd_range_kernel(queue, kernel, *SIZES))
+    each.check(cl.enqueue_nd_range_kernel(queue, kernel.clone(), *SIZES))
+    kernel.set_args(*each.arguments)
+    each.check(cl.enqueue_nd_range_kernel(queue, kernel, *SIZES))
+    assert kernel.int_ptr
+    each.check(cl.enqueue_nd_range_kernel(queue, kernel, *SIZES))
+    each.check(kernel(queue, *SIZES, *each.arguments))
+
+
+def test_launches_wait_for_what_fills_an_array(context: cl.Context) -> None:
+    """As PyOpenCL's own call of a kernel whose argument is of the type of arrays does."""
+    queue = cl.CommandQueue(context, properties=OUT_OF_ORDER)
+    each, kernel = Sum(context, 500), whole_program(context).total
+    buffer, *others = each.arguments
+    types = [np.int32 if isinstance(value, np.int32) else None for value in others]
+    kernel.set_arg_types([VectorArg(np.int32, "x"), *types])
+    array, gate = pyopencl.array.Array(queue, (500,), np.int32, data=buffer), cl.UserEvent(context)
+    array.add_event(gate)
+    event = kernel(queue, *SIZES, array, *others)
+    queue.flush()
+    time.sleep(0.01)
+    assert event.command_execution_status > cl.command_execution_status.COMPLETE
+    gate.set_status(cl.command_execution_status.COMPLETE)
+    each.check(event)
 
 
 def test_sizes_that_have_no_value(context: cl.Context) -> None:
