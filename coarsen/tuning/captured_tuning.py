@@ -37,7 +37,8 @@ from coarsen.tuning.processes.device_lock import device_lock
 from coarsen.tuning.settings import Deadline, TimeOverError, Tune, TuningProgress
 from coarsen.tuning.tuned import Tuned
 from coarsen.tuning.workload.captured_benchmark import write_launch
-from coarsen.tuning.workload.captured_launch import SUFFIX, CapturedLaunch
+from coarsen.tuning.workload.captured_launch import CapturedLaunch
+from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
 from coarsen.variant.transforms import Transforms
 from coarsen.variant.variant import Variant
 from coarsen.variant.variant_json import variant_from_json, variant_to_json
@@ -87,7 +88,7 @@ def tune_captured(
             # It loads what it needs while the launch is written.
             child.start()
         source = source_of_one_kernel(launch.source, launch.kernel, launch.options, launch.macros)
-        file = folder / f"launch{SUFFIX}"
+        file = folder / f"launch{CAPTURED_SUFFIX}"
         write_launch(replace(launch, source=source), file)
         return _asked(
             child,

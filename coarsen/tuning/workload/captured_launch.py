@@ -31,8 +31,6 @@ from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
 from coarsen.tuning.workload.roundings import rounding_steps
 
-# Of the file that a launch is handed to other processes in.
-SUFFIX = ".npz"
 # The bytes of the pattern: a finite number in any floating-point type, and none that programs often write.
 UNREAD_BYTE = 0x40
 # Coarsening changes the order of no operations: all that may differ is which of them are contracted. So many
