@@ -8,6 +8,7 @@ the next is measured, and a second run goes on where the first one ended.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,7 +51,7 @@ def _run(options: argparse.Namespace) -> int:
             failures = run_pack(pack, target, rows, request)
     except CoarsenError as error:
         print(printable(f"error: {error}"), file=sys.stderr)
-        return BAD_INPUT
+        return error.exit_code
     except OSError as error:
         print(f"error: {error.filename or options.output}: can't be written: {error.strerror}", file=sys.stderr)
         return BAD_INPUT
@@ -70,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("folder", type=Path, metavar="DIR", help="the pack")
     add(
-        "--device", metavar="NAME|INDEX", help="part of an OpenCL device's name, or its index; the GPU if left out"
+        "--device",
+        metavar="NAME|INDEX",
+        help="part of an OpenCL device's name, or its index; the first GPU if left out, else the first device",
     )
     add("--cuda", action="store_true", help="run PTX through NVIDIA's driver, without OpenCL")
     add("--form", choices=("opencl_c", "spirv"), default="opencl_c", help="which code an OpenCL device is given")
@@ -86,23 +89,35 @@ def _parser() -> argparse.ArgumentParser:
     add("--quick", action="store_true", help="few repetitions, for a first look")
     add("--repetitions", type=_positive, metavar="N", help="at most so many timed runs of a configuration")
     add("--no-confirmation", action="store_true", help="don't time the best once more in new processes")
-    add("--keep", type=float, metavar="GIB", default=KEPT_BYTES / GIBIBYTE, help="memory for inputs that wait")
-    add("--minutes", type=float, metavar="M", help="stop after so long; benchmarks share the time evenly")
+    add("--keep", type=_amount, metavar="GIB", default=KEPT_BYTES / GIBIBYTE, help="memory for inputs that wait")
+    add("--minutes", type=_amount, metavar="M", help="stop after so long; benchmarks share the time evenly")
     add("--part", type=_part, default=(1, 1), metavar="K/N", help="only the K-th of N parts, for one of N devices")
     return parser
 
 
 def _part(text: str) -> tuple[int, int]:
-    part, parts = map(_positive, text.split("/"))
-    if part > parts:
-        raise ValueError
+    try:
+        part, parts = map(_positive, text.split("/"))
+    except ValueError:
+        part, parts = 0, 0
+    if not 0 < part <= parts:
+        raise argparse.ArgumentTypeError(f"give K/N, such as 1/2, not {text!r}")
     return part, parts
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"give a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def _amount(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"give a number of at least 0, not {text!r}")
     return number
 
 

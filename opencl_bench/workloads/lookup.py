@@ -106,19 +106,12 @@ def find_benchmark(name_or_path: str | Path) -> Benchmark:
     return read_benchmark(Path(name_or_path))
 
 
-# Ten further kernels, beside the suite: described by TOML files, for studies of what a program's author gains.
+# Ten further kernels, beside the suite, described by TOML files: `data/tuned.csv` has what their tuning gained.
 
 FURTHER: Mapping[str, Path] = MappingProxyType(
     {path.stem: path for path in sorted((KERNEL_FOLDER / "further").glob("*.toml"))}
 )
 """The descriptions of the further kernels, by name. No sweep of "the whole suite" and no training has them."""
-
-
-def further_benchmark(name: str) -> Benchmark:
-    """Return the suite's benchmark or the further kernel of this name. Raises InvalidInputError as they do."""
-    if name in SUITE or name not in FURTHER:
-        return find_benchmark(name)
-    return find_benchmark(FURTHER[name])
 
 
 # Kernels by their names in a table or in a row of results.

@@ -23,7 +23,8 @@ from coarsen.tuning.measure.session import KEPT_BYTES, Session, Slot
 from coarsen.tuning.processes.child_process import Handler, Message, serve
 from coarsen.tuning.records.code import code_from_json
 from coarsen.tuning.records.measurement import Method
-from coarsen.tuning.workload.benchmark import CAPTURED_SUFFIX, Benchmark
+from coarsen.tuning.workload.benchmark import Benchmark
+from coarsen.tuning.workload.launch_list import CAPTURED_SUFFIX
 from coarsen.variant.variant_json import variant_from_json
 
 # Finds what is no captured launch. By name and late: tuning a launch needs neither the suite nor the language of

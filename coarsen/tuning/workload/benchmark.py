@@ -26,9 +26,6 @@ from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
 
-# Of the file that a captured launch is handed to other processes in.
-CAPTURED_SUFFIX = ".npz"
-
 
 class Clock(enum.StrEnum):
     """How the time of several launches is told.

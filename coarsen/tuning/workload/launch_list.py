@@ -22,6 +22,8 @@ from coarsen.errors import InvalidInputError
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument, Size
 
 LIST_FILE = "launches.json"
+# Of the file that a captured launch is handed to other processes in; here, as the reader comes with the compiler.
+CAPTURED_SUFFIX = ".npz"
 FORMAT = 1
 _LARGEST = 256 * MEBIBYTE
 

@@ -64,7 +64,7 @@ from coarsen.opencl_bench.workloads.described.workload import (
     make_workload,
 )
 from coarsen.opencl_bench.workloads.included_files import LARGEST_SOURCE, check_included_files
-from coarsen.tuning.workload.benchmark import Benchmark, Clock, LocalSize, Preset, whole_numbers
+from coarsen.tuning.workload.benchmark import Benchmark, Clock, Launch, LocalSize, Preset, Size, whole_numbers
 from coarsen.variant.coarsening import DIMENSIONS
 
 LARGEST_DESCRIPTION = MEBIBYTE
@@ -93,7 +93,7 @@ def read_benchmark(path: Path) -> Benchmark:
         build_options=(*description.build_options, *_folder_options(description)),
         local_sizes=description.ndrange.local_sizes,
         tunables=description.tunables,
-        make_launches=partial(make_launches, description),
+        make_launches=partial(_launches, description),
         kernel_name=description.kernel,
         source_file=description.kernel_file,
         source_text=description.parameters.source,
@@ -115,6 +115,14 @@ def read_benchmark(path: Path) -> Benchmark:
             *description.pads,
         ),
     )
+
+
+def _launches(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
+    """The launches; a refusal, which rows and pages keep, names the file without its folder."""
+    try:
+        return make_launches(description, size, local_size)
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error).removeprefix(f"{description.path.parent}/")) from None
 
 
 def read_description(path: Path) -> Description:

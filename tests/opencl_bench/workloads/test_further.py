@@ -1,4 +1,4 @@
-"""The further kernels, which a study tunes, do what they say on every device, uncoarsened and coarsened."""
+"""The further kernels do what they say on every device, uncoarsened and coarsened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyopencl as cl
 import pytest
 
 from coarsen.drop_in.program import Program
-from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, find_benchmark, further_benchmark
+from coarsen.opencl_bench.workloads.lookup import FURTHER, SUITE, find_benchmark
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import LaunchableKernel, build_program, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import Array, Benchmark, Workload
@@ -122,14 +122,9 @@ def test_there_are_ten_and_none_is_of_the_suite() -> None:
     assert not set(FURTHER) & set(SUITE)
 
 
-def test_those_of_the_suite_are_found_by_the_same_function() -> None:
-    assert further_benchmark("mt") is find_benchmark("mt")
-    assert further_benchmark("heat").name == "heat"
-
-
 @pytest.mark.parametrize("name", REFERENCES)
 def test_the_results_are_those_of_numpy(queue: cl.CommandQueue, name: str) -> None:
-    benchmark = further_benchmark(name)
+    benchmark = find_benchmark(FURTHER[name])
     workload = benchmark.workload("test")
     result = run_workload(queue, workload, kernels_of(build_program(queue.context, benchmark)))
     assert compare(result.outputs, expected(benchmark, workload), workload) == []
@@ -139,7 +134,7 @@ def test_the_results_are_those_of_numpy(queue: cl.CommandQueue, name: str) -> No
 @pytest.mark.compiled_devices
 @pytest.mark.parametrize("name", REFERENCES)
 def test_the_coarsened_results_are_too(queue: cl.CommandQueue, name: str) -> None:
-    benchmark = further_benchmark(name)
+    benchmark = find_benchmark(FURTHER[name])
     workload = benchmark.workload("test")
     program = Program(queue.context, benchmark.source, factor=2, stride=4).build(list(benchmark.build_options))
     kernel: LaunchableKernel = program.kernel(name)

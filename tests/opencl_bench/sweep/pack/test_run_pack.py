@@ -175,17 +175,28 @@ def test_no_time_at_all(small_pack: Path, tmp_path: Path) -> None:
 
 def test_bad_input_is_one_line(small_pack: Path, tmp_path: Path) -> None:
     output = tmp_path / "results.jsonl"
-    for options, message in (
-        (("--device", "nonesuch"), "no OpenCL device is called 'nonesuch'"),
-        (("--form", "spirv"), "the pack has no code of the form spirv"),
-        (("--benchmark", "sgem"), "the pack has no benchmark 'sgem'; it has mvCoal, reduce"),
-        (("--cuda", "--device", "0:0"), "a CUDA device is called by its number, not '0:0'"),
+    for options, exit_code, message in (
+        (("--device", "nonesuch"), 4, "no OpenCL device is called 'nonesuch'"),
+        (("--form", "spirv"), 2, "the pack has no code of the form spirv"),
+        (("--benchmark", "sgem"), 2, "the pack has no benchmark 'sgem'; it has mvCoal, reduce"),
+        (("--cuda", "--device", "0:0"), 4, "a CUDA device is called by its number, not '0:0'"),
     ):
         finished = run(small_pack, output, *options)
-        assert finished.returncode == 2
+        assert finished.returncode == exit_code
         assert finished.stderr == f"error: {message}\n" or message in finished.stderr.splitlines()[-1]
         assert len(finished.stderr.splitlines()) == 1, finished.stderr
     assert run(tmp_path / "nowhere", output).stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--keep", "nan"), ("--keep", "-1"), ("--minutes", "inf"), ("--part", "3/2"), ("--repetitions", "0")],
+)
+def test_a_number_that_is_none_is_refused(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        main(["pack", f"{option}={value}"])
+    assert refused.value.code == 2
+    assert f"error: argument {option}: give " in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_pack_of_another_version_is_refused(small_pack: Path, tmp_path: Path) -> None:
@@ -258,5 +269,5 @@ def test_cuda_needs_no_opencl(small_pack: Path, tmp_path: Path) -> None:
     """As far as that can be seen without NVIDIA's driver: nothing asks for PyOpenCL before cuda-bindings."""
     site = blocking(tmp_path / "site", *ABSENT, "pyopencl", "platformdirs", "pytools", "cuda")
     finished = run(small_pack, tmp_path / "results.jsonl", "--cuda", "--device", "0", environment=site)
-    assert finished.returncode == 2
+    assert finished.returncode == 4
     assert finished.stderr == "error: there is no cuda-bindings here (No module named 'cuda')\n"
