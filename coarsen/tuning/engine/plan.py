@@ -74,7 +74,7 @@ class SweepPlan:
 
     `benchmark` is a name of the suite, or the path of a TOML file that describes a user's kernel. `device` is what
     a person calls it (see `coarsen.devices.selection.find_device`). `confirms`: the best configurations are timed
-    once more, in several new processes each (see `confirmation`).
+    once more, in several new processes each (see `finalists`).
     """
 
     benchmark: str | Path
