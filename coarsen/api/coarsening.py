@@ -76,23 +76,19 @@ def coarsen(
 
 
 def coarsen_variant(
-    source: str | Path | TranslationUnit,
-    variant: Variant,
-    *,
-    kernel: str | None = None,
-    options: str | Sequence[str] = (),
+    source: str | Path | TranslationUnit, variant: Variant, *, kernel: str | None = None
 ) -> CoarsenedKernel:
     """Coarsen one kernel as a variant says: `coarsen` for who has one. Its local size and macros don't count.
 
     Args:
-        source: as for `coarsen`; as are `kernel` and `options`.
+        source: as for `coarsen`, as is `kernel`.
         variant: by what to coarsen it, and how.
 
     Raises:
         InvalidInputError, RefusalError: as `coarsen` does.
     """
     observer = Observer()
-    lowered = lower_observed(source, kernel, options, observer)
+    lowered = lower_observed(source, kernel, (), observer)
     return _coarsened(lowered, variant, variant.arrays, observer)
 
 

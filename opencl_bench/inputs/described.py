@@ -180,7 +180,7 @@ def _settings(parameter: Parameter, others: tuple[Parameter, ...]) -> Iterator[d
 
 
 def described_points(
-    description: Description, benchmark: Benchmark, presets: Sequence[str], seed: int = 0
+    description: Description, benchmark: Benchmark, presets: Sequence[str]
 ) -> tuple[InputPoint, ...]:
     """Return some inputs of a described kernel.
 
@@ -188,7 +188,6 @@ def described_points(
         description: has the features, and says which inputs have the same sizes.
         benchmark: that of the description.
         presets: the inputs' names.
-        seed: of their contents.
 
     Raises:
         InvalidInputError: no features, or one that has no value at an input, or that nothing here computes.
@@ -200,12 +199,10 @@ def described_points(
         )
     arguments = tuple(kernel_arguments(description.arguments_of(description.kernel)))
     values = feature_values([each.feature for each in description.features], arguments)
-    return tuple(_point(description, benchmark, preset, seed, values) for preset in presets)
+    return tuple(_point(description, benchmark, preset, values) for preset in presets)
 
 
-def _point(
-    description: Description, benchmark: Benchmark, preset: str, seed: int, values: FeatureValues
-) -> InputPoint:
+def _point(description: Description, benchmark: Benchmark, preset: str, values: FeatureValues) -> InputPoint:
     size = benchmark.preset(preset).size
     launch = _first_launch(description, benchmark, preset)
     names = [argument.name for argument in description.arguments_of(description.kernel)]
@@ -213,7 +210,7 @@ def _point(
     numbers = launch_numbers(launch, passed)
     supplied = [each for each in description.features if each.feature.is_supplied]
     if supplied or any(name.startswith(BYTES) for name in values.inputs):
-        buffers = benchmark.workload(preset, seed, None, benchmark.own_definitions).buffers
+        buffers = benchmark.workload(preset, 0, None, benchmark.own_definitions).buffers
         numbers |= buffer_bytes(passed, buffers)
         numbers |= {each.feature.name: float(each.supplied(buffers)) for each in supplied}
     found = values.of(numbers)

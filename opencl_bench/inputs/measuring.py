@@ -60,7 +60,6 @@ class VersionsPlan:
         versions: what is measured at each; the default is added where it isn't there.
         default: the version that others are compared with and timed against, of the source's own macros and local
             size.
-        seed: of the contents.
         method: how it is measured.
     """
 
@@ -69,7 +68,6 @@ class VersionsPlan:
     presets: tuple[str, ...]
     versions: tuple[Variant, ...]
     default: Variant
-    seed: int = 0
     method: Method = field(default_factory=Method)
 
 
@@ -146,7 +144,7 @@ class OpenedInputs:
 
 def sweep_plan(plan: VersionsPlan, preset: str) -> SweepPlan:
     """Return the plan of a sweep at one input, but for its space."""
-    return SweepPlan(plan.benchmark, plan.device, preset, plan.seed, method=plan.method)
+    return SweepPlan(plan.benchmark, plan.device, preset, method=plan.method)
 
 
 @contextmanager

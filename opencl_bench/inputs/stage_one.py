@@ -263,11 +263,14 @@ def search_versions(
         The versions, the default first.
 
     Raises:
-        InvalidInputError: no such benchmark or preset, no inputs, a space that is sampled, a package is missing.
+        InvalidInputError: no such benchmark or preset, no inputs, a space that is sampled or lists its variants, a
+            package is missing.
         DeviceError: no such device; it can't be opened (any more).
     """
     if space.sample is not None:
         raise InvalidInputError("a search draws from the whole space: leave the sample out")
+    if space.variants is not None:
+        raise InvalidInputError("a search combines options: give these, and leave the list of variants out")
     if not inputs:
         raise InvalidInputError("there are no inputs to search on")
     presets = tuple(point.name for point in inputs)

@@ -89,10 +89,12 @@ def search_space(
     """Return the space of a plan as one to be searched.
 
     Raises:
-        InvalidInputError: as `points` does; a space that is sampled.
+        InvalidInputError: as `points` does; a space that is sampled, or lists its variants.
     """
     if plan.space.sample is not None:
         raise InvalidInputError("a search draws from the whole space: leave the sample out, or give it a budget")
+    if plan.space.variants is not None:
+        raise InvalidInputError("a search combines options, and a grid lists launches: leave one of them out")
     variants = variant_space(benchmark, plan.preset, plan.space, limits, device_kind)
     return VariantSearchSpace(variants)
 

@@ -74,7 +74,7 @@ class SweepPlan:
 
     `benchmark` is a name of the suite, or the path of a TOML file that describes a user's kernel. `device` is what
     a person calls it (see `coarsen.devices.selection.find_device`). `confirms`: the best configurations are timed
-    once more, in several new processes each (see `confirmation`).
+    once more, in several new processes each (see `finalists`).
     """
 
     benchmark: str | Path
@@ -255,7 +255,7 @@ def _local_sizes(benchmark: Benchmark, preset: str, space: Space) -> list[LocalS
         wanted = tuple(filter(None, benchmark.local_sizes_of(preset)))
         if not wanted:
             raise InvalidInputError(
-                f"{benchmark.name}: its local size is left open; say which to try (--local-size), "
+                f"{benchmark.name}: its local size is left open; say which to try (--space local-size=64), "
                 "or have it tuned (coarsen tune)"
             )
     # A stable sort: the preset's own first, the others as they are.

@@ -2,7 +2,7 @@
 
     uncoarsened configurations ──▶ the best of them is the baseline
     what is proposed           ──▶ verified, timed against the baseline ──▶ store
-    the best of these          ──▶ confirmed in several new processes (see `confirmation`)
+    the best of these          ──▶ confirmed in several new processes (below)
 
 Every point of a space is proposed by `measure_points`, what a search asks for by `search_sweep`; versions of a
 kernel are measured by `measure_against_default`.

@@ -46,6 +46,9 @@ class LaunchError(Exception):
     """A launch or a copy failed; the message is one line. The executor can't be used any further."""
 
 
+# What fits a table of results.
+_LONGEST_MESSAGE = 300
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -66,12 +69,12 @@ def raising_launch_errors(*kinds: type[Exception]) -> Callable[[Callable[P, T]],
     return decorated
 
 
-def in_one_line(error: BaseException, limit: int = 300) -> str:
+def in_one_line(error: BaseException) -> str:
     """Return an error's message without line breaks, cut to a length that fits a table of results."""
     text = " ".join(str(error).split())
     if not text:
         return "the memory does not suffice" if isinstance(error, MemoryError) else type(error).__name__
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
 
 
 class UndividedError(Exception):

@@ -115,9 +115,3 @@ def _medians(samples: Sequence[float], chosen: NDArray[np.int64]) -> NDArray[np.
     if drawn.shape[1] % 2:
         return np.asarray(drawn[:, middle])
     return np.asarray((drawn[:, middle - 1] + drawn[:, middle]) / 2)
-
-
-def speedup(baseline: Sequence[float], candidate: Sequence[float], level: float = 0.95, seed: int = 0) -> Speedup:
-    """Return the ratio of medians baseline / candidate with its bootstrap interval; see `bootstrap_interval`."""
-    low, high = bootstrap_interval(baseline, candidate, level, seed)
-    return Speedup(median(baseline) / median(candidate), low, high)

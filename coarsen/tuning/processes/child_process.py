@@ -29,6 +29,8 @@ READ_BYTES = 1 << 16
 LAST_WORDS_BYTES = 2000
 # Vendors' compilers print remarks at every build.
 MOST_ERROR_BYTES = 1 << 20
+# A kernel that prints in every work-item must not fill the disk before it ends.
+FORGETTING_SECONDS = 0.5
 # An LLVM inside a driver reports every crash as its own.
 NO_LAST_WORDS = "PLEASE submit a bug report"
 DIED = "the process died of signal"
@@ -49,7 +51,7 @@ class ChildDiedError(Exception):
 
 
 class ChildProcess:
-    """A Python module run as a process that answers requests (see `serving`).
+    """A Python module run as a process that answers requests (see `serve`).
 
     Args:
         module: the module's full name.
@@ -182,8 +184,11 @@ class ChildProcess:
         waiting.register(output, select.POLLIN)
         while b"\n" not in self._unread:
             remaining = deadline - time.monotonic()
-            if remaining <= 0 or not waiting.poll(remaining * 1e3):
+            if remaining <= 0:
                 raise TimeoutError
+            if not waiting.poll(min(remaining, FORGETTING_SECONDS) * 1e3):
+                self._forget_errors()
+                continue
             read = os.read(output, READ_BYTES)
             if not read:
                 raise EOFError

@@ -86,16 +86,17 @@ def _holder(file: IO[bytes]) -> str:
 
 
 def _is_had_within(file: IO[bytes], seconds: float) -> bool:
-    """Try to get the lock for some seconds; return whether that worked."""
+    """Try to get the lock, once at least and for some seconds; return whether that worked."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
             time.sleep(_PAUSE)
         else:
             return True
-    return False
 
 
 def _opened(name: str) -> IO[bytes] | None:

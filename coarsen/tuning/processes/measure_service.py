@@ -109,7 +109,7 @@ class MeasureService:
 
 
 def answered(handler: Handler, request: Message) -> Message:
-    """Return a handler's answer, or that it failed; `while_building`, or since it `breaks_constraint`."""
+    """Return a handler's answer, or why it failed, and whether while building or by a constraint."""
     try:
         return {"ok": True, **handler(request)}
     except (UndividedError, BuildError, LaunchError, MemoryError, CoarsenError) as error:

@@ -53,15 +53,12 @@ class GuidedSearcher(Searcher):
     """Searches by two models of what was measured; or exhaustively where the shortest search would try everything.
 
     Attributes:
-        stops_early: whether rounds without gain also end a search that has a budget left; a few rounds are a short
-            time to wait.
         trees: of the forest.
         prior: what is expected of a choice before anything is measured. With one, every other of the first choices
             is one of which it expects most, and the models learn how times differ from what is expected. None:
             nothing is expected.
     """
 
-    stops_early: bool = False
     trees: int = 50
     prior: Prior | None = None
     name: ClassVar[str] = "guided"
@@ -80,13 +77,12 @@ class GuidedSearcher(Searcher):
             return try_all(evaluator)
         proposals = Proposals(Forest(space, self.trees, self.prior), GaussianProcess(space, self.prior))
         candidates = Candidates(evaluator)
-        is_patient = evaluator.budget.is_limited and not self.stops_early
         try:
             self._start(evaluator, draw)
             return run_rounds(
                 evaluator,
                 lambda: self._proposed(evaluator, proposals, candidates.fresh(draw), draw),
-                math.inf if is_patient else PATIENCE,
+                math.inf if evaluator.budget.is_limited else PATIENCE,
             )
         finally:
             evaluator.judge(cross_validated(space, evaluator.times))

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.search.spaces import SearchSpace
 from coarsen.tuning.search.surrogate import (
-    Encoding,
     Floats,
     Predicted,
     Prior,
@@ -52,13 +51,10 @@ class Forest(Surrogate):
         space: has the axes.
         trees: how many are grown.
         prior: see `Surrogate`.
-        encoding: makes rows of choices; products and quotients of any two numbers where None.
     """
 
-    def __init__(
-        self, space: SearchSpace, trees: int, prior: Prior | None = None, encoding: Encoding | None = None
-    ) -> None:
-        super().__init__(encoding or ProductEncoding(space), prior)
+    def __init__(self, space: SearchSpace, trees: int, prior: Prior | None = None) -> None:
+        super().__init__(ProductEncoding(space), prior)
         self._trees = trees
 
     def _learned(self, rows: Floats, differences: Floats, seed: int) -> Callable[[Floats], Predicted]:

@@ -317,16 +317,14 @@ class Benchmark:
         group = chosen.local_size if local_size is None else local_size
         return self.workload(next(iter(self.presets)), seed, group, definitions).launches
 
-    def real_launches(
-        self, preset: str, local_size: LocalSize | None = None, definitions: Definitions = (), seed: int = 0
-    ) -> tuple[Launch, ...]:
+    def real_launches(self, preset: str, local_size: LocalSize | None = None, seed: int = 0) -> tuple[Launch, ...]:
         """Return the launches of a preset just as they are, though its inputs have to be made for that.
 
         Arguments and errors are those of `launches`.
         """
         if self.make_launches is not None:
-            return self.launches(preset, local_size, definitions)
-        return self.workload(preset, seed, local_size, definitions).launches
+            return self.launches(preset, local_size)
+        return self.workload(preset, seed, local_size).launches
 
     def _left_open(self, launches: tuple[Launch, ...]) -> tuple[Launch, ...]:
         """The launches without their local size. Raises InvalidInputError where an argument depends on it."""

@@ -16,11 +16,15 @@ from coarsen.tuning.measure.run import (
 )
 from coarsen.tuning.measure.speedup import (
     RESAMPLES,
+    Speedup,
     bootstrap_interval,
     median,
     resampled_ratios,
-    speedup,
 )
+
+
+def speedup(baseline: list[float], candidate: list[float]) -> Speedup:
+    return Speedup(median(baseline) / median(candidate), *bootstrap_interval(baseline, candidate))
 
 
 def test_outputs_are_put_back_between_runs(queue: cl.CommandQueue) -> None:

@@ -44,6 +44,15 @@ def flood(request: Message) -> Message:
     return {"said": "after the flood"}
 
 
+def print_on(_request: Message) -> Message:
+    """Print as a kernel's work-items do, and go on once what was printed is forgotten."""
+    sys.stderr.write("x" * (1 << 21))
+    sys.stderr.flush()
+    while os.fstat(2).st_size > 1 << 20:
+        time.sleep(0.01)
+    return {"said": "forgotten"}
+
+
 def hang_at_the_end(_request: Message) -> Message:
     atexit.register(time.sleep, 600)  # as a driver's destructor may
     raise ValueError("said before it hung")
@@ -64,4 +73,12 @@ def fail(_request: Message) -> Message:
 if __name__ == "__main__":
     print("a remark of a library that is loaded", flush=True)
     handlers = {"echo": echo, "chatter": chatter, "hang": hang, "crash": crash, "leave": leave, "fail": fail}
-    serve({**handlers, "flood": flood, "variable": variable, "hang at the end": hang_at_the_end})
+    serve(
+        {
+            **handlers,
+            "flood": flood,
+            "print on": print_on,
+            "variable": variable,
+            "hang at the end": hang_at_the_end,
+        }
+    )

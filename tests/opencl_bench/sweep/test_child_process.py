@@ -89,6 +89,10 @@ def test_megabytes_on_standard_error_are_read_and_forgotten(child: ChildProcess)
         child.ask({"do": "crash"}, PATIENCE)
 
 
+def test_what_a_long_request_prints_does_not_fill_the_disk(child: ChildProcess) -> None:
+    assert child.ask({"do": "print on"}, PATIENCE) == {"said": "forgotten"}
+
+
 def test_a_child_that_hangs_while_it_ends_is_not_waited_for(
     child: ChildProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,7 +151,11 @@ def test_coarsening_saves_no_local_memory() -> None:
 
 @pytest.mark.parametrize(
     ("name", "local_size", "words"),
-    [("reduce", (96,), "power of two"), ("mtLocal", (8, 4), "square"), ("mt", (32,), "2 positive numbers")],
+    [
+        ("reduce", (96,), "does not hold for local_size_0 = 96"),
+        ("mtLocal", (8, 4), "'local_size_0 == local_size_1' does not hold"),
+        ("mt", (32,), "2 positive numbers"),
+    ],
 )
 def test_the_algorithm_has_a_say(name: str, local_size: LocalSize, words: str) -> None:
     assert words in str(violation(name, local_size))

@@ -142,3 +142,10 @@ def test_a_space_that_is_sampled_is_not_searched(store: Store) -> None:
     sampled = replace(plan(), space=replace(SPACE, sample=3))
     with pytest.raises(InvalidInputError, match="a search draws from the whole space"):
         search_sweep(sampled, at_random(3), store)
+
+
+def test_a_space_that_lists_its_variants_is_not_searched(store: Store) -> None:
+    listed = replace(plan(), space=Space(variants=(Variant((8, 8)),)))
+    with pytest.raises(InvalidInputError, match="a grid lists launches"):
+        search_sweep(listed, at_random(3), store)
+    assert not list(store.measurements())
