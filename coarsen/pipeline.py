@@ -204,14 +204,14 @@ def _rewritten(laid: LaidOutKernel, made: RewrittenArrays) -> LaidOutKernel:
     added = (*laid.kernel.added_arguments, *made.added_arguments)
     return replace(
         laid,
-        kernel=_normal_view(made.module, laid.kernel.name, added),
+        kernel=_in_normal_form(made.module, laid.kernel.name, added),
         done=(*laid.done, *made.arrays),
         assumptions=(*laid.assumptions, *made.assumptions),
     )
 
 
-def _normal_view(module: Module, kernel: str, added: tuple[AddedArgument, ...]) -> Kernel:
-    """Return the view of a kernel in normal form, with the arguments that were added to it."""
+def _in_normal_form(module: Module, kernel: str, added: tuple[AddedArgument, ...]) -> Kernel:
+    """Return a kernel brought into normal form, with the arguments that were added to it."""
     return Kernel(kernel, normalised(module), added)
 
 
@@ -229,7 +229,7 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
     with observer.stage("distinct"):
         module = kernel.editable_graph()
         found = mark_distinct(module, kernel)
-        kernel = _normal_view(module, kernel.name, kernel.added_arguments)
+        kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
         kept: tuple[Accumulator, ...] = ()
         while found.is_known:
             module = kernel.editable_graph()
@@ -238,7 +238,7 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
                 found = replace(found, accumulators=(*kept, *accumulators))
                 break
             kept += tuple(each for each in accumulators if each.left is None)
-            kernel = _normal_view(module, kernel.name, kernel.added_arguments)
+            kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
     observer.written("distinct", lambda: module_text(kernel.graph))
     return kernel, found
 
@@ -301,7 +301,7 @@ def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
         analyse(kernel, coarsening.dimension, coarsening.level)
     for dimension, level in guards_of(chosen):
         added = (*kernel.added_arguments, guard_argument(dimension))
-        kernel = _normal_view(guarded(kernel, dimension, level), kernel.name, added)
+        kernel = _in_normal_form(guarded(kernel, dimension, level), kernel.name, added)
     return kernel
 
 
@@ -320,7 +320,7 @@ def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observe
         if transforms.clean_up:
             clean_up(replicated, kernel.name, is_distinct=before.is_distinct)
         added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
-        coarsened = _normal_view(replicated, kernel.name, added)
+        coarsened = _in_normal_form(replicated, kernel.name, added)
     observer.written("normalise", lambda: module_text(coarsened.graph))
     if cleaned is not None:
         cleaned -= coarsened.length
@@ -344,7 +344,7 @@ def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
     kernel = coarsened.kernel
     with observer.stage("widen"):
         widened = widen(kernel)
-        wide = _normal_view(widened.module, kernel.name, kernel.added_arguments)
+        wide = _in_normal_form(widened.module, kernel.name, kernel.added_arguments)
     observer.written("widen", lambda: module_text(wide.graph))
     assumptions = (*coarsened.assumptions, *widened.merged.assumptions())
     return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=widened.merged)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
+import pytest
+
 from coarsen.api.coarsening import coarsen
+from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import Observer, run_pipeline
 from coarsen.remarks.source_places import place_of_branch
@@ -55,3 +61,20 @@ def test_what_the_clean_up_removes_is_counted_where_that_is_asked_for() -> None:
     assert (without.cleaned, run_pipeline(lowered, on).cleaned) == (None, None)
     assert counted.cleaned == without.kernel.length - counted.kernel.length > 0
     assert run_pipeline(lowered, Variant(), counts_clean_up=True).cleaned == 0
+
+
+def test_a_coarsened_kernel_is_copied_with_its_plans() -> None:
+    source = "kernel void k(global int *a, int n) { if (get_global_id(0) < n) a[get_global_id(0)] *= 2; }"
+    for level in ("item", "group"):
+        made = coarsen(source, factor=4, level=level, distinct=True)
+        for again in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+            assert again.opencl_c == made.opencl_c
+            ((plan,), (before,)) = again.plans, made.plans
+            assert (plan.regions, plan.transforms) == (before.regions, before.transforms)
+            assert plan.divergence.merges_groups is (level == "group")
+            assert plan.kernel is not before.kernel
+
+
+def test_a_transform_that_is_used_or_not_takes_no_word() -> None:
+    with pytest.raises(InvalidInputError, match=r"^wide_accesses is True or False, not 'never'$"):
+        coarsen("kernel void k(global int *a) { a[get_global_id(0)] = 1; }", factor=2, wide_accesses="never")  # type: ignore[arg-type]

@@ -21,7 +21,8 @@ uniform, as another group may take another way; copies by the whole group are di
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from coarsen.analysis.control_flow import EXIT, ControlFlow, Loop
 from coarsen.analysis.liveness import names_in, uses_of_values
@@ -75,6 +76,13 @@ class Divergence:
         self._stored: set[str] = set()
         self._pending: list[str] = []
         self._run()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # It follows from the kernel; what it keeps has instructions, and a graph is not copied link by link.
+        return partial(Divergence, merges_groups=self.merges_groups, every_dimension=self._every_dimension), (
+            self.kernel,
+            self.dimension,
+        )
 
     @property
     def values(self) -> frozenset[str]:

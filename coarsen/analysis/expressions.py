@@ -6,7 +6,7 @@
     width                    OTHERWISE: its first part where all names in it have values, else its second
 
 Trees are made by the functions here, which fold numbers, collect equal terms and cancel equal factors; they never
-change once they are made. `expression_text.py` prints them and writes them as JSON.
+change once they are made. They are printed, and written as JSON, by the functions further below.
 
 They predict. Nothing here proves anything, so nothing that decides what is legal may use them.
 """

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.algebra.index_forms import IndexForms
+from coarsen.analysis.executions import ASSUMED_TRIPS
 from coarsen.analysis.loop_counts import trip_counts
 from coarsen.cost.instruction_kinds import Kind, is_memory_access, kinds_of
 from coarsen.ir.graph.details import TERMINATORS
@@ -145,7 +146,6 @@ def dependence_depth(
 #
 # A block runs once for every round of every loop around it, as far as the code says: `block_weights`.
 
-UNKNOWN_TRIPS = 8
 MAXIMUM_WEIGHT = 1_000_000
 
 
@@ -171,6 +171,6 @@ def block_weights(forms: IndexForms) -> Mapping[str, int]:
     for block in forms.kernel.blocks:
         weight = 1
         for loop in forms.control_flow.loops_around(block.name):
-            weight = min(MAXIMUM_WEIGHT, weight * max(1, counts.get(loop.header, UNKNOWN_TRIPS)))
+            weight = min(MAXIMUM_WEIGHT, weight * max(1, counts.get(loop.header, ASSUMED_TRIPS)))
         weights[block.name] = weight
     return weights

@@ -6,7 +6,7 @@ interleaved for as long as they agree; in a region of copies nothing is shared. 
 was before LLVM's passes looked at it, for replicas that agree.
 
 *Work* is instructions weighted by how often they run: once for every round of the loops around them, as far as the
-code says (`plan_walk.py`).
+code says (`block_profile.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The work of one launch of a kernel in plain numbers, as models of its running time take it.
 
 Counted on the kernel that is given, coarsened or not. Where the code does not say how often a loop goes round, it
-is taken for 8 times, as everywhere (`plan_walk.py`), and `WorkCounts.unknown` names it.
+is taken for 8 times, as everywhere (`block_profile.py`), and `WorkCounts.unknown` names it.
 """
 
 from __future__ import annotations

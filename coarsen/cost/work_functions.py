@@ -4,7 +4,7 @@
 
 Counts are means over the work-items of the NDRange. Sizes are `global_size(d)`, `local_size(d)`, `groups(d)` and
 the whole scalar arguments by their names. What nobody knows is taken for granted as everywhere
-(`plan_walk.py`): a loop goes round 8 times, both ways of a branch are taken; `unknown` names it.
+(`block_profile.py`): a loop goes round 8 times, both ways of a branch are taken; `unknown` names it.
 For predictions only.
 
 A configuration is counted for the launch before coarsening; `launched_sizes` are those of the coarsened kernel.

@@ -1,1 +1,1 @@
-"""A typed, read-only view of a kernel in LLVM IR."""
+"""Kernels in LLVM IR: a graph that transforms edit, sealed where a kernel is read."""

@@ -15,7 +15,7 @@ dimension; what the kernel demands of it (`reqd_work_group_size`) is dropped. Th
 for all of a group, so barriers may stand inside; `get_num_groups` becomes the quotient.
 
 The guard of work-items refuses (`needs-whole-groups`) when the kernel has local memory or a barrier that orders
-something, or asks for anything of its work-groups along the dimension (`analysis/whole_groups.py`). Other barriers
+something, or asks for anything of its work-groups along the dimension (`analysis/legality.py`). Other barriers
 are left out: not all work-items of a group would come to them.
 """
 

@@ -163,10 +163,12 @@ def array_plan(
         pad: of a local array's rows: elements more in each, "xor" or "auto".
 
     Raises:
-        InvalidInputError: a layout, order, place or pad that can't be.
+        InvalidInputError: a layout, order, shape, place or pad that can't be.
     """
     words = {"layout": layout, "place": place, "pad": str(pad)} | ({} if order is None else {"order": order})
-    return replace(plan_of(name, words), shape=None if shape is None else tuple(shape))
+    if shape is not None:
+        words["shape"] = shape if isinstance(shape, str) else ",".join(map(str, shape))
+    return plan_of(name, words)
 
 
 def _by_argument(option: str, texts: Iterable[str]) -> Mapping[str, str]:

@@ -147,6 +147,8 @@ def transforms_of(device_kind: str = DeviceKind.ANY, **chosen: Unpack[TransformK
 def _legal(name: str, value: object) -> Any:  # noqa: ANN401 (a flag, or one of a few words)
     kind: Any = type(getattr(DEFAULT, name, False))
     if kind is bool:
+        if isinstance(value, str):
+            raise InvalidInputError(f"{name} is True or False, not {value!r}")
         return bool(value)
     found = next((each for each in kind if each == value), None)
     if found is None:

@@ -6,7 +6,8 @@ import pytest
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.cost.block_profile import MAXIMUM_WEIGHT, UNKNOWN_TRIPS, block_weights
+from coarsen.analysis.executions import ASSUMED_TRIPS
+from coarsen.cost.block_profile import MAXIMUM_WEIGHT, block_weights
 from tests.features.counted_kernels import lowered_body
 
 
@@ -16,8 +17,8 @@ from tests.features.counted_kernels import lowered_body
         ("data[0] = 1;", 1),
         ("if (numbers[0]) data[0] = 1;", 1),
         ("for (int i = 0; i < 5; ++i) data[i] = 1;", 5),
-        ("for (int i = 0; i < numbers[0]; ++i) data[i] = 1;", UNKNOWN_TRIPS),
-        ("for (int i = 0; i < 5; ++i) for (int j = 0; j < numbers[0]; ++j) data[j] = 1;", 5 * UNKNOWN_TRIPS),
+        ("for (int i = 0; i < numbers[0]; ++i) data[i] = 1;", ASSUMED_TRIPS),
+        ("for (int i = 0; i < 5; ++i) for (int j = 0; j < numbers[0]; ++j) data[j] = 1;", 5 * ASSUMED_TRIPS),
         ("for (int i = 0; i < 5000; ++i) for (int j = 0; j < 5000; ++j) data[j] = 1;", MAXIMUM_WEIGHT),
         ("int n = numbers[0]; for (int i = n; i < n; ++i) data[i] = 1;", 1),
     ],

@@ -103,4 +103,4 @@ def test_a_barrier_inside_of_what_is_copied_is_refused_for_work_items_alone() ->
         coarsen_kernel(kernel, [Coarsening(2)])
     assert refused.value.code == "barrier-in-divergent-region"
     found = [i for i in coarsen_kernel(kernel, [groups(2)]).instructions() if "barrier" in i.callee]
-    assert len(found) == 4  # one in each copy, and one after each (`meetings.py`)
+    assert len(found) == 4  # one in each copy, and one after each (`RejoinBarriers`)

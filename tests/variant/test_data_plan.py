@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from coarsen.errors import InvalidInputError
@@ -59,3 +61,9 @@ def test_pads_and_places_go_through_json() -> None:
     assert array_from_json("tile", value) == plan
     assert Variant(arrays=(plan,)).arrays == (plan,)
     assert Variant(arrays=(array_plan("tile"),)).is_original
+
+
+@pytest.mark.parametrize("shape", [(-1,), (4, 2.5), (), "many", (10**20,)])
+def test_a_shape_is_whole_numbers(shape: Any) -> None:  # noqa: ANN401 (what a caller may give by mistake)
+    with pytest.raises(InvalidInputError, match=r"a shape is one whole number|an extent has"):
+        array_plan("tile", place="local", shape=shape)
