@@ -187,7 +187,7 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
             2,
             "the launch model learns from measured launches",
         ),
-        (("--model", "launch", "--data", "missing.csv", "-o", ".", "-q"), 2, "missing.csv: can't be read"),
+        (("--model", "launch", "--data", "missing.parquet", "-o", ".", "-q"), 2, "missing.parquet: can't be read"),
         (("-m", "launch", "--kernels", "nowhere", "-o", "."), 2, "--kernels nowhere: there is no such folder"),
         (("-d", "tahiti", "--seed", "-1"), 2, "invalid value for '--seed'"),
         (

@@ -92,10 +92,12 @@ def test_cold_caches_are_a_way_to_measure() -> None:
 def test_what_choosing_is_worth_is_told(
     run: Run, described: Path, device: DeviceDescription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, short = TuneOptions.over_inputs, Method(repetitions=1, minimum_repetitions=1)
+    settings = TuneOptions.over_inputs
 
     def quick(asked: TuneOptions, listed: int | None) -> OverInputs:
-        return replace(settings(asked, listed), method=short, space=Space(factors=(1, 2), strides=(1,)))
+        usual = settings(asked, listed)
+        short = replace(usual.method, repetitions=1, minimum_repetitions=1)
+        return replace(usual, method=short, space=Space(factors=(1, 2), strides=(1,)))
 
     monkeypatch.setattr(TuneOptions, "over_inputs", quick)
     place = ("-d", device.index, "--inputs", 2, "--store", described.with_name("store.sqlite"))
