@@ -56,6 +56,7 @@ class CudaMachine:
         except CudaError as error:
             raise LaunchError(str(error)) from error
 
+    @raising_launch_errors(CudaError, MemoryError)
     def place(self, workload: Workload) -> Executor:
         """Put a workload's buffers on the device. Raises LaunchError."""
         if workload.images:
