@@ -25,4 +25,4 @@ def test_parts_are_the_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert names == [{"reduce", "launch-0-24"}, {"mvCoal"}]
     with pytest.raises(SystemExit):
         main([str(tmp_path / "pack"), "--part", "3/2"])
-    assert "argument --part: invalid _part value: '3/2'" in capsys.readouterr().err
+    assert "argument --part: give K/N, such as 1/2, not '3/2'" in capsys.readouterr().err
