@@ -16,8 +16,8 @@ from pathlib import Path
 
 import platformdirs
 
+from coarsen.models.best_factors import DEVICES as PUBLISHED_DEVICES
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
-from coarsen.models.examples import DEVICES as PUBLISHED_DEVICES
 from coarsen.models.launch.files import has_launch
 from coarsen.models.model_files import model_name
 

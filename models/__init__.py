@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from coarsen.base.names import lazy_names
 
 if TYPE_CHECKING:
+    from coarsen.models.best_factors import PUBLISHED
     from coarsen.models.cascade.model import CascadeModel, Contribution, Prediction, Step
     from coarsen.models.cascade.storage import available_models, load_model
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
     from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
     from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore
-    from coarsen.models.examples import PUBLISHED, Choice, Example
+    from coarsen.models.examples import Choice, Example
     from coarsen.models.launch.model import LaunchModel
     from coarsen.models.launch.prediction import LaunchPrediction
     from coarsen.models.launch.storage import load_launch
@@ -55,7 +56,7 @@ __all__ = [
 _MODULE_OF = {
     "DEVICE_DESCRIPTORS": "device_descriptors",
     "ENTRANTS": "evaluation.entrants",
-    "PUBLISHED": "examples",
+    "PUBLISHED": "best_factors",
     "Calibration": "evaluation.calibration",
     "CascadeModel": "cascade.model",
     "Choice": "examples",

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Protocol
 
-from coarsen.errors import InvalidInputError
 from coarsen.features import FeatureTable
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 
 LocalSize = tuple[int, ...]
 
@@ -99,58 +95,3 @@ class Predictor(Protocol):
             example: without its answer (`Example.blind`): `speedup` is empty and `best_factor` says nothing.
         """
         ...
-
-
-PUBLISHED = Path(__file__).parent / "data" / "pact14_best_factors.csv"
-"""The file with table 5 of Magni, Dubach and O'Boyle (PACT 2014) for `read_curves`: best and predicted factors."""
-CITATION = (
-    "A. Magni, C. Dubach, M. O'Boyle: Automatic Optimization of Thread-Coarsening for Graphics Processors, "
-    "PACT 2014, table 5"
-)
-
-# The GPUs that are known by their model only.
-DEVICES: Mapping[str, str] = {
-    name: DEVICE_DESCRIPTORS[name].full_name for name in ("fermi", "kepler", "cypress", "tahiti")
-}
-
-
-# Kernels by name that no model is fitted to: the second judge, and the calibration set.
-#
-# The second judge judges models, so that nothing may learn from it. The calibration set, of the kernels of free
-# launch, is what decisions are calibrated on.
-
-JUDGE_PREFIX = "judge-"
-
-
-def is_judge(kernel: str) -> bool:
-    """Return True for the name of a kernel of the second judge."""
-    return kernel.startswith(JUDGE_PREFIX)
-
-
-def refuse_judge(kernels: Iterable[str]) -> None:
-    """Refuse to learn from the second judge. Raises InvalidInputError, which names the first of its kernels."""
-    for kernel in kernels:
-        if is_judge(kernel):
-            raise InvalidInputError(
-                f"{kernel} is a kernel of the second judge, and nothing may learn from those; leave it out"
-            )
-
-
-# Of each so many kernels of a seed, the last.
-CALIBRATION_PERIOD = 10
-_NAME = re.compile(r"launch-[0-9]+-([0-9]+)")
-
-
-def is_calibration(kernel: str) -> bool:
-    """Return True for the name of a kernel of the calibration set: `launch-0-NUMBER`, each tenth number."""
-    match = _NAME.fullmatch(kernel)
-    return match is not None and int(match[1]) % CALIBRATION_PERIOD == CALIBRATION_PERIOD - 1
-
-
-def refuse_calibration(kernels: Iterable[str]) -> None:
-    """Refuse to fit a model to the calibration set. Raises InvalidInputError, which names its first kernel."""
-    for kernel in kernels:
-        if is_calibration(kernel):
-            raise InvalidInputError(
-                f"{kernel} is a kernel of the calibration set, which no model is fitted to; leave it out"
-            )

@@ -31,7 +31,8 @@ from coarsen.models.cascade.model import (
     StepModel,
     step_inputs,
 )
-from coarsen.models.examples import Choice, Example, Fit, refuse_calibration, refuse_judge
+from coarsen.models.examples import Choice, Example, Fit
+from coarsen.models.held_out import refuse_calibration, refuse_judge
 
 # Fewer examples than this, or all of one kind, and a step's answer is constant.
 FEWEST_EXAMPLES = 4

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, PUBLISHED, UNIQUE, Entrant, entrant
 from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore, case_of, hit_score, speedup_score
-from coarsen.models.examples import Choice, Example, Fit, is_judge, refuse_judge
+from coarsen.models.examples import Choice, Example, Fit
+from coarsen.models.held_out import is_judge, refuse_judge
 
 # A kernel on a device along a dimension.
 Key = tuple[str, str, int]

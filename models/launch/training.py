@@ -16,8 +16,8 @@ from sklearn.ensemble import ExtraTreesRegressor
 from coarsen.base.processes import processors
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
-from coarsen.models.examples import is_calibration, refuse_calibration, refuse_judge
 from coarsen.models.flat_forest import Array, FlatForest, Rows, flatten
+from coarsen.models.held_out import is_calibration, refuse_calibration, refuse_judge
 from coarsen.models.launch.case import MOST_ERROR, LaunchCase
 from coarsen.models.launch.decision import fit_errors
 from coarsen.models.launch.inputs import COARSENING_INPUTS, LOCAL_SIZE_INPUTS

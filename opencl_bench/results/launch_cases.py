@@ -26,8 +26,9 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
-from coarsen.models.examples import family_of, refuse_judge
+from coarsen.models.examples import family_of
 from coarsen.models.flat_forest import Array
+from coarsen.models.held_out import refuse_judge
 from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
 from coarsen.models.launch.device import LaunchDevice, launch_device
 from coarsen.models.launch.grid import usual_global_sizes

@@ -12,7 +12,7 @@ from types import MappingProxyType, ModuleType
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.models.examples import JUDGE_PREFIX
+from coarsen.models.held_out import JUDGE_PREFIX
 from coarsen.opencl_bench.workloads import suite
 from coarsen.opencl_bench.workloads.suite import KERNEL_FOLDER as KERNEL_FOLDER
 from coarsen.tuning.workload.benchmark import Benchmark

@@ -14,8 +14,8 @@ import pytest
 import coarsen
 from coarsen.cli.train.cascade import plain_lines
 from coarsen.cli.train.options import TrainOptions
+from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
-from coarsen.models.examples import PUBLISHED
 from coarsen.opencl_bench.workloads.lookup import SUITE
 
 Run = Callable[..., Any]

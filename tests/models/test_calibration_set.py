@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.training import fit_cascade
-from coarsen.models.examples import is_calibration, refuse_calibration
+from coarsen.models.held_out import is_calibration, refuse_calibration
 from tests.models.evaluation.made_up import made_up_examples
 
 MESSAGE = "launch-0-19 is a kernel of the calibration set, which no model is fitted to; leave it out"

@@ -8,7 +8,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.cascade.training import fit_cascade
-from coarsen.models.examples import is_judge, refuse_judge
+from coarsen.models.held_out import is_judge, refuse_judge
 from coarsen.models.launch.training import train_launch
 from tests.models.evaluation.made_up import made_up_examples
 from tests.models.launch.made_up import SMALL, cases

@@ -11,8 +11,9 @@ from coarsen.base.processes import processors
 from coarsen.cli.messages import note
 from coarsen.cli.output import counted
 from coarsen.errors import InvalidInputError
+from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.evaluation import Plan
-from coarsen.models.examples import PUBLISHED, Example
+from coarsen.models.examples import Example
 from coarsen.opencl_bench.results.curves import Curve, CurveData, merged, read_table
 from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.results.launch_cases import check_learnable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_records
 from coarsen.errors import InvalidInputError
-from coarsen.models.examples import is_calibration
+from coarsen.models.held_out import is_calibration
 from coarsen.models.launch.evaluation import (
     Judgement,
     LaunchOutcome,

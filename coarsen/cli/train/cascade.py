@@ -17,7 +17,7 @@ from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.predict.output import held_out_text
 from coarsen.errors import NOTE, DeviceError, InvalidInputError
-from coarsen.models.examples import CITATION, DEVICES, PUBLISHED
+from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
 from coarsen.models.model_files import model_name
 from coarsen.targets import target_of
 

@@ -66,7 +66,7 @@ def _facts(
     fitted: FittedLaunch,
     judgement: Judgement,
 ) -> dict[str, object]:
-    from coarsen.models.examples import is_calibration
+    from coarsen.models.held_out import is_calibration
     from coarsen.models.launch.storage import cases_by_device
 
     return {

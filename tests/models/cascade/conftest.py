@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.trained import TrainedModel, train_device
-from coarsen.models.examples import PUBLISHED, Example
+from coarsen.models.examples import Example
 from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.results.measured_curves import read_curves
 

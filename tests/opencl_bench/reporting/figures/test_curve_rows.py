@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from coarsen.errors import InvalidInputError
+from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
-from coarsen.models.examples import PUBLISHED
 from coarsen.opencl_bench.reporting.curve_points import curve_frame, curve_points
 from coarsen.opencl_bench.reporting.draw_curves import curves_finding, draw_curves
 from coarsen.opencl_bench.results.curves import Curve
