@@ -40,7 +40,6 @@ from coarsen.tuning.workload.benchmark import (
 from coarsen.tuning.workload.element_types import element_type
 from coarsen.variant.variant import shape
 
-SYNTHETIC, LAUNCH, NEST = "synthetic", "launch", "nest"
 # What inputs are made by; another number where they change.
 _INPUTS_VERSION = 1
 # What the presets that other kernels have, too, stand for.
@@ -53,7 +52,7 @@ _Entry = Mapping[str, Any]
 
 @cache
 def kept_kernels(kind: str) -> Mapping[str, _Entry]:
-    """Return what is kept of the kernels of a kind, `SYNTHETIC`, `LAUNCH` or `NEST`, by their names."""
+    """Return what is kept of the kernels of a kind, `synthetic`, `launch` or `nest`, by their names."""
     # Found from the package: the folder may be installed elsewhere than this file.
     data = resources.files("coarsen.opencl_bench") / "data" / f"{kind}_kernels.json.gz"
     return {entry["name"]: entry for entry in json.loads(gzip.decompress(data.read_bytes()))}
@@ -66,7 +65,7 @@ def training_kernel(name: str) -> Benchmark:
     Raises:
         InvalidInputError: there is no such kernel.
     """
-    known = kept_kernels(next(kind for kind in (SYNTHETIC, NEST, LAUNCH) if name.startswith(f"{kind}-")))
+    known = kept_kernels(name.partition("-")[0])
     if name not in known:
         first, *_, last = known
         raise InvalidInputError(f"no benchmark {name!r}; there are {first} to {last}")

@@ -12,7 +12,7 @@ import pytest
 from coarsen.opencl_bench.results.curves import CurveData
 from coarsen.opencl_bench.results.exchange.tables import read_table
 from coarsen.opencl_bench.results.measured_curves import curves_of_results
-from coarsen.opencl_bench.workloads.training_kernels import SYNTHETIC, kept_kernels, training_kernel
+from coarsen.opencl_bench.workloads.training_kernels import kept_kernels, training_kernel
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compile_service import original_code
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Role
@@ -24,7 +24,7 @@ DEVICES = ("intel", "pocl", "h200")
 NAMES = ("Intel", "PoCL", "H200")
 PRESETS = {"intel": "cpu", "pocl": "cpu", "h200": "gpu"}
 FACTORS = (2, 4, 8, 16, 32)
-KERNELS = {name: training_kernel(name) for name in kept_kernels(SYNTHETIC)}
+KERNELS = {name: training_kernel(name) for name in kept_kernels("synthetic")}
 SECTION = README[README.index("## Synthetic kernels") : README.index("## How far the intervals")]
 every_sweep = pytest.mark.parametrize("sweep", DEVICES)
 every_line = pytest.mark.parametrize(("line", "sweep"), list(enumerate(DEVICES)))
