@@ -15,7 +15,7 @@ PUBLIC_MODULES = (
     "coarsen.opencl_bench.plots",
 )
 # Beside Python's own modules: what `pip install '.[notebooks]'` brings, and a reader may know.
-_OTHERS = frozenset({"IPython", "matplotlib", "numpy", "pandas", "pyopencl"})
+_OTHERS = frozenset({"IPython", "matplotlib", "numpy", "pandas", "pyopencl", "sklearn"})
 # It keeps figures, and settings, for the whole process.
 _STATEFUL = "matplotlib.pyplot"
 
