@@ -11,7 +11,7 @@ has no such metadata, as in LLVM IR written by hand, gets none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.function import Function
@@ -103,31 +103,9 @@ def _fresh(wanted: str, names: NameSupply) -> str:
 # Replica 0 keeps what is there. Local memory that all groups fill alike (`analysis/divergence.py`) is shared.
 
 
-@dataclass(frozen=True)
-class LocalCopies:
-    """The copies of a kernel's local memory for the replicas 1, 2, …
-
-    Attributes:
-        copies: the arguments and variables that stand for an argument (`tile`) or a variable (with its `@`).
-    """
-
-    copies: Mapping[str, tuple[Named, ...]] = field(default_factory=dict)
-
-    def of_replica(self, replica: int, original: Callable[[str], Named]) -> Mapping[Named, Named]:
-        """Return what stands for the memory of which each replica has its own; nothing for replica 0.
-
-        Args:
-            replica: which one it is.
-            original: gives an argument or variable by its name, a variable's with its `@`.
-        """
-        if replica == 0:
-            return {}
-        return {original(name): copies[replica - 1] for name, copies in self.copies.items()}
-
-
 def add_local_copies(
     kernel: Kernel, module: Module, own: Sequence[str], factor: int, supply: NameSupply
-) -> LocalCopies:
+) -> list[dict[Named, Named]]:
     """Add copies of local memory to a module, those of one argument or variable side by side.
 
     Args:
@@ -136,17 +114,22 @@ def add_local_copies(
         own: its local memory that differs between groups (`Divergence.own_local_memory`).
         factor: the number of groups that become one.
         supply: names that are free in the kernel.
+
+    Returns:
+        What stands for the kernel's arguments and variables in each replica; nothing for replica 0.
     """
     arguments = _own_arguments(kernel, own)
     added = [copy_of_argument(argument, k, supply) for argument in arguments for k in range(1, factor)]
     new = iter(add_arguments(module, module.function(kernel.name), added))
-    copies: dict[str, tuple[Named, ...]] = {
-        argument.name: tuple(next(new) for _ in range(1, factor)) for argument in arguments
-    }
-    for name in (name for name in own if name.startswith("@")):
-        original = module.variables[name[1:]]
-        copies[name] = tuple(_add_copy(module, original) for _ in range(1, factor))
-    return LocalCopies(copies)
+    copies: list[dict[Named, Named]] = [{} for _ in range(factor)]
+    for argument in arguments:
+        original = kernel.function.arguments[kernel.arguments.index(argument)]
+        for of_replica in copies[1:]:
+            of_replica[original] = next(new)
+    for name in (name[1:] for name in own if name.startswith("@")):
+        for of_replica in copies[1:]:
+            of_replica[kernel.graph.variables[name]] = _add_copy(module, module.variables[name])
+    return copies
 
 
 def local_memory_arguments(kernel: Kernel, own: Sequence[str], factor: int) -> Iterator[AddedArgument]:

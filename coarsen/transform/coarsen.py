@@ -10,7 +10,7 @@ shared.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow
@@ -26,13 +26,13 @@ from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
+from coarsen.ir.graph.operands import Named
 from coarsen.ir.graph.rewriting import copy_around
 from coarsen.ir.kernel import Kernel
-from coarsen.transform.added_arguments import LocalCopies, add_local_copies, local_memory_arguments
+from coarsen.transform.added_arguments import add_local_copies, local_memory_arguments
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
 from coarsen.transform.regions.plan import RegionPlan
-from coarsen.transform.replicas import Template
 from coarsen.transform.replicate import Replicator
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
@@ -81,19 +81,17 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
         InvalidInputError: a work-group size that the kernel demands does not divide.
     """
     kernel = analysed.kernel
-    module, values = copy_around(kernel.graph, kernel.name)
+    module, shared = copy_around(kernel.graph, kernel.name)
     function, supply = module.function(kernel.name), NameSupply(kernel)
-    template = Template(kernel, module, values)
-    copies = LocalCopies()
+    own_memory: Sequence[Mapping[Named, Named]] = [{}] * coarsening.factor
     if coarsening.level is Level.GROUP:
         # The work-group size stays as it was, and each replica has local memory of its own.
         own = analysed.divergence.own_local_memory
-        copies = add_local_copies(kernel, module, own, coarsening.factor, supply)
+        own_memory = add_local_copies(kernel, module, own, coarsening.factor, supply)
     else:
         divide_required_size(module, function, coarsening)
     ids = IdRewriter(kernel, coarsening, supply, module, analysed.divergence.uses)
-    own_memory = [copies.of_replica(k, template.value) for k in range(coarsening.factor)]
-    Replicator(template, plan, ids, supply, own_memory).replicate()
+    Replicator(plan, module, shared, ids, supply, own_memory).replicate()
     make_names_unique(function, module.structures)
     return module
 

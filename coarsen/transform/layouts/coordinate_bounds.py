@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.algebra.numbers import number_of, width_of
+from coarsen.analysis.algebra.numbers import number_of, relation_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.control_flow import ControlFlow, FlowGraph
 from coarsen.ir.graph.instruction import Instruction, predicate
 from coarsen.ir.graph.operands import Constant, Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType
-from coarsen.transform.layouts.demands import AreIdsBelow, AreIdsWithin, Coordinate, Demands, IsNumberBelow
+from coarsen.transform.layouts.demands import Coordinate, Demand, Demands, Extent, IdsEnd
 from coarsen.transform.layouts.index_forms import IndexForms
 from coarsen.transform.prologue import INDEX
 
@@ -32,13 +32,24 @@ class Candidate:
 
     Attributes:
         coordinate: a value and a number.
-        larger: the value is less than that if what is demanded holds; None for the extent itself.
+        larger: the value is less than that if what is demanded holds; None for the extent itself: it is proved.
         demands: what has to hold for that.
     """
 
     coordinate: Coordinate
     larger: Operand | None
     demands: Demands = ()
+
+    @property
+    def cost(self) -> tuple[bool, int]:
+        """Return what is to be small; of equals the first is taken."""
+        return self.coordinate.may_leave_row, abs(self.coordinate.shift)
+
+    def with_number(self, dimension: int) -> Candidate:
+        """Return it, proved, with what is demanded of its coordinate's number along a dimension."""
+        number = abs(self.coordinate.shift)
+        demand = (Demand(number, "ult", Extent(dimension)),) if number else ()
+        return Candidate(self.coordinate, None, (*self.demands, *demand))
 
 
 class CoordinateBounds:
@@ -64,10 +75,9 @@ class CoordinateBounds:
         """
         number = form.number
         if number is not None:
-            zero = Constant(INDEX, str(max(number, 0)))
-            yield Candidate(
-                Coordinate(zero, min(number, 0), max(number, 0)), None, (IsNumberBelow(max(number, 0), dimension),)
-            )
+            least = max(number, 0)
+            coordinate = Coordinate(Constant(INDEX, str(least)), min(number, 0), least)
+            yield Candidate(coordinate, None, (Demand(least, "ult", Extent(dimension)),))
             return
         for held in self._held_at(block):
             shift = self._distance(form, held.smaller)
@@ -89,7 +99,7 @@ class CoordinateBounds:
             yield Candidate(coordinate, larger)
         along = self._forms.global_id(instruction)
         if along is not None:
-            yield Candidate(coordinate, None, (AreIdsWithin(along, dimension),))
+            yield Candidate(coordinate, None, (Demand(IdsEnd(along), "ule", Extent(dimension)),))
 
     def _distance(self, form: Polynomial, value: Operand) -> int | None:
         """Return the number that a form is more than a value, as the smallest of either sign; None for none."""
@@ -119,7 +129,7 @@ class CoordinateBounds:
         instruction = self._kernel.definition[value.text]
         along = self._forms.global_id(value)
         if along is not None:
-            return (AreIdsBelow(along, width_of(value.type) - 1),)
+            return (Demand(IdsEnd(along), "ule", 1 << (width_of(value.type) - 1)),)
         if instruction.opcode == "zext":
             return ()
         if instruction.opcode == "phi":
@@ -182,7 +192,6 @@ def _bound_of_result(instruction: Instruction) -> Operand | None:
 # defined anew between that block and one that it dominates without passing it again. Relations are of whole
 # numbers without signs; of a comparison with signs, whoever asks has to show that the smaller one is not negative.
 
-_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 # Longer conjunctions are of no use.
 _DEEPEST = 16
 
@@ -233,14 +242,10 @@ def _implied(kernel: Kernel, condition: Operand, *, holds: bool, depth: int = 0)
 
 
 def _relation(comparison: Instruction, *, holds: bool) -> Iterator[Below]:
-    left, right = comparison.operands
-    sign, relation = predicate(comparison)[:-2], predicate(comparison)[-2:]
-    if not isinstance(left.type, IntegerType) or relation not in _OPPOSITE:
-        return
-    relation = relation if holds else _OPPOSITE[relation]
-    if relation in ("lt", "gt"):
+    (left, right), relation = comparison.operands, relation_of(comparison, holds=holds)
+    if isinstance(left.type, IntegerType) and relation in ("lt", "gt"):
         smaller, larger = (left, right) if relation == "lt" else (right, left)
-        yield Below(smaller, larger, sign == "s")
+        yield Below(smaller, larger, predicate(comparison).startswith("s"))
 
 
 def _parts(instruction: Instruction, *, holds: bool) -> Iterator[tuple[Operand, bool]]:

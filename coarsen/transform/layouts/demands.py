@@ -24,79 +24,44 @@ from coarsen.transform.prologue import Queries
 
 
 @dataclass(frozen=True)
-class IsExtent:
-    """A value, without a sign, is the extent of a dimension."""
+class Extent:
+    """The extent of a dimension of the array."""
 
-    value: Operand
     dimension: int
 
 
 @dataclass(frozen=True)
-class IsExtentNumber:
-    """A number is the extent of a dimension."""
+class IdsEnd:
+    """What all global ids along a dimension of the NDRange are less than."""
 
-    number: int
-    dimension: int
+    along: int
 
 
 @dataclass(frozen=True)
-class IsAtMostExtent:
-    """A value plus a number, in the value's bits and without a sign, is at most the extent of a dimension."""
+class LaunchValue:
+    """An argument, or one extended, plus a number, in its own bits and without a sign."""
 
     value: Operand
-    dimension: int
     plus: int = 0
 
 
 @dataclass(frozen=True)
-class IsNumberBelow:
-    """A number is less than the extent of a dimension."""
-
-    number: int
-    dimension: int
+class ElementCount:
+    """The number of the array's elements."""
 
 
-@dataclass(frozen=True)
-class AreIdsWithin:
-    """All global ids along a dimension of the NDRange are less than the extent of one of the array."""
-
-    along: int
-    dimension: int
+Term = int | Extent | IdsEnd | LaunchValue | ElementCount
 
 
 @dataclass(frozen=True)
-class AreIdsBelow:
-    """All global ids along a dimension of the NDRange are less than 2^bits."""
+class Demand:
+    """A relation of two terms, without signs: `eq`, `ule` or `ult`, as `icmp` has it."""
 
-    along: int
-    bits: int
-
-
-@dataclass(frozen=True)
-class IsExtentAtMost:
-    """The extent of a dimension is at most 2^bits."""
-
-    dimension: int
-    bits: int
+    left: Term
+    relation: str
+    right: Term
 
 
-@dataclass(frozen=True)
-class AreElementsAtMost:
-    """The array has at most 2^bits elements."""
-
-    bits: int
-
-
-Demand = (
-    IsExtent
-    | IsExtentNumber
-    | IsAtMostExtent
-    | IsNumberBelow
-    | AreIdsWithin
-    | AreIdsBelow
-    | IsExtentAtMost
-    | AreElementsAtMost
-)
 Demands = tuple[Demand, ...]
 
 
@@ -135,9 +100,6 @@ class Digits:
 # The tests:
 #
 # width == W && height <= H && H·W <= 2^32        one value, the same for all work-items
-
-# An extent of 64 bits is never less than that.
-_MOST_BITS = 64
 
 
 class ExtentTests:
@@ -189,38 +151,30 @@ class ExtentTests:
         return self._known[key]
 
     def _tested(self, demand: Demand, extents: tuple[Operand, ...]) -> Operand | bool:
-        match demand:
-            case IsExtent(value, dimension):
-                return self._compare("eq", self._argument(value), extents[dimension])
-            case IsExtentNumber(number, dimension):
-                return self._compare("eq", self._arithmetic.number(number), extents[dimension])
-            case IsAtMostExtent(value, dimension, plus):
-                return self._compare("ule", self._argument(value, plus), extents[dimension])
-            case IsNumberBelow(least, dimension):
-                return self._compare("ult", self._arithmetic.number(least), extents[dimension])
-            case AreIdsWithin(along, dimension):
-                return self._compare("ule", self._ids_end(along), extents[dimension])
-            case AreIdsBelow(along, bits):
-                return bits >= _MOST_BITS or self._compare(
-                    "ule", self._ids_end(along), self._arithmetic.number(1 << bits)
-                )
-            case IsExtentAtMost(dimension, bits):
-                return self._compare("ule", extents[dimension], self._arithmetic.number(1 << bits))
-            case AreElementsAtMost(bits):
-                return self._are_at_most(bits, extents)
+        left, right = (self._term(each, extents) for each in (demand.left, demand.right))
+        if isinstance(left, int) and isinstance(right, int):
+            return {"eq": left == right, "ule": left <= right, "ult": left < right}[demand.relation]
+        first, second = (
+            self._arithmetic.number(each) if isinstance(each, int) else each for each in (left, right)
+        )
+        return self._build.compare(demand.relation, first, second, own("fits"))
 
-    def _are_at_most(self, bits: int, extents: tuple[Operand, ...]) -> Operand | bool:
-        if not any(extent.is_local for extent in extents):
-            return math.prod(int(extent.text) for extent in extents) <= 1 << bits
-        return self._compare("ule", self._arithmetic.product(extents), self._arithmetic.number(1 << bits))
+    def _term(self, term: Term, extents: tuple[Operand, ...]) -> Operand | int:
+        match term:
+            case Extent(dimension):
+                extent = extents[dimension]
+                return extent if extent.is_local else int(extent.text)
+            case IdsEnd(along):
+                return self._ids_end(along)
+            case LaunchValue(value, plus):
+                return self._argument(value, plus)
+            case ElementCount():
+                are_open = any(extent.is_local for extent in extents)
+                return self._arithmetic.product(extents) if are_open else math.prod(int(e.text) for e in extents)
+            case _:
+                return term
 
-    def _compare(self, predicate: str, left: Operand, right: Operand) -> Operand | bool:
-        if left.is_local or right.is_local:
-            return self._build.compare(predicate, left, right, own("fits"))
-        first, second = int(left.text), int(right.text)
-        return {"eq": first == second, "ule": first <= second, "ult": first < second}[predicate]
-
-    def _argument(self, value: Operand, plus: int = 0) -> Operand:
+    def _argument(self, value: Operand, plus: int) -> Operand:
         """An argument, or one extended, plus a number in its own bits, in 64 bits."""
         operand = self._named[value.text]
         if isinstance(operand, Instruction):

@@ -31,7 +31,7 @@ from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type, size_of
-from coarsen.transform.layouts.demands import AreElementsAtMost, Digits, ExtentTests
+from coarsen.transform.layouts.demands import Demand, Digits, ElementCount, ExtentTests
 from coarsen.transform.layouts.digits import Carries, DigitsOfIndices
 from coarsen.transform.layouts.elements import ElementType, Place, Places
 from coarsen.transform.layouts.index_forms import OperandArithmetic, is_zero
@@ -42,7 +42,7 @@ from coarsen.variant.records import Field
 
 # So many elements, and with them extents, positions and sums of these, have 32 bits.
 _NARROW = IntegerType(32)
-_NARROW_DEMANDS = (AreElementsAtMost(31),)
+_NARROW_DEMANDS = (Demand(ElementCount(), "ule", 1 << 31),)
 
 _Made = Callable[[Builder], Operand]
 _Key = tuple[object, ...]

@@ -14,19 +14,17 @@ could be seen:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap, copy_instruction
-from coarsen.transform.names import NameSupply
-from coarsen.transform.replicas import Copies, ReplicaValues, Template
+from coarsen.transform.replicas import Replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class ReplicaClone:
     """One replica's way through a region.
 
     Attributes:
-        template: of which the region is a part.
+        around: the kernel around the region.
         region: its blocks, its head and its join.
         entry: where the replica comes in.
         replica: which one it is.
@@ -53,7 +51,7 @@ class ReplicaClone:
         origin: of what is copied.
     """
 
-    template: Template
+    around: Replicas
     region: Region
     entry: Entry
     replica: int
@@ -65,25 +63,25 @@ class ReplicaClone:
 
     def enter(self, build: Builder) -> None:
         """Build the last instruction of the dispatching block."""
-        entry = self.template.block[self.entry.block]
+        entry = self.around.kernel.block[self.entry.block]
         if self.entry.is_restart:
             build.branch(self.values.block(entry))
             return
         arriving = ValueMap(self.arriving)
-        for block in self.template.in_order(self.region.blocks):
+        for block in self.around.kernel.in_order(self.region.blocks):
             arriving[block] = self.values.find(block)
         arriving[self._join] = self.leave
         build.insert(copy_instruction(entry.terminator, arriving, self.origin))
 
-    def blocks(self, copies: Copies) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """Write the region's blocks."""
-        for block in self.template.in_order(self.region.blocks):
+        for block in self.around.kernel.in_order(self.region.blocks):
             into = self.values.block(block)
             for instruction in block.instructions:
                 if instruction.opcode is Opcode.PHI:
                     self._write_phi(instruction, block, into)
                 else:
-                    copies.write(instruction, self.replica, self._values_inside, into, self.origin)
+                    self.around.write(instruction, self.replica, self._values_inside, into, self.origin)
             yield into
 
     def leaving(self, phi: Instruction) -> Iterator[tuple[Operand, Block]]:
@@ -96,7 +94,7 @@ class ReplicaClone:
 
     @property
     def _join(self) -> Block:
-        return self.template.block[self.region.join]
+        return self.around.kernel.block[self.region.join]
 
     @cached_property
     def _values_inside(self) -> ValueMap:
@@ -116,28 +114,3 @@ class ReplicaClone:
         if self.entry.is_restart and block.name == self.entry.block:
             yield self.arriving.find(phi), self.dispatch
         yield from self.leaving(phi)
-
-
-@dataclass(frozen=True)
-class RegionContext:
-    """The kernel around a region.
-
-    Attributes:
-        divergence: of the kernel.
-        template: the kernel of which copies are made.
-        copies: makes and writes them.
-        values: what stands for values and blocks in each replica.
-        replicas: the same for one value at a time.
-        variables: the private variables of the kernel's start; stands nowhere.
-        supply: hands out fresh names.
-        keeps_loops_out: whether a region without a loop is copied, so as not to bring a loop into the kernel.
-    """
-
-    divergence: Divergence
-    template: Template
-    copies: Copies
-    values: Sequence[ValueMap]
-    replicas: ReplicaValues
-    variables: Block
-    supply: NameSupply
-    keeps_loops_out: bool

@@ -20,9 +20,9 @@ from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica
 from coarsen.ir.types import ArrayType, FloatType, IntegerType, Type, VectorType
 from coarsen.transform.ids import Progression
 from coarsen.transform.names import NameSupply, like, own
-from coarsen.transform.regions.one_replica import Entry, RegionContext, ReplicaClone
+from coarsen.transform.regions.one_replica import Entry, ReplicaClone
 from coarsen.transform.regions.sequence import Meet
-from coarsen.transform.replicas import ReplicaValues, new_block
+from coarsen.transform.replicas import Replicas, new_block
 
 IN_TURN = for_replica(None, Role.SLOW_PATH)
 """The origin of what all replicas go through, one after the other."""
@@ -48,7 +48,7 @@ class ReplicaLoop:
 
     def __init__(
         self,
-        around: RegionContext,
+        around: Replicas,
         region: Region,
         entry: Entry,
         turn_values: InducedValues,
@@ -60,7 +60,7 @@ class ReplicaLoop:
         self.dispatch = dispatch
         self._around = around
         self._turn_values = turn_values
-        self._join = around.template.block[region.join]
+        self._join = around.kernel.block[region.join]
         self._meet = meet
         self._start, self._end, self.last = (
             new_block(around.supply.spelling(f"{region.head}.{what}"), turn_values.origin)
@@ -70,7 +70,7 @@ class ReplicaLoop:
             around.variables.append(variable)
         self._results: dict[tuple[Instruction, int], Operand] = {}
         self._alone = ReplicaClone(
-            around.template,
+            around,
             region,
             entry,
             replica=0,
@@ -91,7 +91,7 @@ class ReplicaLoop:
         """Write the loop, and the block after it."""
         following = self._around.supply.free(NewName("replica.next", DisplayName("replica")))
         yield self._begin_turn()
-        yield from self._alone.blocks(self._around.copies)
+        yield from self._alone.blocks()
         yield self._end_turn(following)
         yield self._take_results()
 
@@ -138,7 +138,7 @@ class ReplicaLoop:
         return self.last
 
     def _is_divergent(self, phi: Instruction) -> bool:
-        return self._around.divergence.is_divergent(self._around.template.known[phi])
+        return self._around.divergence.is_divergent(phi)
 
 
 # What changes from turn to turn when a loop over the replicas stands for their copies.
@@ -169,12 +169,10 @@ class InducedValues:
 
     Args:
         replicas: what stands for the kernel's values in each replica.
-        supply: hands out fresh names.
         origin: of the region that the loop is for.
 
     Attributes:
         replicas: as given.
-        supply: as given.
         origin: of what is made for the loop.
         variables: the private arrays, for the start of the kernel; a block that stands nowhere, as the next two.
         before: what stands before the loop over the replicas.
@@ -184,12 +182,12 @@ class InducedValues:
         can_be_said: whether all that was asked for can be provided.
     """
 
-    def __init__(self, replicas: ReplicaValues, supply: NameSupply, origin: Origin) -> None:
+    def __init__(self, replicas: Replicas, origin: Origin) -> None:
         self.replicas = replicas
-        self.supply = supply
+        self.supply = replicas.supply
         self.origin = origin.with_role(Role.REPLICA_LOOP)
         self.variables, self.before, self.at_turn = Block("variables"), Block("before"), Block("turn")
-        name = supply.free(own("replica"))
+        name = self.supply.free(own("replica"))
         self.turn = Instruction(Opcode.PHI, NUMBER, name=name.spelling, origin=self.origin.called(name.display))
         self.in_turn: dict[Named, Operand] = {}
         self.can_be_said = True
@@ -201,7 +199,7 @@ class InducedValues:
     @property
     def instructions(self) -> int:
         """Return how many instructions the turns need besides the region's own."""
-        taking = len(self._results) * (2 + 2 * self.replicas.count)
+        taking = len(self._results) * (2 + 2 * len(self.replicas.values))
         providing = (self.variables, self.before, self.at_turn)
         return sum(len(block.instructions) for block in providing) + taking + _COUNTING
 
@@ -219,7 +217,7 @@ class InducedValues:
 
     def need_on_arrival(self, region: Region, entry: Entry) -> None:
         """Provide the values with which a replica comes into a region."""
-        block = self.replicas.block(entry.block)
+        block = self.replicas.kernel.block[entry.block]
         for operand in block.phis if entry.is_restart else block.terminator.arguments:
             self.need(operand)
         if not entry.is_restart:
@@ -335,11 +333,11 @@ class InducedValues:
             self.can_be_said = False
             return None
         build, name = Builder(self.variables, self.origin), self.supply.derived(original, Derivation.KEPT)
-        return ReplicaArray(build, name, type_, self.replicas.count, self.supply)
+        return ReplicaArray(build, name, type_, len(self.replicas.values), self.supply)
 
     def _phis_of(self, *blocks: str) -> Iterator[Instruction]:
         for name in blocks:
-            yield from self.replicas.block(name).phis
+            yield from self.replicas.kernel.block[name].phis
 
 
 def _block_of(value: Operand) -> str:

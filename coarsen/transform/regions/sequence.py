@@ -22,10 +22,10 @@ from coarsen.ir.graph.operands import Callee
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap
 from coarsen.ir.opencl.queries import mangled_name
 from coarsen.ir.types import IntegerType, VoidType
-from coarsen.transform.regions.one_replica import Entry, RegionContext, ReplicaClone
+from coarsen.transform.regions.one_replica import Entry, ReplicaClone
 from coarsen.transform.regions.plan import PlannedRegion
 from coarsen.transform.regions.plan_regions import has_barrier
-from coarsen.transform.replicas import new_block
+from coarsen.transform.replicas import Replicas, new_block
 
 
 class CopiesInSequence:
@@ -46,7 +46,7 @@ class CopiesInSequence:
 
     def __init__(
         self,
-        around: RegionContext,
+        around: Replicas,
         region: Region,
         entry: Entry,
         values: Sequence[ValueMap],
@@ -56,7 +56,7 @@ class CopiesInSequence:
     ) -> None:
         self.dispatch = dispatch
         self._around = around
-        self._join = around.template.block[region.join]
+        self._join = around.kernel.block[region.join]
         self._meet = meet
         self._results: dict[tuple[Instruction, int], Instruction] = {}
         self._after = [
@@ -66,7 +66,7 @@ class CopiesInSequence:
         sources = [dispatch, *self._after]
         self._ways = [
             ReplicaClone(
-                around.template,
+                around,
                 region,
                 entry,
                 replica=k,
@@ -91,7 +91,7 @@ class CopiesInSequence:
     def blocks(self) -> Iterator[Block]:
         """Write the copies and the blocks after them."""
         for k, way in enumerate(self._ways):
-            yield from way.blocks(self._around.copies)
+            yield from way.blocks()
             yield self._block_after(k)
 
     def out(self, phi: Instruction, k: int) -> Instruction:
@@ -113,7 +113,7 @@ class CopiesInSequence:
         return after
 
     def _is_divergent(self, phi: Instruction) -> bool:
-        return self._around.divergence.is_divergent(self._around.template.known[phi])
+        return self._around.divergence.is_divergent(phi)
 
 
 # Barriers that keep the barriers of one copy of a region apart from those of the next one.
