@@ -14,15 +14,49 @@ from coarsen.backend.ptx import write_ptx
 from coarsen.backend.spirv import write_spirv
 from coarsen.cost.pads import PadCost
 from coarsen.ir.added_arguments import AddedArgument
+from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Coarsened
 from coarsen.transform.distinct import DistinctMemory
+from coarsen.transform.layouts.elements import ArrayNote
 from coarsen.transform.layouts.lay_out import LaidArray
 from coarsen.transform.placement.place import PlacedArray
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.variant.coarsening import Configuration, Level
 from coarsen.variant.placement import PlacedArgument
+from coarsen.variant.variant import Variant
+
+
+@dataclass(frozen=True)
+class LaidOutKernel:
+    """A kernel, the arrays that lie otherwise in it than in its source, and what was taken for granted.
+
+    Attributes:
+        kernel: rewritten.
+        lowered: before that.
+        done: what was done to each array, in the order in which it was: moved, padded, placed.
+        assumptions: in words.
+    """
+
+    kernel: Kernel
+    lowered: Kernel
+    done: tuple[ArrayNote, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def arrays(self) -> tuple[LaidArray, ...]:
+        """The arrays of arguments whose layout or order was asked for, so that the host packs them."""
+        return tuple(each for each in self.done if isinstance(each, LaidArray))
+
+    @property
+    def placed(self) -> tuple[PlacedArray, ...]:
+        """The arrays of arguments that are read from another memory, and what a launch has to keep to for that."""
+        return tuple(each for each in self.done if isinstance(each, PlacedArray))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return what the host has to do, and what was done, in words."""
+        return tuple(each.sentence for each in self.done)
 
 
 @dataclass(frozen=True)
@@ -41,47 +75,60 @@ class CoarsenedKernel:
     shape was not given (`ulong`, in elements), G of a dimension for one that is guarded (`ulong`, in work-items),
     and local memory of the size of that which is passed for another argument.
 
-    `needs_whole_groups` says whether it matters to the original kernel how a launch groups its work-items, along
-    dimensions along which they are merged; where it does not, any local size will do. `groups_matter` says so for
-    all dimensions and more carefully: where it is False, the original kernel too may have another local size.
-
-    `assumptions` says in words what was taken for granted; `plans` what was done to the divergent regions, one for
-    each coarsening; `wide_accesses` which accesses were merged, None where that was not asked for; `arrays` which
-    arguments' arrays were asked to lie otherwise than in the source, so that the host packs them; `pads`
-    what was done to the rows of local arrays, and what that does to bank conflicts; `placed` which are read from
-    other memory, and what a launch has to keep to for that; `distinct` what was gained by arguments that point to
-    distinct memory, None where that was not asked for.
+    Attributes:
+        kernel: the coarsened kernel.
+        laid: the kernel before it was coarsened, its arrays laid out.
+        variant: by what it was coarsened, and how.
+        assumptions: what was taken for granted, in words, with the place in the source.
+        plans: what was done to the divergent regions, one plan for each coarsening.
+        cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
+        wide_accesses: the accesses that were merged; None where that was not asked for.
+        distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
+        kept: the kernel before it was coarsened, its sums in registers; None where that was not asked for.
+        pads: what was done to the rows of local arrays, and what that does to bank conflicts.
     """
 
     kernel: Kernel
-    configuration: Configuration
-    assumptions: tuple[str, ...]
-    needs_whole_groups: bool = True
+    laid: LaidOutKernel
+    variant: Variant
+    assumptions: tuple[str, ...] = ()
     plans: tuple[RegionPlan, ...] = ()
+    cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
-    groups_matter: bool = True
-    arrays: tuple[LaidArray, ...] = ()
     distinct: DistinctMemory | None = None
+    kept: Kernel | None = None
     pads: tuple[PadCost, ...] = ()
-    placed: tuple[PlacedArray, ...] = ()
 
-    @classmethod
-    def of(cls, coarsened: Coarsened) -> CoarsenedKernel:
-        """Return the kernel that the pipeline has coarsened, with what its launches must know."""
-        chosen, lowered = coarsened.variant.coarsenings, coarsened.lowered
-        merged = (entry.dimension for entry in chosen if entry.level is Level.ITEM)
-        return cls(
-            coarsened.kernel,
-            chosen,
-            coarsened.assumptions,
-            any(needs_whole_groups(lowered, dimension) for dimension in merged),
-            coarsened.plans,
-            coarsened.wide_accesses,
-            groups_matter(lowered),
-            coarsened.arrays,
-            distinct=coarsened.distinct,
-            placed=coarsened.placed,
-        )
+    @property
+    def lowered(self) -> Kernel:
+        """The kernel before it was coarsened, its arrays laid out."""
+        return self.laid.kernel
+
+    @property
+    def configuration(self) -> Configuration:
+        """The coarsenings."""
+        return self.variant.coarsenings
+
+    @cached_property
+    def needs_whole_groups(self) -> bool:
+        """Whether it matters to the original how a launch groups its work-items along merged dimensions."""
+        merged = (entry.dimension for entry in self.configuration if entry.level is Level.ITEM)
+        return any(needs_whole_groups(self.lowered, dimension) for dimension in merged)
+
+    @cached_property
+    def groups_matter(self) -> bool:
+        """Whether it matters along any dimension; where not, the original too may have another local size."""
+        return groups_matter(self.lowered)
+
+    @property
+    def is_distinct(self) -> bool:
+        """Return True if the kernel takes for granted that its arguments point to distinct memory."""
+        return self.distinct is not None and self.distinct.is_known
+
+    @property
+    def parted(self) -> frozenset[str]:
+        """The blocks of the kernel that follow where not all replicas go one way: slow paths begin there."""
+        return frozenset(block.name for block in self.kernel.blocks if block.origin.role is Role.DIVERGED)
 
     @property
     def objects_below(self) -> int | None:
@@ -95,9 +142,9 @@ class CoarsenedKernel:
 
     @property
     def placed_arguments(self) -> tuple[PlacedArgument, ...]:
-        """Return what a launch keeps to for arrays that are read from another memory: `placed`, by index."""
-        names = [argument.name for argument in self.kernel.arguments]
-        return tuple(each.of_arguments(names) for each in self.placed)
+        """Return what a launch keeps to for arrays that are read from another memory, by index."""
+        names = self.kernel.argument_names
+        return tuple(each.of_arguments(names) for each in self.laid.placed)
 
     @cached_property
     def ways_by_barriers(self) -> int:

@@ -4,7 +4,7 @@
           ─▶ ir.Kernel
 
 After each stage that writes IR, LLVM parses and verifies it. All that is found out on the way is in the result,
-`Coarsened`; an observer only watches: it sees each stage's text and time.
+`CoarsenedKernel`; an observer only watches: it sees each stage's text and time.
 """
 
 from __future__ import annotations
@@ -16,26 +16,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from coarsen.base.limits import refusing_deep_nesting
+from coarsen.coarsened_kernel import CoarsenedKernel, LaidOutKernel
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import normalised, renormalised
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
 from coarsen.transform.coarsen import added_arguments, analyse, check_copied_length, clean_up, coarsened_module
 from coarsen.transform.distinct import DistinctMemory, mark_distinct
 from coarsen.transform.guard import guard_argument, guarded, guards_of
-from coarsen.transform.layouts.elements import ArrayNote, RewrittenArrays
-from coarsen.transform.layouts.lay_out import LaidArray, lay_out
+from coarsen.transform.layouts.elements import RewrittenArrays
+from coarsen.transform.layouts.lay_out import lay_out
 from coarsen.transform.layouts.pad import pad_arrays
-from coarsen.transform.placement.place import PlacedArray, place_arrays
-from coarsen.transform.regions.plan import RegionPlan
+from coarsen.transform.placement.place import place_arrays
 from coarsen.transform.regions.plan_regions import plan_regions
-from coarsen.transform.wide_accesses import WideAccesses, widen
+from coarsen.transform.wide_accesses import widen
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import GLOBAL, NO_PAD
@@ -68,48 +67,6 @@ class Observer:
             self.show(f"; after {stage}\n{text()}")
 
 
-@dataclass(frozen=True)
-class Coarsened:
-    """A coarsened kernel and all that is known of how it came about.
-
-    Attributes:
-        kernel: the coarsened kernel.
-        lowered: the kernel before it was coarsened: as the front end gave it, with its arrays laid out.
-        variant: by what it was coarsened, and how.
-        plans: what was done to the divergent regions, one plan for each coarsening in the order of the variant's.
-        assumptions: what was taken for granted, in words, with the place in the source.
-        cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
-        wide_accesses: the accesses that were merged; None where that was not asked for.
-        arrays: which arguments' arrays were to lie otherwise than in the source.
-        placed: which of them are read from another memory.
-        distinct: what was gained by arguments that point to distinct memory; None where that was not asked for.
-        kept: the kernel before it was coarsened, its sums in registers; None where that was not asked for.
-    """
-
-    kernel: Kernel
-    lowered: Kernel
-    variant: Variant
-    plans: tuple[RegionPlan, ...] = ()
-    assumptions: tuple[str, ...] = ()
-    cleaned: int | None = None
-    wide_accesses: WideAccesses | None = None
-    arrays: tuple[LaidArray, ...] = ()
-    placed: tuple[PlacedArray, ...] = ()
-    distinct: DistinctMemory | None = None
-    kept: Kernel | None = None
-
-    @property
-    def is_distinct(self) -> bool:
-        """Return True if the kernel takes for granted that its arguments point to distinct memory."""
-        return self.distinct is not None and self.distinct.is_known
-
-    @property
-    def parted(self) -> frozenset[str]:
-        """The blocks of the kernel that follow where not all replicas go one way: slow paths begin there."""
-        blocks = self.kernel.graph.function(self.kernel.name).blocks
-        return frozenset(block.name for block in blocks if block.origin.role is Role.DIVERGED)
-
-
 def lower_observed(
     source: str | Path | TranslationUnit,
     kernel: str | None,
@@ -133,38 +90,6 @@ def lower_observed(
         lowered = lower(source, kernel, options, macros)
     observer.written("lower", lambda: module_text(lowered.graph))
     return lowered
-
-
-@dataclass(frozen=True)
-class LaidOutKernel:
-    """A kernel, the arrays that lie otherwise in it than in its source, and what was taken for granted.
-
-    Attributes:
-        kernel: rewritten.
-        lowered: before that.
-        done: what was done to each array, in the order in which it was: moved, padded, placed.
-        assumptions: in words.
-    """
-
-    kernel: Kernel
-    lowered: Kernel
-    done: tuple[ArrayNote, ...] = ()
-    assumptions: tuple[str, ...] = ()
-
-    @property
-    def arrays(self) -> tuple[LaidArray, ...]:
-        """The arrays of arguments whose layout or order was asked for."""
-        return tuple(each for each in self.done if isinstance(each, LaidArray))
-
-    @property
-    def placed(self) -> tuple[PlacedArray, ...]:
-        """The arrays of arguments that are read from another memory."""
-        return tuple(each for each in self.done if isinstance(each, PlacedArray))
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Return what the host has to do, and what was done, in words."""
-        return tuple(each.sentence for each in self.done)
 
 
 def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | None = None) -> LaidOutKernel:
@@ -249,7 +174,7 @@ def run_pipeline(
     observer: Observer | None = None,
     *,
     counts_clean_up: bool = False,
-) -> Coarsened:
+) -> CoarsenedKernel:
     """Lay a lowered kernel's arrays out, coarsen it by one coarsening after the other, and return what was done.
 
     Args:
@@ -267,17 +192,8 @@ def run_pipeline(
     laid = kernel if isinstance(kernel, LaidOutKernel) else laid_out(kernel, variant.arrays, observer)
     kernel = laid.kernel
     check_copied_length(kernel, variant.coarsenings)
-    counts_clean_up = counts_clean_up and variant.transforms.clean_up
-    cleaned = 0 if counts_clean_up else None
-    coarsened = Coarsened(
-        kernel,
-        kernel,
-        variant,
-        assumptions=laid.assumptions,
-        cleaned=cleaned,
-        arrays=laid.arrays,
-        placed=laid.placed,
-    )
+    cleaned = 0 if counts_clean_up and variant.transforms.clean_up else None
+    coarsened = CoarsenedKernel(kernel, laid, variant, laid.assumptions, cleaned=cleaned)
     if variant.is_coarsened and variant.transforms.distinct:
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
@@ -305,7 +221,7 @@ def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
     return kernel
 
 
-def _coarsened_once(before: Coarsened, coarsening: Coarsening, observer: Observer) -> Coarsened:
+def _coarsened_once(before: CoarsenedKernel, coarsening: Coarsening, observer: Observer) -> CoarsenedKernel:
     kernel, transforms = before.kernel, before.variant.transforms
     with observer.stage("analyse"):
         analysed = analyse(kernel, coarsening.dimension, coarsening.level)
@@ -339,7 +255,7 @@ def _length_in_normal_form(assembly: str, kernel: str) -> int:
         return sum(1 for block in module.get_function(kernel).blocks for _ in block.instructions)
 
 
-def _widened(coarsened: Coarsened, observer: Observer) -> Coarsened:
+def _widened(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with accesses to neighbouring addresses merged."""
     kernel = coarsened.kernel
     with observer.stage("widen"):

@@ -30,18 +30,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dispatch": BASE | {"variant"},
     "transform": BASE | {"ir", "analysis", "variant"},
     "backend": BASE | {"ir", "analysis"},
-    "pipeline": BASE | {"ir", "frontend", "transform", "variant"},
+    "pipeline": BASE | {"ir", "frontend", "transform", "variant", "coarsened_kernel"},
     "cost": BASE | {"ir", "analysis", "transform", "variant"},
     "features": BASE | {"ir", "analysis", "transform", "variant", "cost"},
-    "remarks": BASE | {"ir", "analysis", "transform", "pipeline", "variant", "cost"},
+    "remarks": BASE | {"ir", "analysis", "transform", "coarsened_kernel", "variant", "cost"},
     "models": BASE | {"features", "variant", "dispatch", "cost"},
     "devices": BASE | {"frontend"},
     "targets": BASE | {"devices", "models"},
     "user_models": BASE | {"models"},
-    "prediction": BASE | {"ir", "features", "models", "targets", "user_models", "launch_prediction"},
-    "launch_prediction": BASE
+    "prediction": BASE
     | {"ir", "analysis", "variant", "cost", "features", "models", "devices", "targets", "user_models"},
-    "coarsened_kernel": BASE | COMPILER | {"cost", "pipeline"},
+    "coarsened_kernel": BASE | COMPILER | {"cost"},
     "api": BASE
     | COMPILER
     | {
@@ -55,11 +54,20 @@ MAY_IMPORT: dict[str, set[str]] = {
         "targets",
         "user_models",
         "prediction",
-        "launch_prediction",
     },
     "runtime": BASE
     | COMPILER
-    | {"dispatch", "user_models", "pipeline", "features", "models", "devices", "api", "coarsened_kernel"},
+    | {
+        "dispatch",
+        "user_models",
+        "pipeline",
+        "features",
+        "models",
+        "devices",
+        "api",
+        "prediction",
+        "coarsened_kernel",
+    },
 }
 LIBRARY = {*MAY_IMPORT}
 # What tunes knows neither suite nor sweeps nor reports: these stand on it.

@@ -103,8 +103,7 @@ def _coarsened(
     pads = costed_pads(lowered, arrays, device, variant.coarsenings)
     plans = with_pads(arrays, pads)
     laid = laid_out(lowered, plans, observer)
-    coarsened = run_pipeline(laid, replace(variant, arrays=plans), observer)
-    return replace(CoarsenedKernel.of(coarsened), pads=pads)
+    return replace(run_pipeline(laid, replace(variant, arrays=plans), observer), pads=pads)
 
 
 def explain(

@@ -83,20 +83,3 @@ def predict(
         model=None if model is None else ModelName(model),
         shipped=shipped,
     )
-
-
-def predict_factor(
-    source: str | Path | TranslationUnit,
-    *,
-    device: str,
-    kernel: str,
-    options: str | Sequence[str] = (),
-    local_size: Sequence[int] | None = None,
-    macros: DeviceMacros = PORTABLE,
-) -> LaunchPrediction:
-    """Predict the factor for a program, by the launch model. Arguments and errors are those of `predict`."""
-    # Imported late, as in `predict`.
-    from coarsen.prediction import predict_by_launch_model
-
-    lowered = lower(source, kernel, options, macros)
-    return predict_by_launch_model(lowered, device, None, local_size)

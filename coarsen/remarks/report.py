@@ -1,6 +1,6 @@
 """What coarsening did to a kernel: to each divergent region, why not more, and what the replicas share.
 
-    Coarsened: plans, lowered kernel, coarsened kernel ─▶ KernelReport
+    CoarsenedKernel: plans, lowered kernel, coarsened kernel ─▶ KernelReport
 
 What is counted comes from `cost/plan_cost.py`, which says what *shared* and *work* mean.
 """
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
 from coarsen.cost.lane_addresses import Place
 from coarsen.cost.memory_report import MemoryReport, memory_report
@@ -20,7 +21,6 @@ from coarsen.errors import SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument, described_arguments
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Coarsened
 from coarsen.remarks.source_places import Lines, lines_of, place_of_branch
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
@@ -125,7 +125,7 @@ class KernelReport:
 
 
 def report_of(
-    coarsened: Coarsened, device: MemoryDevice = ANY_DEVICE, local_size: Place | None = None
+    coarsened: CoarsenedKernel, device: MemoryDevice = ANY_DEVICE, local_size: Place | None = None
 ) -> KernelReport:
     """Return the report of a coarsening that was carried out.
 
@@ -154,7 +154,7 @@ def report_of(
         coarsened.cleaned,
         coarsened.wide_accesses,
         memory_report(coarsened.kept or lowered, variant.coarsenings, device, local_size or required),
-        coarsened.arrays,
+        coarsened.laid.arrays,
         tuple(_roles(coarsened.kernel)),
         coarsened.distinct,
     )

@@ -150,10 +150,11 @@ def _predict(
     options: Sequence[str],
     local_size: Sequence[int] | None,
 ) -> PredictedFactor:
-    from coarsen import api
+    from coarsen.frontend.lower import lower
+    from coarsen.prediction import predict_by_launch_model
 
-    unit = sources.unit(source, options, macros)
-    found = api.predict_factor(unit, device=device, kernel=kernel, local_size=local_size)
+    lowered = lower(sources.unit(source, options, macros), kernel)
+    found = predict_by_launch_model(lowered, device, None, local_size)
     return PredictedFactor(found.factor, found.dimension)
 
 

@@ -151,7 +151,7 @@ def code_counts(kernel: Kernel, factor: int = 1, parted: frozenset[str] = frozen
     Args:
         kernel: as it is written out.
         factor: how many work-items it does the work of.
-        parted: the blocks that run where replicas have parted (`coarsen.pipeline.Coarsened`).
+        parted: the blocks that run where replicas have parted (`CoarsenedKernel.parted`).
     """
     control_flow = ControlFlow(kernel)
     weights = block_weights(IndexForms(kernel, control_flow))

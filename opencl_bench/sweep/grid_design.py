@@ -13,10 +13,10 @@ from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.launch_prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.models.launch.device import LaunchDevice
 from coarsen.models.launch.grid import launch_grid
 from coarsen.models.launch.planning import WorkPlanner
+from coarsen.prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.tuning.engine.plan import DeviceLimits, Space
 from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.launch_sizes import sizes_of_launch

@@ -110,7 +110,7 @@ def test_the_table(run: Run, tmp_path: Path, index: str) -> None:
 def test_a_prediction_is_asked_for_and_called_a_guess(
     run: Run, tmp_path: Path, index: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coarsen.api.predict_factor", lambda *_, **__: PredictedFactor(4, 0))
+    monkeypatch.setattr("coarsen.prediction.predict_by_launch_model", lambda *_, **__: PredictedFactor(4, 0))
     path = written(tmp_path, SCALE)
     plain, guessed = run("run", path, index), run("run", "--predict", path, index)
     assert (plain.code, guessed.code) == (0, 0)

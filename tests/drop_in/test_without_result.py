@@ -200,7 +200,7 @@ import coarsen
 
 program = coarsen.Program(context, "kernel void k(global int *x) {{ x[get_global_id(0)] = 1; }}").build()
 program.k(queue, (COUNT,), (64,), cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * COUNT))
-parts = ("models", "features", "transform", "backend", "prediction", "launch_prediction")
+parts = ("models", "features", "transform", "backend", "prediction")
 loaded = [name for name in sys.modules if name.partition(".")[0] in ("torch", "llvmlite", "sqlalchemy", "rich")]
 print(loaded + [part for part in parts if f"coarsen.{{part}}" in sys.modules])
 """
@@ -228,7 +228,7 @@ def test_what_can_not_be_tuned_stays_as_it_is_with_the_reason_once(
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
 ) -> None:
-    monkeypatch.setattr("coarsen.api.predict_factor", None)
+    monkeypatch.setattr("coarsen.prediction.predict_by_launch_model", None)
     tunings += [error]
     program, recorder = program_of(context, True)
     buffers.launch(queue, program, times=3)

@@ -191,7 +191,7 @@ def coarsened(source: str, variant: Variant) -> CoarsenedKernel:
     """A kernel, coarsened; kept for the next device."""
     kernel = _lowered(source)
     variant = replace(variant, arrays=tuple(plan for plan in variant.arrays if _is_there(kernel, plan)))
-    return CoarsenedKernel(run_pipeline(kernel, variant).kernel, variant.coarsenings, ())
+    return run_pipeline(kernel, variant)
 
 
 def _is_there(kernel: Kernel, plan: ArrayPlan) -> bool:

@@ -29,7 +29,7 @@ from coarsen.tuning.workload.benchmark import (
 )
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.transforms import Transforms, Use
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.fuzz import launches
 from tests.oclgrind.watch import Findings, watching
 
@@ -130,8 +130,7 @@ class _Kernel:
         self._kernel = cl.Kernel(build_uncached(context, code, options), benchmark.kernel)
 
     def _coarsened(self, lowered: Kernel, transforms: Transforms) -> CoarsenedKernel:
-        kernel = coarsen_kernel(lowered, self._chosen, transforms=transforms, any_size=self._any_size)
-        return CoarsenedKernel(kernel, self._chosen, ())
+        return coarsened_with(lowered, self._chosen, transforms=transforms, any_size=self._any_size)
 
     def launch(self, queue: cl.CommandQueue, launch: Launch, buffers: dict[str, cl.Buffer]) -> None:
         """Launch with the sizes that the coarsening makes of the original's."""

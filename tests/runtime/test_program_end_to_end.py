@@ -224,7 +224,7 @@ def test_a_factor_is_predicted_where_that_is_asked_for_and_called_a_guess(
 def test_by_default_nothing_runs_that_nobody_measured(
     context: cl.Context, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coarsen.api.predict_factor", None)
+    monkeypatch.setattr("coarsen.prediction.predict_by_launch_model", None)
     values, source, result = buffers(context)
     kernel = Program(context, SOURCE).build().scale
     kernel(queue, (ITEMS,), (24,), source, result, np.int32(3))

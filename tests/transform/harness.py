@@ -63,8 +63,7 @@ def lowered(case: Case) -> Kernel:
 @functools.lru_cache(maxsize=64)
 def coarsened(case: Case, chosen: Configuration, transforms: Transforms = DEFAULT) -> CoarsenedKernel:
     """A case's kernel, coarsened."""
-    result = run_pipeline(lowered(case), Variant(coarsenings=tuple(chosen), transforms=transforms))
-    return CoarsenedKernel(result.kernel, chosen, result.assumptions)
+    return run_pipeline(lowered(case), Variant(coarsenings=tuple(chosen), transforms=transforms))
 
 
 def build_coarsened(

@@ -24,7 +24,7 @@ from coarsen.tuning.measure.run import LaunchableKernel, run_workload
 from coarsen.tuning.workload.benchmark import Launch, Workload
 from coarsen.variant.coarsening import Configuration, configuration
 from tests import selection
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.selection import FULL, turns_by
 from tests.transform.harness import build_coarsened, form_by_turns, is_left_out
 from tests.transform.pairwise import Pair, pairs_of
@@ -39,7 +39,7 @@ def lowered(benchmark: str) -> Kernel:
 
 @functools.lru_cache(maxsize=256)
 def coarsened(benchmark: str, chosen: Configuration) -> CoarsenedKernel:
-    return CoarsenedKernel(coarsen_kernel(lowered(benchmark), chosen), chosen, ())
+    return coarsened_with(lowered(benchmark), chosen)
 
 
 @functools.lru_cache(maxsize=32)

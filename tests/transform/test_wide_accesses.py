@@ -55,7 +55,7 @@ def widened(
         kernel, Variant(coarsenings=tuple(chosen), transforms=replace(transforms, wide_accesses=True))
     )
     assert result.wide_accesses is not None
-    return CoarsenedKernel(result.kernel, chosen, result.assumptions), result.wide_accesses
+    return result, result.wide_accesses
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from coarsen.tuning.measure.run import (
 )
 from coarsen.tuning.workload.benchmark import Launch, LocalSize, Workload
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.selection import everything_is_asked_for, turns_by
 from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items
 from tests.transform.pairwise import pairwise_cover
@@ -117,7 +117,7 @@ def sample(everything: list[Merging]) -> list[Merging]:
 @functools.lru_cache(maxsize=64)
 def merged(merging: Merging) -> CoarsenedKernel:
     """A benchmark's kernel, coarsened."""
-    return CoarsenedKernel(coarsen_kernel(lowered(merging.benchmark), merging.chosen), merging.chosen, ())
+    return coarsened_with(lowered(merging.benchmark), merging.chosen)
 
 
 class MergedBenchmark:

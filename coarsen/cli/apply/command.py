@@ -146,7 +146,7 @@ def _write_kernels(
 
 def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path | None) -> None:
     lowered = request.lowered(observer)
-    coarsened = CoarsenedKernel.of(request.coarsened(lowered, observer))
+    coarsened = request.coarsened(lowered, observer)
     with naming_file(request.file), observer.stage("write"):
         content = _WRITERS[emit](coarsened)
     kept_to = [*lowered.sentences, *(each.sentence for each in request.pads(lowered.lowered))]

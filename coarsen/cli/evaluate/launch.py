@@ -77,12 +77,12 @@ def _judgements(asked: EvaluateOptions) -> Mapping[str, Judgement]:
 
 def _unseen(asked: EvaluateOptions) -> Judgement:
     from coarsen.base.processes import processors
-    from coarsen.launch_prediction import launch_model
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
     from coarsen.models.launch.device import launch_device
     from coarsen.models.launch.evaluation import ask, judge
     from coarsen.models.launch.training import TreeSettings, split, train_launch
     from coarsen.opencl_bench.results.launch_cases import read_launch_cases
+    from coarsen.prediction import launch_model
 
     if asked.models is not None:
         model = launch_model(asked.models)

@@ -22,9 +22,8 @@ from coarsen.cli.predict.options import PredictOptions
 from coarsen.cli.predict.output import launch_as_data, print_cascade, print_launch, say_whose
 from coarsen.cli.stores import check_packages
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
-from coarsen.launch_prediction import AskedLaunch, launch_model, predict_launch
 from coarsen.models.launch.decision import Risk
-from coarsen.prediction import chosen_cascade, predict_by_cascade
+from coarsen.prediction import AskedLaunch, chosen_cascade, launch_model, predict_by_cascade, predict_launch
 from coarsen.targets import Target, installed_device, target_of
 from coarsen.user_models import ModelName, answering_model, launch_model_folder
 

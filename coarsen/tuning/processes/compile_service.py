@@ -132,8 +132,7 @@ class CompileService:
             # What a user would run: the source as it is.
             return original_code(benchmark, candidate.definitions, self._source(name))
         lowered = self._lowered(name, candidate.definitions, benchmark.kernel)
-        made = run_pipeline(lowered, candidate)
-        coarsened = CoarsenedKernel(made.kernel, candidate.coarsenings, (), arrays=made.arrays, placed=made.placed)
+        coarsened = run_pipeline(lowered, candidate)
         if candidate.merges_groups:
             most = most_ways_by_barriers([_platform_version(request["machine"])])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)
@@ -148,8 +147,7 @@ class CompileService:
             return
         for kernel in benchmark.other_kernels:
             lowered = self._lowered(name, definitions, kernel)
-            uncoarsened = CoarsenedKernel(run_pipeline(lowered, Variant()).kernel, (), ())
-            yield code_of(uncoarsened, form, build_options(benchmark, definitions))
+            yield code_of(run_pipeline(lowered, Variant()), form, build_options(benchmark, definitions))
 
     def _binary(self, code: Code, request: Message) -> bytes | None:
         if request["machine"] is None:
@@ -230,7 +228,7 @@ def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) ->
 def _laid_arguments(coarsened: CoarsenedKernel) -> Iterator[LaidArgument]:
     """The arguments whose arrays a launch has to pack."""
     names = [argument.name for argument in coarsened.kernel.arguments]
-    for array in coarsened.arrays:
+    for array in coarsened.laid.arrays:
         if not array.arrangement.is_as_written:
             yield LaidArgument.of(array.argument, names.index(array.argument), array.arrangement)
 

@@ -127,8 +127,7 @@ def _pair(benchmark: Benchmark, shown: Variant, asked: Sequence[Chosen], kernel:
     heading = str(shown)
     try:
         before = before_of(benchmark, kernel, shown.coarsenings[0].dimension)
-        coarsened = run_pipeline(kernel, shown).kernel
-        made = CoarsenedKernel(coarsened, shown.coarsenings, ())
+        made = run_pipeline(kernel, shown)
         lines = made.opencl_c.removesuffix("\n").split("\n")
     except RefusalError as refusal:
         return Pair(heading, places, whose, None, After((), refusal=str(refusal)), ())

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
@@ -20,7 +21,7 @@ from coarsen.ir.graph.operands import Callee, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Coarsened, laid_out, run_pipeline
+from coarsen.pipeline import laid_out, run_pipeline
 from coarsen.transform.wide_accesses import widen
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_plan import array_plans
@@ -96,7 +97,7 @@ def test_no_stage_edits_the_graph_of_the_kernel_that_it_is_given(
     monkeypatch.setattr("coarsen.pipeline.Kernel", viewed)
     lowered = lower(SOURCE)
     kept.append((lowered, said(lowered.graph)))
-    result: Coarsened = run_pipeline(lowered, variant)
+    result: CoarsenedKernel = run_pipeline(lowered, variant)
     assert result.kernel.graph is not lowered.graph
     assert len(kept) == 1 + len(variant.coarsenings) + variant.transforms.wide_accesses
     assert all(said(kernel.graph) == before for kernel, before in kept)

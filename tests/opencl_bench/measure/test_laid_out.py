@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
@@ -40,7 +39,7 @@ PAIR = LaidArgument("pairs", 0, "8: 4@0 4@4", "soa")
 
 def coded(variant: Variant, form: Form = "opencl_c") -> Code:
     kernel = lower(OPTIONS.code, OPTIONS.kernel, OPTIONS.build_options)
-    return code_of(CoarsenedKernel.of(run_pipeline(kernel, variant)), form, OPTIONS.build_options)
+    return code_of(run_pipeline(kernel, variant), form, OPTIONS.build_options)
 
 
 @pytest.mark.compiled_devices

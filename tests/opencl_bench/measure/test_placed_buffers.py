@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from coarsen.base.files import MEBIBYTE
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
@@ -37,7 +36,7 @@ OPTIONS = find_benchmark("records-black_scholes_records")
 
 def coded(variant: Variant) -> Code:
     kernel = lower(OPTIONS.code, OPTIONS.kernel, OPTIONS.build_options)
-    return code_of(CoarsenedKernel.of(run_pipeline(kernel, variant)), "opencl_c", OPTIONS.build_options)
+    return code_of(run_pipeline(kernel, variant), "opencl_c", OPTIONS.build_options)
 
 
 @pytest.mark.compiled_devices

@@ -11,13 +11,13 @@ import pytest
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
-from coarsen.launch_prediction import AskedLaunch, own_launch, planned_grid
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS
 from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.grid import MOST_CANDIDATES
 from coarsen.models.launch.planning import WorkPlanner
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
 from coarsen.opencl_bench.workloads.training_kernels import training_kernel
+from coarsen.prediction import AskedLaunch, own_launch, planned_grid
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, Size, Workload
 from coarsen.variant.coarsening import Coarsening

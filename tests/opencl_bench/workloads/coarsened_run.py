@@ -25,7 +25,7 @@ from coarsen.tuning.measure.run import (
 )
 from coarsen.tuning.workload.benchmark import Benchmark, Launch, LocalArgument, Workload
 from coarsen.variant.coarsening import Coarsening
-from tests.coarsened_kernel import coarsen_kernel
+from tests.coarsened_kernel import coarsened_with
 from tests.fuzz import launches
 
 
@@ -39,7 +39,7 @@ def lowered(name: str) -> Kernel:
 @functools.lru_cache(maxsize=8)
 def coarsened(name: str, chosen: Coarsening, any_size: bool) -> CoarsenedKernel:
     """The kernel coarsened. Raises RefusalError where it can't be."""
-    return CoarsenedKernel(coarsen_kernel(lowered(name), (chosen,), any_size=any_size), (chosen,), ())
+    return coarsened_with(lowered(name), (chosen,), any_size=any_size)
 
 
 def run_original(queue: cl.CommandQueue, name: str, workload: Workload) -> RunResult:

@@ -8,7 +8,6 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
@@ -60,7 +59,7 @@ def coarsened_workload(
 ) -> tuple[str, tuple[str, ...], Workload]:
     """A variant's source, its build options, and the workload with its launch."""
     lowered = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-    kernel = CoarsenedKernel(run_pipeline(lowered, variant).kernel, variant.coarsenings, ())
+    kernel = run_pipeline(lowered, variant)
     launches = tuple(variant_launch(launch, variant, kernel.added_arguments) for launch in workload.launches)
     return kernel.opencl_c, (kernel.opencl_c_standard,), replace(workload, launches=launches)
 

@@ -59,7 +59,7 @@ def of_distinct(
 ) -> tuple[CoarsenedKernel, DistinctMemory]:
     result = run_pipeline(lowered(case), Variant(coarsenings=chosen, transforms=transforms))
     assert result.distinct is not None
-    return CoarsenedKernel(result.kernel, chosen, result.assumptions), result.distinct
+    return result, result.distinct
 
 
 def fitting(small: Small) -> list[Configuration]:

@@ -113,7 +113,7 @@ def rewritten(
     plans = tuple(each.plan(name, shape) for name, each in layouts.items())
     chosen: Configuration = (Coarsening(factor),) if factor > 1 else ()
     laid = laid_out(lower(kernel.source, "k"), plans)
-    return CoarsenedKernel.of(run_pipeline(laid, Variant(coarsenings=chosen, arrays=plans)))
+    return run_pipeline(laid, Variant(coarsenings=chosen, arrays=plans))
 
 
 def check(
