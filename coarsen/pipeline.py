@@ -259,8 +259,8 @@ def _widened(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
     """Return the kernel with accesses to neighbouring addresses merged."""
     kernel = coarsened.kernel
     with observer.stage("widen"):
-        widened = widen(kernel)
-        wide = _in_normal_form(widened.module, kernel.name, kernel.added_arguments)
+        module, merged = widen(kernel)
+        wide = _in_normal_form(module, kernel.name, kernel.added_arguments)
     observer.written("widen", lambda: module_text(wide.graph))
-    assumptions = (*coarsened.assumptions, *widened.merged.assumptions())
-    return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=widened.merged)
+    assumptions = (*coarsened.assumptions, *merged.assumptions())
+    return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=merged)

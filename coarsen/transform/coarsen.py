@@ -33,6 +33,7 @@ from coarsen.transform.added_arguments import add_local_copies, local_memory_arg
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.names import NameSupply
 from coarsen.transform.regions.plan import RegionPlan
+from coarsen.transform.replicas import Replicas
 from coarsen.transform.replicate import Replicator
 from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.variant.coarsening import Coarsening, Configuration, Level
@@ -91,7 +92,8 @@ def coarsened_module(analysed: Analysed, coarsening: Coarsening, plan: RegionPla
     else:
         divide_required_size(module, function, coarsening)
     ids = IdRewriter(kernel, coarsening, supply, module, analysed.divergence.uses)
-    Replicator(plan, module, shared, ids, supply, own_memory).replicate()
+    replicas = Replicas(plan.divergence, module, shared, plan.copied, ids, supply, own_memory)
+    Replicator(plan, replicas, ids).replicate()
     make_names_unique(function, module.structures)
     return module
 

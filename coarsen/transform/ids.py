@@ -286,7 +286,7 @@ class ItemIds:
         start, stride = self._start, self._start.coarsening.stride
         first = self._narrowed_first(name, type_, query)
         others = (
-            start.shift(first, number(type_, k * stride), start.names.replica(name, k))
+            start.build.binary(Opcode.ADD, first, number(type_, k * stride), start.names.replica(name, k))
             for k in range(1, start.coarsening.factor)
         )
         return Progression((first, *others), number(type_, stride))
@@ -313,9 +313,9 @@ class ItemIds:
         start = self._start
         if query is Query.LOCAL_ID and start.coarsening.stride == 1 and self._uses_whole_local_id():
             free = start.names.free(TEMPORARY)
-            narrow = start.narrow(start.ask(query), type_, free)
-            return start.scale(narrow, start.coarsening.factor, name)
-        return start.narrow(self.first(query), type_, name)
+            narrow = start.build.cast(Opcode.TRUNC, start.ask(query), type_, free)
+            return start.build.binary(Opcode.MUL, narrow, number(type_, start.coarsening.factor), name)
+        return start.build.cast(Opcode.TRUNC, self.first(query), type_, name)
 
 
 # The ids of merged work-groups.
@@ -354,14 +354,14 @@ class GroupIds:
 
     def narrowed(self, name: NewName, type_: IntegerType, query: Query) -> Progression:
         """Return the replicas of an id that the kernel narrows: replica 0 is, the others add their distance."""
-        first = self._start.narrow(self.first(query), type_, name)
+        first = self._start.build.cast(Opcode.TRUNC, self.first(query), type_, name)
         distance = self._narrowed_distance(query, type_)
         return self._spaced(first, distance, lambda k: self._start.names.replica(name, k))
 
     def _spaced(self, first: Operand, distance: Operand, name: Callable[[int], NewName]) -> Progression:
         replicas = [first]
         for k in range(1, self._start.coarsening.factor):
-            replicas.append(self._start.shift(replicas[-1], distance, name(k)))
+            replicas.append(self._start.build.binary(Opcode.ADD, replicas[-1], distance, name(k)))
         return Progression(tuple(replicas), distance)
 
     def _rescaled(self, query: Query) -> Operand:
@@ -386,7 +386,7 @@ class GroupIds:
 
         def narrowed() -> Operand:
             name = start.names.free(own(Query.LOCAL_SIZE.short_name(start.coarsening.dimension)))
-            return start.narrow(self._distance(query), type_, name)
+            return start.build.cast(Opcode.TRUNC, self._distance(query), type_, name)
 
         return start.once(("distance", type_), narrowed)
 

@@ -27,19 +27,18 @@ Refuses nothing itself: `coarsen.py` has checked legality before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
-from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.operands import Named, Operand
+from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica, same_origin
 from coarsen.transform.ids import IdRewriter
-from coarsen.transform.names import NameSupply
+from coarsen.transform.regions.one_replica import Meet
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.regions.plan_regions import is_behind_barrier
-from coarsen.transform.regions.sequence import CopiesInSequence, Meet, RejoinBarriers
+from coarsen.transform.regions.sequence import CopiesInSequence, RejoinBarriers
 from coarsen.transform.regions.slow_path import AgreementTest, SlowPath, slow_path
 from coarsen.transform.replicas import Replicas
 from coarsen.variant.transforms import DeviceKind
@@ -50,28 +49,17 @@ class Replicator:
 
     Args:
         plan: what is done to its divergent regions.
-        module: into which copies are written, owned by the caller: the kernel's without its body.
-        shared: what stands there for the kernel's arguments, variables and callees.
+        replicas: what stands for its values and blocks in each replica.
         ids: answers its queries.
-        supply: hands out fresh names.
-        own_memory: what stands for arguments and variables of which each replica has its own, for each replica.
     """
 
-    def __init__(
-        self,
-        plan: RegionPlan,
-        module: Module,
-        shared: ValueMap,
-        ids: IdRewriter,
-        supply: NameSupply,
-        own_memory: Sequence[Mapping[Named, Named]],
-    ) -> None:
+    def __init__(self, plan: RegionPlan, replicas: Replicas, ids: IdRewriter) -> None:
         self._plan = plan
         self._ids = ids
         self._planned = tuple(plan.all())
-        self._meetings = RejoinBarriers(plan.divergence, module)
-        self._replicas = Replicas(plan.divergence, module, shared, plan.copied, ids, supply, own_memory)
-        self._shared, self._values = self._replicas.shared, self._replicas.values
+        self._meetings = RejoinBarriers(plan.divergence, replicas.module)
+        self._replicas = replicas
+        self._shared, self._values = replicas.shared, replicas.values
         self._meet = {planned.region.head: self._meetings.of_region(planned) for planned in self._planned}
         self._slow_path = {planned.region.head: self._alone(planned) for planned in self._planned}
         self._tests = {test.block: test for planned in self._planned for test in self._tests_of(planned)}

@@ -22,10 +22,10 @@ Inner loops come first; what is then accessed before and after them may be kept 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.control_flow import FlowGraph, Loop, flow_graph
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.analysis.pointer_roots import PointerRoots
@@ -41,7 +41,7 @@ from coarsen.ir.graph.operands import Constant, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import split_block
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.types import IntegerType, alignment_of
+from coarsen.ir.types import IntegerType, StructType, alignment_of
 from coarsen.transform.accumulators.locations import Certainty, Distances, Invariants, Location, LoopMemory, Test
 from coarsen.transform.names import derived, like, own
 from coarsen.transform.regions.plan import Reason
@@ -81,14 +81,13 @@ def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]
     """
     function, effects = module.function(kernel.name), EffectsOfKernel.of_module(module)
     flow, roots = flow_graph(function), PointerRoots()
-    forms = ExactForms(kernel)
     found: list[Accumulator] = []
     changed: list[Loop] = []
     for loop in reversed(flow.loops):
         if any(other.blocks <= loop.blocks for other in changed):
             continue
         each = []
-        for accumulator in _of_loop(_Loop(function, flow, loop, effects, roots), forms, kernel):
+        for accumulator in _of_loop(LoopPlace(function, loop), flow, effects, roots, kernel.structures):
             each.append(accumulator)
             make_names_unique(function, module.structures)
         found += each
@@ -97,39 +96,27 @@ def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class _Loop:
-    """A loop, with what is known of its function."""
-
-    function: Function
-    flow: FlowGraph
-    loop: Loop
-    effects: EffectsOfKernel
-    roots: PointerRoots
-
-    def place(self) -> LoopPlace:
-        """Return where it stands."""
-        blocks = tuple(block for block in self.function.blocks if block.name in self.loop.blocks)
-        header = next(block for block in blocks if block.name == self.loop.header)
-        return LoopPlace(self.function, self.loop, header, blocks)
-
-
-def _of_loop(loop: _Loop, forms: ExactForms, kernel: Kernel) -> Iterator[Accumulator]:
+def _of_loop(
+    place: LoopPlace,
+    flow: FlowGraph,
+    effects: EffectsOfKernel,
+    roots: PointerRoots,
+    structures: Mapping[str, StructType],
+) -> Iterator[Accumulator]:
     """Keep the locations of one loop in registers, and say of each what was done."""
-    place = loop.place()
-    preheader = place.preheader
+    preheader, loop = place.preheader, place.loop
     if preheader is None:
         return
     instructions = [each for block in place.blocks for each in block.instructions]
-    memory = LoopMemory.of(instructions, loop.effects, loop.roots)
-    invariants = Invariants(loop.loop.blocks, loop.effects)
+    memory = LoopMemory.of(instructions, effects, roots)
+    invariants = Invariants(loop.blocks, effects)
     initial: dict[Operand, Operand] = {
         phi: value for phi in place.header.phis for value, source in phi.edges() if source is preheader
     }
-    entering = Invariants(loop.loop.blocks, loop.effects, initial, _first_loads(place.header, loop.effects))
-    blocks = {block.name: block for block in loop.function.blocks}
-    distances = Distances(kernel, forms, invariants)
-    certainty = Certainty(loop.loop, blocks, loop.flow, invariants, entering)
+    entering = Invariants(loop.blocks, effects, initial, _first_loads(place.header, effects))
+    blocks = {block.name: block for block in place.function.blocks}
+    distances = Distances(structures, invariants)
+    certainty = Certainty(loop, blocks, flow, invariants, entering)
     begins = place.header.terminator.origin.position
     for location in list(memory.locations(invariants)):
         tests = certainty.tests(location.blocks(), location.blocks(stores_only=True))
@@ -196,14 +183,20 @@ class LoopPlace:
     Attributes:
         function: owned by the caller.
         loop: with one preheader, which always goes on to the header.
-        header: of the loop.
-        blocks: the loop's, in the function's order.
     """
 
     function: Function
     loop: Loop
-    header: Block
-    blocks: tuple[Block, ...]
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The loop's blocks, in the function's order, as they were at first."""
+        return tuple(block for block in self.function.blocks if block.name in self.loop.blocks)
+
+    @cached_property
+    def header(self) -> Block:
+        """The loop's header."""
+        return next(block for block in self.blocks if block.name == self.loop.header)
 
     @property
     def preheader(self) -> Block | None:

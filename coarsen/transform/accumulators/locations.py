@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from coarsen.analysis.algebra.exact_forms import ExactForms
 from coarsen.analysis.algebra.walk import address_steps
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.analysis.distinct_arguments import may_meet
@@ -23,10 +22,18 @@ from coarsen.analysis.pointer_roots import PointerRoots, Roots
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import CallSite, Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
-from coarsen.ir.graph.operands import Argument, Constant, Named, Operand, Variable
+from coarsen.ir.graph.operands import Argument, Named, Operand, Variable
 from coarsen.ir.graph.rewriting import without_operands
-from coarsen.ir.kernel import Kernel
-from coarsen.ir.types import AddressSpace, FloatType, IntegerType, PointerType, Type, VectorType, size_of
+from coarsen.ir.types import (
+    AddressSpace,
+    FloatType,
+    IntegerType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+    size_of,
+)
 from coarsen.transform.prologue import INDEX
 
 _BYTE = 8
@@ -167,12 +174,11 @@ def _are_apart(location: Location, access: PlainAccess, distances: Distances) ->
 # How far apart two addresses are that a loop does not change.
 #
 # c[i].x and c[i].y       the same variable steps from the same pointer: 4 bytes
-# c[i] and c[i + 1]       for indices of 64 bits: 4 bytes (`exact_forms.py`); for 32 bits not known, i + 1 may wrap
+# c[i] and c[i + 1]       for indices of 64 bits: 4 bytes; for 32 bits not known, i + 1 may wrap
 # c[i] and c[j]           not known
 
 # Beyond, addresses of 32 bits might come round.
 _FURTHEST = 2**31
-_ADDRESSES = 2**64
 
 
 @dataclass(frozen=True)
@@ -188,35 +194,27 @@ class Distances:
     """Finds the distances between addresses of one loop.
 
     Args:
-        kernel: in normal form.
-        forms: of the kernel.
-        invariants: of the loop, in the graph of the kernel.
+        structures: the module's named ones.
+        invariants: of the loop.
     """
 
-    def __init__(self, kernel: Kernel, forms: ExactForms, invariants: Invariants) -> None:
-        self._kernel = kernel
-        self._forms = forms
+    def __init__(self, structures: Mapping[str, StructType], invariants: Invariants) -> None:
+        self._structures = structures
         self._invariants = invariants
 
     def between(self, first: Operand, second: Operand) -> int | None:
         """Return how many bytes the second address lies after the first; None where that isn't known."""
-        distance = self._by_steps(first, second)
-        if distance is None:
-            distance = self._by_forms(first, second)
-        return distance if distance is not None and abs(distance) < _FURTHEST else None
-
-    def _by_steps(self, first: Operand, second: Operand) -> int | None:
         one, other = self._steps(first), self._steps(second)
         if one is None or other is None or one.base != other.base or one.variable != other.variable:
             return None
-        return other.constant - one.constant
+        distance = other.constant - one.constant
+        return distance if abs(distance) < _FURTHEST else None
 
     def _steps(self, pointer: Operand) -> _Steps | None:
         variable: Counter[tuple[int, Hashable]] = Counter()
         constant = 0
         while isinstance(pointer, Instruction) and pointer.opcode is Opcode.GETELEMENTPTR:
-            viewed = self._kernel.definition.get(pointer.name)
-            steps = None if viewed is None else address_steps(viewed, self._kernel.structures)
+            steps = address_steps(pointer, self._structures)
             if steps is None:
                 return None
             for step, operand in zip(steps, pointer.operands[1:], strict=True):
@@ -233,15 +231,6 @@ class Distances:
             pointer = pointer.operands[0]
         base = self._invariants.key(pointer)
         return None if base is None else _Steps(base, variable, constant)
-
-    def _by_forms(self, first: Operand, second: Operand) -> int | None:
-        if not {first.text, second.text} <= self._kernel.type_of.keys():
-            return None
-        one, other = map(self._forms.address, (first, second))
-        if one.form != other.form or one.wrap is not None or other.wrap is not None:
-            return None
-        distance = (other.offset - one.offset) % _ADDRESSES
-        return distance if distance < _ADDRESSES // 2 else distance - _ADDRESSES
 
 
 def _without_constant(index: Operand) -> tuple[Operand, int]:
@@ -402,8 +391,8 @@ def _condition_key(block: Block, invariants: Invariants) -> Hashable | None:
 #       %p = getelementptr float, %c, %index
 
 _DIVISIONS = frozenset({Opcode.UDIV, Opcode.SDIV, Opcode.UREM, Opcode.SREM})
-# By these a division may trap.
-_TRAPPING = ("0", "-1")
+# By these a division may trap; by what is no number, too.
+_TRAPPING = (None, 0, -1)
 # Longer expressions are taken for changing ones.
 _DEEPEST = 60
 
@@ -462,9 +451,7 @@ class Invariants:
     def _may_be_moved(self, instruction: Instruction) -> bool:
         """Return True if an instruction may be carried out where it is not reached."""
         if instruction.opcode in _DIVISIONS:
-            divisor = instruction.operands[1]
-            is_number = isinstance(divisor, Constant) and divisor.text.removeprefix("-").isdecimal()
-            return is_number and divisor.text not in _TRAPPING
+            return instruction.operands[1].number not in _TRAPPING
         return instruction in self._loads or self._effects.is_function_of_operands(instruction)
 
     def copied(self, value: Operand, build: Builder, copies: dict[Operand, Operand]) -> Operand:

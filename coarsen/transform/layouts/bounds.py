@@ -21,7 +21,7 @@ from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Constant, Operand
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.opencl.queries import Query, query_named
+from coarsen.ir.opencl.queries import Query, queried_dimension, query_named
 from coarsen.ir.types import IntegerType
 
 # An index is a handful of operations away from what is known.
@@ -85,7 +85,8 @@ class Bounds:
         assert isinstance(value.type, IntegerType)
         width = value.type.width
         if isinstance(value, Constant):
-            return _constant(value, width)
+            number = value.number
+            return _every(width) if number is None else Interval(number, number).within(width)
         if not isinstance(value, Instruction) or not steps or value.block is None:
             return _every(width)
         if value.opcode is Opcode.PHI:
@@ -114,35 +115,16 @@ class Bounds:
         return Interval(counter.least - 1, counter.greatest + 1).within(width)
 
     def _local_id(self, call: Instruction, width: int) -> Interval:
-        sizes = self._kernel.required_work_group_size
-        asked = call.arguments[0] if call.arguments else None
-        dimensions = [str(dimension) for dimension in range(len(sizes or ()))]
-        if sizes is None or query_named(call.callee) is not Query.LOCAL_ID or not isinstance(asked, Constant):
+        sizes, along = self._kernel.required_work_group_size, queried_dimension(call)
+        if sizes is None or along is None or query_named(call.callee) is not Query.LOCAL_ID:
             return _every(width)
-        if asked.text not in dimensions:
+        if not 0 <= along < len(sizes):
             return _every(width)
-        return Interval(0, sizes[int(asked.text)] - 1).within(width)
-
-
-def _constant(value: Constant, width: int) -> Interval:
-    if not value.text.removeprefix("-").isdecimal():
-        return _every(width)
-    number = int(value.text)
-    return Interval(number, number).within(width)
+        return Interval(0, sizes[along] - 1).within(width)
 
 
 # The exact result of an operation on numbers between bounds, of types of so many bits; None where it may be any.
 _Rule = Callable[[list[Interval], list[int]], Interval | None]
-
-
-def _sum(known: list[Interval], _: list[int]) -> Interval:
-    left, right = known
-    return Interval(left.least + right.least, left.greatest + right.greatest)
-
-
-def _difference(known: list[Interval], _: list[int]) -> Interval:
-    left, right = known
-    return Interval(left.least - right.greatest, left.greatest - right.least)
 
 
 def _product(known: list[Interval], _: list[int]) -> Interval:
@@ -197,21 +179,9 @@ def _shifted_right(known: list[Interval], widths: list[int]) -> Interval | None:
     return Interval(value.least >> distance.least, value.greatest >> distance.least)
 
 
-def _widened(known: list[Interval], widths: list[int]) -> Interval:
-    return known[0] if known[0].least >= 0 else Interval(0, (1 << widths[0]) - 1)
-
-
-def _kept(known: list[Interval], _: list[int]) -> Interval:
-    return known[0]
-
-
-def _either(known: list[Interval], _: list[int]) -> Interval:
-    return known[0].joined(known[1])
-
-
 _RULES: Mapping[Opcode, _Rule] = {
-    Opcode.ADD: _sum,
-    Opcode.SUB: _difference,
+    Opcode.ADD: lambda known, _: Interval(sum(x.least for x in known), sum(x.greatest for x in known)),
+    Opcode.SUB: lambda known, _: Interval(known[0].least - known[1].greatest, known[0].greatest - known[1].least),
     Opcode.MUL: _product,
     Opcode.AND: _masked,
     Opcode.UREM: _unsigned_remainder,
@@ -220,8 +190,8 @@ _RULES: Mapping[Opcode, _Rule] = {
     Opcode.SDIV: _quotient,
     Opcode.SHL: _shifted_left,
     Opcode.LSHR: _shifted_right,
-    Opcode.ZEXT: _widened,
-    Opcode.SEXT: _kept,
-    Opcode.TRUNC: _kept,
-    Opcode.SELECT: _either,
+    Opcode.ZEXT: lambda known, widths: known[0] if known[0].least >= 0 else Interval(0, (1 << widths[0]) - 1),
+    Opcode.SEXT: lambda known, _: known[0],
+    Opcode.TRUNC: lambda known, _: known[0],
+    Opcode.SELECT: lambda known, _: known[0].joined(known[1]),
 }

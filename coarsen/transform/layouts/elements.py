@@ -24,7 +24,7 @@ from coarsen.ir.graph.details import ElementAddress, Opcode
 from coarsen.ir.graph.instruction import Instruction, users
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument as GraphArgument
-from coarsen.ir.graph.operands import Named, Operand, ValueKind, Variable
+from coarsen.ir.graph.operands import Named, Operand, Variable
 from coarsen.ir.graph.variables import name_in_source
 from coarsen.ir.kernel import Argument
 from coarsen.ir.opencl.builtins import is_atomic_update
@@ -178,9 +178,18 @@ def is_vector_access(instruction: Instruction) -> bool:
     return any(name.startswith(way) and name.removeprefix(way).isdecimal() for way in ("vload", "vstore"))
 
 
+def accessed_type(instruction: Instruction) -> Type:
+    """Return the type of the value that is read or written; of an atomic function that of its result."""
+    if instruction.opcode is Opcode.STORE or builtin_name(instruction.callee).startswith("vstore"):
+        return instruction.operands[0].type
+    if instruction.opcode in (Opcode.ATOMICRMW, Opcode.CMPXCHG):
+        return instruction.operands[1].type
+    return instruction.type
+
+
 def stepped_by(place: Place, index: Operand, scale: int, user: Instruction, record_size: int) -> Place:
     """Return a place some bytes on, an index times their number. Raises RefusalError: `layout-mixed-types`."""
-    return _added(place, _Step(index, scale, None, user, record_size), None)
+    return _added(place, index, scale, user, record_size)
 
 
 def _is_access(user: Instruction, slot: int) -> bool:
@@ -207,7 +216,7 @@ def _stepped(place: Place, user: Instruction, record_size: int, bounds: Bounds |
     assert isinstance(user.detail, ElementAddress)
     stepped_over: Type = user.detail.source_type
     for place_of_index, index in enumerate(user.operands[1:]):
-        count = None
+        count = 0
         if place_of_index == 0:
             scale = size_of(stepped_over)
         elif isinstance(stepped_over, StructType):
@@ -219,35 +228,31 @@ def _stepped(place: Place, user: Instruction, record_size: int, bounds: Bounds |
             assert isinstance(stepped_over, ArrayType | VectorType)
             count, stepped_over = stepped_over.count, stepped_over.element
             scale = size_of(stepped_over)
-        place = _added(place, _Step(index, scale, count, user, record_size), bounds)
+        place = _added(place, index, scale, user, record_size, count, bounds)
     return place
 
 
-@dataclass(frozen=True)
-class _Step:
-    """An index of an address: `count` is the length of the array that it chooses in, if it does."""
-
-    index: Operand
-    scale: int
-    count: int | None
-    user: Instruction
-    record_size: int
-
-
-def _added(place: Place, step: _Step, bounds: Bounds | None) -> Place:
-    """The place with an index of some bytes added."""
-    index, scale, user = step.index, step.scale, step.user
+def _added(
+    place: Place,
+    index: Operand,
+    scale: int,
+    user: Instruction,
+    record_size: int,
+    count: int = 0,
+    bounds: Bounds | None = None,
+) -> Place:
+    """The place with an index of some bytes added; `count`: of the elements that it chooses among, if known."""
     if not index.is_local:
         return replace(place, constant=place.constant + scale * _constant(index, user, place))
     if not isinstance(index.type, IntegerType) or index.type.width > 64:
         raise _midst(user, place)
-    if scale % step.record_size == 0:
+    if scale % record_size == 0:
         return replace(place, steps=(*place.steps, (index, scale)))
-    if step.count:
-        reach = place.reach + scale * (step.count - 1)
+    if count:
+        reach = place.reach + scale * (count - 1)
         return replace(place, inner=(*place.inner, InnerIndex(index, scale)), reach=reach, is_assumed=True)
     between = None if bounds is None else bounds.of(index, user)
-    if between is None or scale * between.length >= step.record_size:
+    if between is None or scale * between.length >= record_size:
         raise _midst(user, place)
     return replace(
         place,
@@ -258,9 +263,9 @@ def _added(place: Place, step: _Step, bounds: Bounds | None) -> Place:
 
 
 def _constant(index: Operand, user: Instruction, place: Place) -> int:
-    if index.kind is not ValueKind.CONSTANT or not index.text.removeprefix("-").isdecimal():
+    if index.number is None:
         raise _midst(user, place)
-    return int(index.text)
+    return index.number
 
 
 def _midst(user: Instruction, place: Place) -> RefusalError:

@@ -38,7 +38,7 @@ from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import is_atomic_update
-from coarsen.ir.types import AddressSpace, IntegerType, PointerType, Type, alignment_of, content_bytes
+from coarsen.ir.types import AddressSpace, IntegerType, PointerType, alignment_of, content_bytes
 from coarsen.transform.added_arguments import add_arguments, extent_argument
 from coarsen.transform.layouts.bounds import Bounds
 from coarsen.transform.layouts.elements import (
@@ -46,6 +46,7 @@ from coarsen.transform.layouts.elements import (
     Place,
     Places,
     RewrittenArrays,
+    accessed_type,
     by_instruction,
     element_type,
     is_copy,
@@ -183,7 +184,7 @@ def _rewrite(instruction: Instruction, laid: dict[int, tuple[Target, Place]]) ->
     if is_fill(instruction):
         split_fill(instruction, target, place)
         return None
-    type_ = _accessed_type(instruction)
+    type_ = accessed_type(instruction)
     pieces = pieces_of(target, place, content_bytes(type_)) or []
     piece = whole_piece(pieces, place, content_bytes(type_))
     if instruction.is_atomic or is_atomic_update(instruction.callee):
@@ -205,13 +206,6 @@ def _leave_out(instruction: Instruction) -> None:
     instruction.erase()
 
 
-def _accessed_type(instruction: Instruction) -> Type:
-    """The type of the value that is read or written; of an atomic function that of its result."""
-    if instruction.opcode in (Opcode.LOAD, Opcode.CALL):
-        return instruction.type
-    return instruction.operands[0 if instruction.opcode is Opcode.STORE else 1].type
-
-
 def _check_atomic(instruction: Instruction, target: Target, place: Place, piece: Piece | None) -> None:
     width = 0 if piece is None else piece.size - (0 if piece.is_one_of else place.reach)
     if piece is None or target.alignment(place, piece) < width:
@@ -225,7 +219,7 @@ def _redirect(instruction: Instruction, slot: int, target: Target, place: Place,
     detail = instruction.detail
     access = access_of(detail)
     if access is not None:
-        natural = alignment_of(_accessed_type(instruction))
+        natural = alignment_of(accessed_type(instruction))
         wanted = access.alignment or natural
         if known < min(wanted, natural):
             reason = f"an access to {place.name} needs more alignment than its field has"

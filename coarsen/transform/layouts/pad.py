@@ -39,11 +39,11 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Constant, Operand, Variable
 from coarsen.ir.graph.value_parser import ValueParser
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.opencl.queries import builtin_name
-from coarsen.ir.types import IntegerType, Type, VectorType, alignment_of, content_bytes, size_of
+from coarsen.ir.types import IntegerType, VectorType, alignment_of, content_bytes, size_of
 from coarsen.transform.layouts.elements import (
     Place,
     RewrittenArrays,
+    accessed_type,
     is_copy,
     is_fill,
     is_vector_access,
@@ -65,9 +65,6 @@ class PaddedArray:
     """A local array as it lies: its name, what was done to its rows, and its bytes before and after."""
 
     name: str
-    rows: int
-    length: int
-    element_bytes: int
     pad: str
     bytes_before: int
     bytes_after: int
@@ -110,15 +107,10 @@ def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     for plan in plans:
         rows = rows_of(module, kernel.name, plan.argument, plan.pad, plan.shape)
         if is_padded(plan.pad):
-            padded.append(_padded(rows))
+            padded.append(PaddedArray(rows.name, str(rows.pad), size_of(rows.type), size_of(rows.laid_type)))
             _rewrite(module, rows)
     make_names_unique(module.function(kernel.name), module.structures)
     return RewrittenArrays(module, tuple(padded))
-
-
-def _padded(rows: Rows) -> PaddedArray:
-    before, after = size_of(rows.type), size_of(rows.laid_type)
-    return PaddedArray(rows.name, rows.count, rows.length, rows.element_bytes, str(rows.pad), before, after)
 
 
 def _rewrite(module: Module, rows: Rows) -> None:
@@ -128,7 +120,7 @@ def _rewrite(module: Module, rows: Rows) -> None:
     if rows.pad.kind is PadKind.XOR:
         permutation = rows.permutation(max((use.size for use in uses), default=0))
     for use in uses:
-        _Rewriting(rows, use, permutation).run_pipeline()
+        _Rewriting(rows, use, permutation).carry_out()
     # After all accesses: the type is what the variable's address steps over nowhere any more.
     definition = rows.variable.definition.replace(f" {rows.type} ", f" {rows.laid_type} ", 1)
     assert definition != rows.variable.definition or rows.type == rows.laid_type
@@ -139,7 +131,7 @@ def _uses(rows: Rows) -> Iterator[_Use]:
     for instruction, slot, place in resolved_uses(rows.variable, rows.element_bytes, vectors=True):
         if is_vector_access(instruction):
             # vloadn(index, pointer), vstoren(value, index, pointer)
-            index, spaced = instruction.arguments[slot - 1], content_bytes(_accessed_type(instruction))
+            index, spaced = instruction.arguments[slot - 1], content_bytes(accessed_type(instruction))
             stepped = stepped_by(place, index, spaced, instruction, rows.element_bytes)
             yield _Use(instruction, slot, stepped, spaced)
         elif is_copy(instruction) or is_fill(instruction):
@@ -148,16 +140,7 @@ def _uses(rows: Rows) -> Iterator[_Use]:
                 raise _mixed(instruction, f"copies a number of bytes of {rows.name} that is not constant")
             yield _Use(instruction, slot, place, int(length))
         else:
-            yield _Use(instruction, slot, place, content_bytes(_accessed_type(instruction)))
-
-
-def _accessed_type(instruction: Instruction) -> Type:
-    """The type of the value that is read or written; of an atomic function that of its result."""
-    if instruction.opcode is Opcode.STORE or builtin_name(instruction.callee).startswith("vstore"):
-        return instruction.operands[0].type
-    if instruction.opcode in (Opcode.ATOMICRMW, Opcode.CMPXCHG):
-        return instruction.operands[1].type
-    return instruction.type
+            yield _Use(instruction, slot, place, content_bytes(accessed_type(instruction)))
 
 
 def _column_reach(rows: Rows, place: Place) -> int | None:
@@ -183,13 +166,16 @@ class _Rewriting:
         self._build = Builder.replacing(use.instruction)
         # Nameless for a reader: indices stand inside of an access.
         self._index = OperandArithmetic(self._build, name=NewName)
-        steps = [scale // rows.element_bytes * _divisor(value) for value, scale in use.place.steps]
+        steps = [
+            scale // rows.element_bytes << known_bits(_narrow(value)).trailing_zeros
+            for value, scale in use.place.steps
+        ]
         # What the number of elements from the start is a multiple of, and the length of a row.
         self._grain = math.gcd(rows.length, use.place.constant // rows.element_bytes, *steps)
         if permutation is not None:
             self._grain = math.gcd(self._grain, permutation.unit_bytes // rows.element_bytes)
 
-    def run_pipeline(self) -> None:
+    def carry_out(self) -> None:
         """Build the address and let the access have it."""
         self._check_within()
         self._check_alignment()
@@ -218,7 +204,7 @@ class _Rewriting:
 
     def _wanted(self, instruction: Instruction) -> int:
         if is_vector_access(instruction):
-            type_ = _accessed_type(instruction)
+            type_ = accessed_type(instruction)
             assert isinstance(type_, VectorType)
             return alignment_of(type_.element)
         detail = instruction.detail
@@ -226,7 +212,7 @@ class _Rewriting:
             assert isinstance(detail, CallSite)
             return detail.argument_alignment(self._use.slot)
         access = access_of(detail)
-        natural = alignment_of(_accessed_type(instruction))
+        natural = alignment_of(accessed_type(instruction))
         if access is None:
             return natural
         if not access.alignment:
@@ -265,11 +251,6 @@ class _Rewriting:
         chosen = index.masked(row, permutation.mask)
         moved = index.times(chosen, permutation.unit_bytes // self._rows.element_bytes)
         return index.exclusive_or(column, moved)
-
-
-def _divisor(value: Operand) -> int:
-    """A power of two of which an index is a multiple, whatever wraps."""
-    return 1 << known_bits(_narrow(value)).trailing_zeros
 
 
 def _largest(value: Operand) -> int | None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import Opcode
@@ -48,15 +49,6 @@ _Made = Callable[[Builder], Operand]
 _Key = tuple[object, ...]
 
 
-@dataclass(frozen=True)
-class _Element:
-    """An element whose position is asked for: its place, its array, and its coordinates if they are proved."""
-
-    place: Place
-    target: Target
-    digits: Digits | None
-
-
 def with_positions(
     kernel: Kernel, module: Module, targets: Mapping[Named, Target], accesses: Mapping[Instruction, Places]
 ) -> dict[Instruction, Places]:
@@ -72,18 +64,15 @@ def with_positions(
         return dict(accesses)
     positions = _Positions(kernel, module)
     found = dict(accesses)
-    for block, instruction in _in_order(module.function(kernel.name), accesses):
+    blocks = module.function(kernel.name).blocks
+    in_order = [(block.name, each) for block in blocks for each in block.instructions if each in accesses]
+    for block, instruction in in_order:
         found[instruction] = {
             slot: positions.placed(instruction, block, place, targets[place.array])
             for slot, place in accesses[instruction].items()
         }
     positions.finish()
     return found
-
-
-def _in_order(function: Function, accesses: Mapping[Instruction, Places]) -> Sequence[tuple[str, Instruction]]:
-    """The accesses in the function's order, each with the name of its block."""
-    return [(block.name, each) for block in function.blocks for each in block.instructions if each in accesses]
 
 
 def _is_ordered(target: Target) -> bool:
@@ -117,7 +106,7 @@ class _Positions:
         # Equal coordinates do not suffice: where what they demand does not hold, the index itself is divided.
         key: _Key = (block, place.array, constant, *map(_alike, place.steps))
         if key not in self._known:
-            self._known[key] = self._position(access, _Element(place, target, digits))
+            self._known[key] = self._position(access, place, target, digits)
         return place.at(self._known[key])
 
     def finish(self) -> None:
@@ -131,28 +120,23 @@ class _Positions:
         index = place.steps[0][0]
         return self._digits.of(index, block, len(target.extents))
 
-    def _position(self, access: Instruction, element: _Element) -> Operand:
-        def wide(build: Builder) -> Operand:
-            return _divided(build, element, INDEX)
-
-        def narrow(build: Builder) -> Operand:
-            return _divided(build, element, _NARROW)
-
-        extents, digits = element.target.extents, element.digits
+    def _position(self, access: Instruction, place: Place, target: Target, digits: Digits | None) -> Operand:
+        extents = target.extents
+        wide = partial(_divided, place=place, target=target, type_=INDEX)
+        narrow = partial(_divided, place=place, target=target, type_=_NARROW)
         if digits is None:
             return self._chosen(access, self._tests.all_of(_NARROW_DEMANDS, extents), narrow, wide)
         are_open = any(extent.is_local for extent in extents)
         is_narrow = not are_open and self._tests.all_of(_NARROW_DEMANDS, extents) is True
         test = self._tests.all_of(digits.demands, extents)
         otherwise = narrow if is_narrow else wide
-        return self._chosen(access, test, lambda build: self._combined(build, element, digits), otherwise)
+        return self._chosen(access, test, partial(self._combined, target=target, digits=digits), otherwise)
 
-    def _combined(self, build: Builder, element: _Element, digits: Digits) -> Operand:
+    def _combined(self, build: Builder, target: Target, digits: Digits) -> Operand:
         """The position of coordinates that are known."""
-        extents = element.target.extents
         carries = Carries(build, lambda value: self._named[value.text])
-        coordinates = carries.coordinates(digits.coordinates, extents)
-        return _joined(OperandArithmetic(build), coordinates, extents, element.target)
+        coordinates = carries.coordinates(digits.coordinates, target.extents)
+        return _joined(OperandArithmetic(build), coordinates, target.extents, target)
 
     def _chosen(self, access: Instruction, test: Operand | bool, true: _Made, false: _Made) -> Operand:
         """Build one of two values before an access, by a test that is known or carried out."""
@@ -175,10 +159,9 @@ def _values(function: Function) -> Iterator[tuple[str, Operand]]:
     yield from ((each.name, each) for each in function.instructions() if each.name)
 
 
-def _divided(build: Builder, element: _Element, type_: IntegerType) -> Operand:
+def _divided(build: Builder, place: Place, target: Target, type_: IntegerType) -> Operand:
     """The position of an element whose coordinates are found by divisions, of a type."""
-    target = element.target
-    place, size = element.place, target.arrangement.record.size
+    size = target.arrangement.record.size
     index = OperandArithmetic(build).sum_of(place.steps, size, place.constant // size)
     arithmetic = OperandArithmetic(build, type_)
     extents = [arithmetic.truncated(extent) for extent in target.extents]

@@ -21,7 +21,6 @@ from coarsen.ir.graph.operands import Variable
 from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.types import AddressSpace, ArrayType, Type, size_of
 from coarsen.transform.layouts.elements import called
-from coarsen.transform.value_numbering.sums import number_of
 from coarsen.variant.placement import BANK_BYTES, NO_PAD, Pad, PadKind, RowPermutation, row_permutation
 
 _SHIFTED = 63  # the most that a number is shifted by
@@ -185,7 +184,7 @@ def _multipliers(variable: Variable) -> Iterator[int]:
         if value.opcode in _SUMS:
             pending += value.operands
         elif value.opcode in (Opcode.MUL, Opcode.SHL):
-            constant = number_of(value.operands[1])
+            constant = value.operands[1].number
             if constant is not None:
                 yield 1 << (constant & _SHIFTED) if value.opcode is Opcode.SHL else constant
 

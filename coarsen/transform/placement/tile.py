@@ -27,7 +27,7 @@ from coarsen.ir.graph.operands import Argument, Constant, Operand, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import split_block
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name, query_named
+from coarsen.ir.opencl.queries import DIMENSIONS, Query, mangled_name, queried_dimension, query_named
 from coarsen.ir.types import (
     AddressSpace,
     ArrayType,
@@ -40,12 +40,11 @@ from coarsen.ir.types import (
     content_bytes,
     size_of,
 )
-from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Span, footprint
+from coarsen.transform.placement.footprint import PURE, UNIFORM_QUERIES, Footprint, Footprints, Span
 from coarsen.transform.placement.uses import ArrayUses, allow_changes
 from coarsen.transform.prologue import INDEX, Queries
 
 _EXTENSIONS = frozenset({Opcode.SEXT, Opcode.ZEXT})
-_DIMENSIONS = frozenset(map(str, range(DIMENSIONS)))
 
 
 def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, sizes: Sequence[int]) -> Footprint:
@@ -67,7 +66,7 @@ def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, s
         )
     indices = [(read, _index(kernel, argument, read, element)) for read, _ in uses.reads]
     reads = [(kernel.definition[read.name], index) for read, index in indices]
-    return footprint(kernel, argument.name, reads, sizes)
+    return Footprints(kernel, argument.name, sizes).of(reads)
 
 
 def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Operand:
@@ -205,12 +204,6 @@ class _BoxCode:
         return _AtCell(build, queries, carriers, frozenset(self._phis))
 
 
-def _dimension(call: Instruction) -> int | None:
-    """Return the dimension that a query is called for, None where it is known only at run time."""
-    asked = call.arguments[0] if call.opcode is Opcode.CALL and call.arguments else None
-    return int(asked.text) if isinstance(asked, Constant) and asked.text in _DIMENSIONS else None
-
-
 def _total(build: Builder, queries: Queries, operands: Sequence[Operand], constant: int, name: str) -> Operand:
     """Build the sum of values and a number."""
     if not operands:
@@ -256,23 +249,26 @@ class _AtCell:
 
     def _instruction(self, original: Instruction) -> Operand:
         query = query_named(original.callee) if original.opcode is Opcode.CALL else None
-        dimension = _dimension(original)
-        if dimension is not None and (query in UNIFORM_QUERIES or query in (Query.GLOBAL_ID, Query.LOCAL_ID)):
+        dimension = queried_dimension(original) if query is not None else None
+        is_known = query in UNIFORM_QUERIES or query in (Query.GLOBAL_ID, Query.LOCAL_ID)
+        if query is not None and dimension is not None and 0 <= dimension < DIMENSIONS and is_known:
             return self._query(query, dimension)
         if original.opcode is Opcode.PHI and original.name in self._counters:
             return self._counter(original)
         if str(original.opcode) not in PURE:
             # It cancels out, or the footprint would not be known.
             return number(original.type, 0)
-        if original.opcode is Opcode.ZEXT and self._is_counter(original.operands[0]):
+        extended = original.operands[0]
+        if (
+            original.opcode is Opcode.ZEXT
+            and isinstance(extended, Instruction)
+            and extended.name in self._counters
+        ):
             # The counter is never negative; one that stands for a cell may be.
             return self._like(original, Opcode.SEXT)
         # A sum of numbers without a common bit is one of any; and flags hold for the ids that there are.
         is_sum = original.opcode is Opcode.OR and "disjoint" in original.flags
         return self._like(original, Opcode.ADD if is_sum else original.opcode)
-
-    def _is_counter(self, operand: Operand) -> bool:
-        return isinstance(operand, Instruction) and operand.name in self._counters
 
     def _like(self, original: Instruction, opcode: Opcode) -> Operand:
         operands = [self.operand(each) for each in original.operands]

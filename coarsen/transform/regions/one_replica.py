@@ -14,7 +14,7 @@ could be seen:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -114,3 +114,35 @@ class ReplicaClone:
         if self.entry.is_restart and block.name == self.entry.block:
             yield self.arriving.find(phi), self.dispatch
         yield from self.leaving(phi)
+
+
+Meet = Callable[[Builder], None]
+"""Builds what makes the whole work-group meet, or nothing where it need not."""
+
+
+class AllReplicas:
+    """The way of all replicas, one after the other, through a region.
+
+    Args:
+        around: the kernel around it.
+        region: its blocks, its head and its join.
+        dispatch: the block that enters it.
+        meet: lets the whole work-group meet after each replica's way.
+
+    Attributes:
+        dispatch: the block that enters it.
+    """
+
+    def __init__(self, around: Replicas, region: Region, dispatch: Block, meet: Meet) -> None:
+        self.dispatch = dispatch
+        self._around = around
+        self._join = around.kernel.block[region.join]
+        self._meet = meet
+        self._results: dict[tuple[Instruction, int], Operand] = {}
+
+    def out(self, phi: Instruction, k: int) -> Operand:
+        """Return what one of the join's phis is for replica k in the last block, once the blocks are written."""
+        return self._results[phi, k if self._is_divergent(phi) else 0]
+
+    def _is_divergent(self, phi: Instruction) -> bool:
+        return self._around.divergence.is_divergent(phi)

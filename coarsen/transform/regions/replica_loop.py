@@ -20,29 +20,24 @@ from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica
 from coarsen.ir.types import ArrayType, FloatType, IntegerType, Type, VectorType
 from coarsen.transform.ids import Progression
 from coarsen.transform.names import NameSupply, like, own
-from coarsen.transform.regions.one_replica import Entry, ReplicaClone
-from coarsen.transform.regions.sequence import Meet
+from coarsen.transform.regions.one_replica import AllReplicas, Entry, Meet, ReplicaClone
 from coarsen.transform.replicas import Replicas, new_block
 
 IN_TURN = for_replica(None, Role.SLOW_PATH)
 """The origin of what all replicas go through, one after the other."""
 
 
-class ReplicaLoop:
+class ReplicaLoop(AllReplicas):
     """The loop over the replicas.
 
     Args:
-        around: the kernel around it.
-        region: its blocks, its head and its join.
+        around: the kernel around it, as for `AllReplicas`.
         entry: where each replica comes in.
         turn_values: what changes from turn to turn.
         arriving: what stands for values when a turn begins.
         values: what stands for them, and for the region's blocks, from then on.
-        dispatch: the block from which the loop is entered.
-        meet: lets the whole work-group meet at the end of each turn.
 
     Attributes:
-        dispatch: the block from which the loop is entered.
         last: the block that goes on to the join.
     """
 
@@ -57,29 +52,15 @@ class ReplicaLoop:
         dispatch: Block,
         meet: Meet,
     ) -> None:
-        self.dispatch = dispatch
-        self._around = around
+        super().__init__(around, region, dispatch, meet)
         self._turn_values = turn_values
-        self._join = around.kernel.block[region.join]
-        self._meet = meet
         self._start, self._end, self.last = (
             new_block(around.supply.spelling(f"{region.head}.{what}"), turn_values.origin)
             for what in ("turn", "turn.end", "turns.done")
         )
         for variable in turn_values.variables.take_from(0):
             around.variables.append(variable)
-        self._results: dict[tuple[Instruction, int], Operand] = {}
-        self._alone = ReplicaClone(
-            around,
-            region,
-            entry,
-            replica=0,
-            arriving=arriving,
-            values=values,
-            dispatch=self._start,
-            leave=self._end,
-            origin=IN_TURN,
-        )
+        self._alone = ReplicaClone(around, region, entry, 0, arriving, values, self._start, self._end, IN_TURN)
 
     def enter(self, build: Builder) -> None:
         """Build what the dispatching block ends with."""
@@ -94,10 +75,6 @@ class ReplicaLoop:
         yield from self._alone.blocks()
         yield self._end_turn(following)
         yield self._take_results()
-
-    def out(self, phi: Instruction, k: int) -> Operand:
-        """Return what one of the join's phis is for replica k after the loop, which is written by then."""
-        return self._results[phi, k if self._is_divergent(phi) else 0]
 
     def _begin_turn(self) -> Block:
         build = Builder(self._start, self._turn_values.origin)
@@ -136,9 +113,6 @@ class ReplicaLoop:
                 self._results[phi, k] = self._turn_values.take_result(build, phi.name, k, name)
         build.branch(self._around.values[0].block(self._join))
         return self.last
-
-    def _is_divergent(self, phi: Instruction) -> bool:
-        return self._around.divergence.is_divergent(phi)
 
 
 # What changes from turn to turn when a loop over the replicas stands for their copies.

@@ -16,32 +16,26 @@ from coarsen.analysis.divergence import Divergence
 from coarsen.analysis.regions import Region
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.display_name import Derivation
-from coarsen.ir.graph.instruction import Block, Instruction
+from coarsen.ir.graph.instruction import Block
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Callee
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap
 from coarsen.ir.opencl.queries import mangled_name
 from coarsen.ir.types import IntegerType, VoidType
-from coarsen.transform.regions.one_replica import Entry, ReplicaClone
+from coarsen.transform.regions.one_replica import AllReplicas, Entry, Meet, ReplicaClone
 from coarsen.transform.regions.plan import PlannedRegion
 from coarsen.transform.regions.plan_regions import has_barrier
 from coarsen.transform.replicas import Replicas, new_block
 
 
-class CopiesInSequence:
+class CopiesInSequence(AllReplicas):
     """The copies of a region.
 
     Args:
-        around: the kernel around it.
-        region: its blocks, its head and its join.
+        around: the kernel around it, as for `AllReplicas`.
         entry: where each replica comes in.
         values: what stands for values, and for the region's blocks, in each replica's copy.
-        dispatch: the block that enters the first copy.
-        meet: lets the whole work-group meet after each copy.
         origin: of the copies, for each replica.
-
-    Attributes:
-        dispatch: the block that enters the first copy.
     """
 
     def __init__(
@@ -54,28 +48,14 @@ class CopiesInSequence:
         meet: Meet,
         origin: Callable[[int], OriginMap],
     ) -> None:
-        self.dispatch = dispatch
-        self._around = around
-        self._join = around.kernel.block[region.join]
-        self._meet = meet
-        self._results: dict[tuple[Instruction, int], Instruction] = {}
+        super().__init__(around, region, dispatch, meet)
         self._after = [
             new_block(around.supply.spelling(f"{region.join}.after"), origin(k)(self._join.origin))
             for k in range(len(values))
         ]
         sources = [dispatch, *self._after]
         self._ways = [
-            ReplicaClone(
-                around,
-                region,
-                entry,
-                replica=k,
-                arriving=around.values[k],
-                values=own,
-                dispatch=sources[k],
-                leave=self._after[k],
-                origin=origin(k),
-            )
+            ReplicaClone(around, region, entry, k, around.values[k], own, sources[k], self._after[k], origin(k))
             for k, own in enumerate(values)
         ]
 
@@ -94,10 +74,6 @@ class CopiesInSequence:
             yield from way.blocks()
             yield self._block_after(k)
 
-    def out(self, phi: Instruction, k: int) -> Instruction:
-        """Return what one of the join's phis is for replica k after the last copy, which is written by then."""
-        return self._results[phi, k if self._is_divergent(phi) else 0]
-
     def _block_after(self, k: int) -> Block:
         after = self._after[k]
         build = Builder(after, after.origin)
@@ -111,9 +87,6 @@ class CopiesInSequence:
         else:
             self._ways[k + 1].enter(build)
         return after
-
-    def _is_divergent(self, phi: Instruction) -> bool:
-        return self._around.divergence.is_divergent(phi)
 
 
 # Barriers that keep the barriers of one copy of a region apart from those of the next one.
@@ -133,9 +106,6 @@ class CopiesInSequence:
 # They are put only where whole work-groups are merged and every work-item of a group is sure to get there: each
 # branch on the way depends on nothing that differs inside of a group. That a barrier depends on a branch does not
 # prove it: a right program may have a barrier that is never reached.
-
-Meet = Callable[[Builder], None]
-"""Builds what makes the whole work-group meet, or nothing where it need not."""
 
 _FUNCTION = mangled_name("barrier", "j")
 _ATTRIBUTES = "convergent nounwind"
