@@ -26,6 +26,8 @@ from coarsen.variant.coarsening import Configuration, Level
 from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
+_AS_WRITTEN = Variant()
+
 
 @dataclass(frozen=True)
 class LaidOutKernel:
@@ -60,7 +62,7 @@ class LaidOutKernel:
 
 
 @dataclass(frozen=True)
-class CoarsenedKernel:
+class CoarsenedKernel(LaidOutKernel):
     """A coarsened kernel, in whichever form it is asked for.
 
     How a launch of it is made of the original's, of global size G and local size L, along each coarsened
@@ -77,9 +79,10 @@ class CoarsenedKernel:
 
     Attributes:
         kernel: the coarsened kernel.
-        laid: the kernel before it was coarsened, its arrays laid out.
-        variant: by what it was coarsened, and how.
+        lowered: before it was coarsened, its arrays laid out.
+        done: what was done to arrays, as in a `LaidOutKernel`.
         assumptions: what was taken for granted, in words, with the place in the source.
+        variant: by what it was coarsened, and how.
         plans: what was done to the divergent regions, one plan for each coarsening.
         cleaned: instructions that the clean-up removed; None where it was turned off, or that was not asked for.
         wide_accesses: the accesses that were merged; None where that was not asked for.
@@ -88,21 +91,13 @@ class CoarsenedKernel:
         pads: what was done to the rows of local arrays, and what that does to bank conflicts.
     """
 
-    kernel: Kernel
-    laid: LaidOutKernel
-    variant: Variant
-    assumptions: tuple[str, ...] = ()
+    variant: Variant = _AS_WRITTEN
     plans: tuple[RegionPlan, ...] = ()
     cleaned: int | None = None
     wide_accesses: WideAccesses | None = None
     distinct: DistinctMemory | None = None
     kept: Kernel | None = None
     pads: tuple[PadCost, ...] = ()
-
-    @property
-    def lowered(self) -> Kernel:
-        """The kernel before it was coarsened, its arrays laid out."""
-        return self.laid.kernel
 
     @property
     def configuration(self) -> Configuration:
@@ -144,7 +139,7 @@ class CoarsenedKernel:
     def placed_arguments(self) -> tuple[PlacedArgument, ...]:
         """Return what a launch keeps to for arrays that are read from another memory, by index."""
         names = self.kernel.argument_names
-        return tuple(each.of_arguments(names) for each in self.laid.placed)
+        return tuple(each.of_arguments(names) for each in self.placed)
 
     @cached_property
     def ways_by_barriers(self) -> int:

@@ -13,14 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.coarsened_kernel import CoarsenedKernel, LaidOutKernel
-from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import lower
 from coarsen.frontend.normal_form import normalised, renormalised
-from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.printer import module_text
@@ -61,35 +57,17 @@ class Observer:
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
-    def written(self, stage: str, text: Callable[[], str]) -> None:
+    def made(self, stage: str, make: Callable[[], Kernel]) -> Kernel:
+        """Time one stage, show the kernel that it makes if that was asked for, and return it."""
+        with self.stage(stage):
+            kernel = make()
+        self.written(stage, kernel.graph)
+        return kernel
+
+    def written(self, stage: str, module: Module) -> None:
         """Show a stage's IR if that was asked for."""
         if stage in self.print_after:
-            self.show(f"; after {stage}\n{text()}")
-
-
-def lower_observed(
-    source: str | Path | TranslationUnit,
-    kernel: str | None,
-    options: str | Sequence[str],
-    observer: Observer,
-    macros: DeviceMacros = PORTABLE,
-) -> Kernel:
-    """Lower a kernel, as the first stage of the line.
-
-    Args:
-        source: OpenCL C or LLVM IR text, or a path of a `.cl`, `.ll` or `.bc` file; or a compiled source.
-        kernel: the kernel's name; may be left out where there is just one.
-        options: OpenCL build options as PyOpenCL takes them.
-        observer: sees the stage.
-        macros: what the source may find out about its device.
-
-    Raises:
-        InvalidInputError, RefusalError: as `coarsen.frontend.lower.lower` does.
-    """
-    with observer.stage("lower"):
-        lowered = lower(source, kernel, options, macros)
-    observer.written("lower", lambda: module_text(lowered.graph))
-    return lowered
+            self.show(f"; after {stage}\n{module_text(module)}")
 
 
 def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | None = None) -> LaidOutKernel:
@@ -111,7 +89,7 @@ def laid_out(kernel: Kernel, plans: Sequence[ArrayPlan], observer: Observer | No
             laid = _rewritten(laid, rewrite(laid.kernel, chosen)) if chosen else laid
         if not plans:
             return laid
-    observer.written("layout", lambda: module_text(laid.kernel.graph))
+    observer.written("layout", laid.kernel.graph)
     return laid
 
 
@@ -164,7 +142,7 @@ def for_distinct_memory(kernel: Kernel, observer: Observer | None = None) -> tup
                 break
             kept += tuple(each for each in accumulators if each.left is None)
             kernel = _in_normal_form(module, kernel.name, kernel.added_arguments)
-    observer.written("distinct", lambda: module_text(kernel.graph))
+    observer.written("distinct", kernel.graph)
     return kernel, found
 
 
@@ -193,7 +171,7 @@ def run_pipeline(
     kernel = laid.kernel
     check_copied_length(kernel, variant.coarsenings)
     cleaned = 0 if counts_clean_up and variant.transforms.clean_up else None
-    coarsened = CoarsenedKernel(kernel, laid, variant, laid.assumptions, cleaned=cleaned)
+    coarsened = CoarsenedKernel(kernel, kernel, laid.done, laid.assumptions, variant, cleaned=cleaned)
     if variant.is_coarsened and variant.transforms.distinct:
         kernel, found = for_distinct_memory(kernel, observer)
         assumptions = (*laid.assumptions, *found.assumptions())
@@ -202,7 +180,7 @@ def run_pipeline(
         if variant.any_size:
             coarsened = replace(coarsened, kernel=_guarded(coarsened.kernel, variant.coarsenings))
     if variant.any_size:
-        observer.written("guard", lambda: module_text(coarsened.kernel.graph))
+        observer.written("guard", coarsened.kernel.graph)
     with refusing_deep_nesting():
         for coarsening in variant.coarsenings:
             coarsened = _coarsened_once(coarsened, coarsening, observer)
@@ -228,7 +206,7 @@ def _coarsened_once(before: CoarsenedKernel, coarsening: Coarsening, observer: O
         plan = plan_regions(analysed.divergence, analysed.regions, transforms)
     with observer.stage("replicate"):
         replicated = coarsened_module(analysed, coarsening, plan)
-    observer.written("replicate", lambda: module_text(replicated))
+    observer.written("replicate", replicated)
     cleaned = before.cleaned
     if cleaned is not None:
         cleaned += _length_in_normal_form(module_text(replicated), kernel.name)
@@ -237,7 +215,7 @@ def _coarsened_once(before: CoarsenedKernel, coarsening: Coarsening, observer: O
             clean_up(replicated, kernel.name, is_distinct=before.is_distinct)
         added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
         coarsened = _in_normal_form(replicated, kernel.name, added)
-    observer.written("normalise", lambda: module_text(coarsened.graph))
+    observer.written("normalise", coarsened.graph)
     if cleaned is not None:
         cleaned -= coarsened.length
     return replace(
@@ -261,6 +239,6 @@ def _widened(coarsened: CoarsenedKernel, observer: Observer) -> CoarsenedKernel:
     with observer.stage("widen"):
         module, merged = widen(kernel)
         wide = _in_normal_form(module, kernel.name, kernel.added_arguments)
-    observer.written("widen", lambda: module_text(wide.graph))
+    observer.written("widen", wide.graph)
     assumptions = (*coarsened.assumptions, *merged.assumptions())
     return replace(coarsened, kernel=wide, assumptions=assumptions, wide_accesses=merged)

@@ -16,7 +16,7 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer, laid_out, lower_observed, run_pipeline
+from coarsen.pipeline import Observer, laid_out, run_pipeline
 from coarsen.remarks.explanation import Explanation, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
@@ -71,7 +71,7 @@ def coarsen(
     check_type("source", source, (str, Path, TranslationUnit), "text or a path")
     chosen = variant_of(configuration_of(factor, dim, stride, level), arrays, **how)
     observer = observer or Observer()
-    lowered = lower_observed(source, kernel, options, observer, macros)
+    lowered = observer.made("lower", lambda: lower(source, kernel, options, macros))
     return _coarsened(lowered, chosen, arrays, observer)
 
 
@@ -87,9 +87,7 @@ def coarsen_variant(
     Raises:
         InvalidInputError, RefusalError: as `coarsen` does.
     """
-    observer = Observer()
-    lowered = lower_observed(source, kernel, (), observer)
-    return _coarsened(lowered, variant, variant.arrays, observer)
+    return _coarsened(lower(source, kernel), variant, variant.arrays, Observer())
 
 
 def _coarsened(

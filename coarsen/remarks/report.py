@@ -154,7 +154,7 @@ def report_of(
         coarsened.cleaned,
         coarsened.wide_accesses,
         memory_report(coarsened.kept or lowered, variant.coarsenings, device, local_size or required),
-        coarsened.laid.arrays,
+        coarsened.arrays,
         tuple(_roles(coarsened.kernel)),
         coarsened.distinct,
     )

@@ -18,10 +18,10 @@ from coarsen.cost.pads import PadCost, costed_pads, with_pads
 from coarsen.cost.work_counts import padded
 from coarsen.errors import InvalidInputError, printable_in_line
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
-from coarsen.frontend.lower import compile_source
+from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer, laid_out, lower_observed, run_pipeline
+from coarsen.pipeline import Observer, laid_out, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan, array_plans
 from coarsen.variant.options import ARRAY_OPTIONS, TRANSFORM_OPTIONS
@@ -137,7 +137,7 @@ class Request:
         with naming_file(self.file):
             with observer.stage("lower"):
                 unit = self.unit
-            lowered = lower_observed(unit, self.kernel, (), observer)
+            lowered = observer.made("lower", lambda: lower(unit, self.kernel))
             pads = self.pads(lowered)
             return laid_out(lowered, with_pads(self.arrays, pads), observer)
 

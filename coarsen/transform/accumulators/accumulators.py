@@ -47,10 +47,6 @@ from coarsen.transform.names import derived, like, own
 from coarsen.transform.regions.plan import Reason
 
 
-class Left(Reason):
-    """Why a location is left in memory. `code` is one of `coarsen.base.codes.ACCUMULATOR_REASONS`."""
-
-
 @dataclass(frozen=True, slots=True)
 class Accumulator:
     """A location that a loop writes at an address that does not change.
@@ -59,13 +55,13 @@ class Accumulator:
         name: of the argument or variable in which it lies.
         position: of the first access to it in the loop; None where it isn't known.
         loop: where the loop begins, alike.
-        left: why it stays in memory; None where it is kept in a register.
+        left: why it stays in memory, one of `coarsen.base.codes.ACCUMULATOR_REASONS`; None where it does not.
     """
 
     name: str
     position: SourcePosition | None
     loop: SourcePosition | None
-    left: Left | None = None
+    left: Reason | None = None
 
 
 def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]:
@@ -140,18 +136,18 @@ def _first_loads(header: Block, effects: EffectsOfKernel) -> frozenset[Instructi
 
 def _why_left(
     memory: LoopMemory, location: Location, tests: tuple[Test, ...] | None, distances: Distances
-) -> Left | None:
+) -> Reason | None:
     """Say why a location stays in memory; None where it need not."""
     if memory.is_ordered:
-        return Left(
+        return Reason(
             "memory-ordered", "a barrier, an atomic or volatile access or an unknown function is in the loop"
         )
     if not location.is_of_one_type:
-        return Left("mixed-types", "it is accessed as more than one type, or as something else than numbers")
+        return Reason("mixed-types", "it is accessed as more than one type, or as something else than numbers")
     if memory.touches(location, distances):
-        return Left("may-overlap", f"another access in the loop, through {location.root.name}, may be to it")
+        return Reason("may-overlap", f"another access in the loop, through {location.root.name}, may be to it")
     if tests is None:
-        return Left("not-each-time", "the loop may be left without having stored to it")
+        return Reason("not-each-time", "the loop may be left without having stored to it")
     return None
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coarsen.analysis.algebra.walk import address_steps
 from coarsen.analysis.control_flow import FlowGraph, Loop
@@ -265,19 +265,15 @@ _BRANCHES = 2
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A branch's condition and what it must be; `is_first` for the header's, on the loop's initial values."""
+    """A branch's condition and what it must be.
+
+    `is_first` for the header's, on the loop's initial values; `key` identifies any other's condition.
+    """
 
     condition: Operand
     value: bool
     is_first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A test with what identifies its condition."""
-
-    test: Test
-    key: Hashable
+    key: Hashable = None
 
 
 class Certainty:
@@ -323,8 +319,7 @@ class Certainty:
             if is_entered and first is None:
                 continue
             if self._is_passed(certain, is_entered, known):
-                tests = tuple(each.test for each in known)
-                return (first, *tests) if is_entered and first is not None else tests
+                return (first, *known) if is_entered and first is not None else known
         return None
 
     def _first_test(self) -> Test | None:
@@ -336,7 +331,7 @@ class Certainty:
         condition = branch.operands[0]
         return Test(condition, inside[0], True) if self._entering.key(condition) is not None else None
 
-    def _invariant_tests(self, accesses: frozenset[str]) -> Iterator[_Known]:
+    def _invariant_tests(self, accesses: frozenset[str]) -> Iterator[Test]:
         """Yield the invariant tests that are passed on each way to the accesses, outer ones first."""
         seen: set[Hashable] = set()
         for name in self._order:
@@ -345,13 +340,12 @@ class Certainty:
                 continue
             seen.add(key)
             for value in _SIDES:
-                test = Test(self._blocks[name].terminator.operands[0], value)
-                failing = _Known(Test(test.condition, not value), key)
-                if accesses.isdisjoint(self._one_iteration((failing,)).reverse_postorder):
-                    yield _Known(test, key)
+                test = Test(self._blocks[name].terminator.operands[0], value, key=key)
+                if accesses.isdisjoint(self._one_iteration((replace(test, value=not value),)).reverse_postorder):
+                    yield test
                     break
 
-    def _is_passed(self, certain: frozenset[str], is_entered: bool, known: Iterable[_Known]) -> bool:
+    def _is_passed(self, certain: frozenset[str], is_entered: bool, known: Iterable[Test]) -> bool:
         """Return True if, where tests hold, one of some blocks is on each way out of the loop."""
         flow = self._one_iteration(known)
         reached = frozenset(flow.reverse_postorder)
@@ -364,9 +358,9 @@ class Certainty:
     def _leaves(self, name: str) -> bool:
         return any(target.name not in self._loop.blocks for target in self._blocks[name].terminator.blocks)
 
-    def _one_iteration(self, known: Iterable[_Known]) -> FlowGraph:
+    def _one_iteration(self, known: Iterable[Test]) -> FlowGraph:
         """Return the flow from the loop's header to its latches, with the sides of tests left out that fail."""
-        value_of = {each.key: each.test.value for each in known}
+        value_of = {each.key: each.value for each in known}
         inside = self._loop.blocks - {self._loop.header}
         targets = {}
         for name in self._order:

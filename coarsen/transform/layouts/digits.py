@@ -53,16 +53,6 @@ from coarsen.transform.prologue import INDEX
 _FEWEST_BITS = 8
 
 
-@dataclass(frozen=True)
-class _Split:
-    """A form as outer·limit + inner, the limit being the extent of a dimension if what is demanded holds."""
-
-    outer: Polynomial
-    inner: Polynomial
-    limit: Polynomial
-    demand: Demand
-
-
 class DigitsOfIndices:
     """Finds coordinates in the indices of a kernel.
 
@@ -103,26 +93,29 @@ class DigitsOfIndices:
         if dimension == 0:
             slowest = self._proved(form, None, 0, block)
             return Digits((slowest.coordinate,), slowest.demands) if slowest is not None else None
-        for split in self._splits(form, dimension):
-            own = self._proved(split.inner, split.limit, dimension, block)
-            others = self._digits(split.outer, dimension - 1, block) if own is not None else None
+        for outer, inner, limit, demand in self._splits(form, dimension):
+            own = self._proved(inner, limit, dimension, block)
+            others = self._digits(outer, dimension - 1, block) if own is not None else None
             if own is not None and others is not None:
-                demands = (*others.demands, *own.demands, split.demand)
+                demands = (*others.demands, *own.demands, demand)
                 return Digits((*others.coordinates, own.coordinate), demands)
         return None
 
-    def _splits(self, form: Polynomial, dimension: int) -> Iterator[_Split]:
-        """Yield the ways to split a form by what may be the extent of a dimension."""
+    def _splits(
+        self, form: Polynomial, dimension: int
+    ) -> Iterator[tuple[Polynomial, Polynomial, Polynomial, Demand]]:
+        """Yield (Q, R, limit, demand): a form is Q·limit + R, the limit an extent if what is demanded holds."""
         for scale in sorted(form.symbols):
             factor = self._forms.launch_value(scale)
             if factor is not None:
-                outer, inner = _parted(form, scale)
-                yield _Split(
-                    outer, inner, Polynomial.symbol(scale), Demand(LaunchValue(factor), "eq", Extent(dimension))
-                )
+                demand = Demand(LaunchValue(factor), "eq", Extent(dimension))
+                yield *_parted(form, scale), Polynomial.symbol(scale), demand
         for number in sorted({abs(c) for product, c in form.terms.items() if product and abs(c) > 1}):
-            outer, inner = _parted_by_number(form, number)
-            yield _Split(outer, inner, Polynomial.constant(number), Demand(number, "eq", Extent(dimension)))
+            yield (
+                *_parted_by_number(form, number),
+                Polynomial.constant(number),
+                Demand(number, "eq", Extent(dimension)),
+            )
 
     # Proofs that a coordinate's value is less than another one.
 

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from coarsen.errors import RefusalError
+from coarsen.base.names import did_you_mean
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.details import ElementAddress, Opcode
 from coarsen.ir.graph.instruction import Instruction, users
@@ -26,10 +27,11 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Operand, Variable
 from coarsen.ir.graph.variables import name_in_source
-from coarsen.ir.kernel import Argument
+from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.opencl.queries import builtin_name
 from coarsen.ir.types import (
+    AddressSpace,
     ArrayType,
     FloatType,
     IntegerType,
@@ -48,6 +50,7 @@ _ACCESSED = {Opcode.LOAD: 0, Opcode.STORE: 1, Opcode.ATOMICRMW: 0, Opcode.CMPXCH
 # Followed by the types; `llvm.memcpy.inline` and the like are none.
 _COPIES = ("llvm.memcpy.p", "llvm.memmove.p")
 _FILL = "llvm.memset.p"
+_SPACE_NAMES = {AddressSpace.GLOBAL: "global", AddressSpace.CONSTANT: "constant"}
 _VECTOR_ACCESSES = ("vload", "vstore", "async_work_group")
 
 
@@ -160,6 +163,18 @@ def resolved_uses(
                 yield user, use.slot, place
             else:
                 raise _escape(user, called(array))
+
+
+def array_argument(kernel: Kernel, name: str, *spaces: int) -> Argument:
+    """Return an argument that points to an array. Raises InvalidInputError: there is none in one of the spaces."""
+    named = {argument.name: argument for argument in kernel.arguments}
+    if name not in named:
+        raise InvalidInputError(f"the kernel {kernel.name} has no argument {name}{did_you_mean(name, named)}")
+    type_ = named[name].type
+    if not isinstance(type_, PointerType) or type_.address_space not in spaces:
+        where = " or ".join(_SPACE_NAMES[space] for space in spaces)
+        raise InvalidInputError(f"the argument {name} is no array in {where} memory")
+    return named[name]
 
 
 def is_copy(instruction: Instruction) -> bool:

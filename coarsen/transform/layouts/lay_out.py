@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
@@ -38,7 +37,7 @@ from coarsen.ir.graph.operands import Argument as GraphArgument
 from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import is_atomic_update
-from coarsen.ir.types import AddressSpace, IntegerType, PointerType, alignment_of, content_bytes
+from coarsen.ir.types import AddressSpace, IntegerType, alignment_of, content_bytes
 from coarsen.transform.added_arguments import add_arguments, extent_argument
 from coarsen.transform.layouts.bounds import Bounds
 from coarsen.transform.layouts.elements import (
@@ -47,6 +46,7 @@ from coarsen.transform.layouts.elements import (
     Places,
     RewrittenArrays,
     accessed_type,
+    array_argument,
     by_instruction,
     element_type,
     is_copy,
@@ -111,7 +111,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     accesses: dict[Instruction, Places] = {}
     extents, bounds = Extents(kernel, module), Bounds(kernel)
     for plan in plans:
-        argument = _argument(kernel, plan.argument)
+        argument = array_argument(kernel, plan.argument, AddressSpace.GLOBAL, AddressSpace.CONSTANT)
         target = _target(argument, graphs[argument.name], plan, module)
         arrays.append(LaidArray(argument.name, target.arrangement))
         if target.arrangement.is_as_written:
@@ -134,17 +134,6 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
             split[instruction] = value
     make_names_unique(function, module.structures)
     return RewrittenArrays(module, tuple(arrays), assumptions, extents.added)
-
-
-def _argument(kernel: Kernel, name: str) -> Argument:
-    named = {argument.name: argument for argument in kernel.arguments}
-    if name not in named:
-        raise InvalidInputError(f"the kernel {kernel.name} has no argument {name}{did_you_mean(name, named)}")
-    type_ = named[name].type
-    spaces = (AddressSpace.GLOBAL, AddressSpace.CONSTANT)
-    if not isinstance(type_, PointerType) or type_.address_space not in spaces:
-        raise InvalidInputError(f"the argument {name} is no array in global or constant memory")
-    return named[name]
 
 
 def _target(argument: Argument, graph: GraphArgument, plan: ArrayPlan, module: Module) -> Target:

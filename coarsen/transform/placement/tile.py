@@ -47,28 +47,6 @@ from coarsen.transform.prologue import INDEX, Queries
 _EXTENSIONS = frozenset({Opcode.SEXT, Opcode.ZEXT})
 
 
-def box_of(kernel: Kernel, argument: Argument, uses: ArrayUses, element: Type, sizes: Sequence[int]) -> Footprint:
-    """Return the box of an array's elements that a work-group reads.
-
-    Args:
-        kernel: of which the uses' module is a copy.
-        argument: the array.
-        uses: of it.
-        element: its type.
-        sizes: of the work-group.
-
-    Raises:
-        RefusalError: `place-footprint-unknown`.
-    """
-    if not uses.reads:
-        raise RefusalError(
-            "place-footprint-unknown", f"nothing of {argument.name} is read: there is nothing to copy"
-        )
-    indices = [(read, _index(kernel, argument, read, element)) for read, _ in uses.reads]
-    reads = [(kernel.definition[read.name], index) for read, index in indices]
-    return Footprints(kernel, argument.name, sizes).of(reads)
-
-
 def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type) -> Operand:
     """The index of the one element that a read takes."""
     address = read.operands[0]
@@ -88,27 +66,39 @@ def _index(kernel: Kernel, argument: Argument, read: Instruction, element: Type)
     raise RefusalError("place-footprint-unknown", reason, read.position)
 
 
-def copy_box_at_start(
-    module: Module, function: Function, argument: Argument, uses: ArrayUses, element: Type, box: Footprint
-) -> None:
-    """Build the copy at a kernel's start, and let the reads take what they read from it.
+def copy_box_at_start(kernel: Kernel, module: Module, argument: Argument, uses: ArrayUses, element: Type) -> None:
+    """Copy the part of an array that a work-group reads at a kernel's start, and let the reads read the copy.
 
     Args:
-        module: that has the function.
-        function: owned by the caller.
+        kernel: as it was.
+        module: a copy of its graph that the caller owns.
         argument: the array.
-        uses: of it.
+        uses: of it, in the order of the kernel, so that the first one that is no part of a box is named.
         element: its type.
-        box: what a work-group reads.
 
     Raises:
-        RefusalError: `place-footprint-unknown`, the elements are records.
+        RefusalError: `place-extent-unknown`, `place-footprint-unknown`, `place-too-large`.
     """
+    sizes = kernel.required_work_group_size
+    first = next((read.position for read, _ in uses.reads), None)
+    if sizes is None:
+        reason = (
+            f"how much of {argument.name} a work-group reads is not known: give the array's shape, or let the "
+            "kernel demand its local size (reqd_work_group_size)"
+        )
+        raise RefusalError("place-extent-unknown", reason, first)
+    if not uses.reads:
+        raise RefusalError(
+            "place-footprint-unknown", f"nothing of {argument.name} is read: there is nothing to copy"
+        )
+    indices = [(kernel.definition[read.name], _index(kernel, argument, read, element)) for read, _ in uses.reads]
+    box = Footprints(kernel, argument.name, sizes).of(indices)
+    check_copied(f"a work-group reads {box.cells} elements of {argument.name}", box.cells * size_of(element))
+    function = module.function(kernel.name)
     tile = tile_of(module, function.name, argument, element, box.cells)
     if size_of(tile.word) != size_of(element):
-        first = uses.reads[0][0]
         reason = f"what a work-group reads of {argument.name} isn't copied as a whole: its elements are no numbers"
-        raise RefusalError("place-footprint-unknown", reason, first.position)
+        raise RefusalError("place-footprint-unknown", reason, first)
     code = _BoxCode(module, function, box)
     model = uses.reads[box.model][0].operands[0]
     for (read, _), spans in zip(uses.reads, box.spans, strict=True):
@@ -313,10 +303,18 @@ _FLAGS = IntegerType(32)
 _LOCAL_MEMORY = number(_FLAGS, 1)
 _BITS = 8
 _LONGEST_WORD = 8
+# More would leave too little of a device's local memory to the work-groups beside it.
+_LARGEST_COPY = 16384
 _FLOATS = frozenset({FloatType("float"), FloatType("double")})
 
 # Builds one of several copies, by its number.
 Copy = Callable[[Builder, Queries, Operand], None]
+
+
+def check_copied(said: str, size: int) -> None:
+    """Raise RefusalError, `place-too-large`, for more bytes than are copied."""
+    if size > _LARGEST_COPY:
+        raise RefusalError("place-too-large", f"{said}, more than the {_LARGEST_COPY} bytes that it copies")
 
 
 @dataclass(frozen=True)

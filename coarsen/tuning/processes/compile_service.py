@@ -228,7 +228,7 @@ def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) ->
 def _laid_arguments(coarsened: CoarsenedKernel) -> Iterator[LaidArgument]:
     """The arguments whose arrays a launch has to pack."""
     names = [argument.name for argument in coarsened.kernel.arguments]
-    for array in coarsened.laid.arrays:
+    for array in coarsened.arrays:
         if not array.arrangement.is_as_written:
             yield LaidArgument.of(array.argument, names.index(array.argument), array.arrangement)
 
