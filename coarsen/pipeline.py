@@ -22,14 +22,16 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.accumulators.accumulators import Accumulator, keep_accumulators
-from coarsen.transform.coarsen import added_arguments, analyse, check_copied_length, clean_up, coarsened_module
+from coarsen.transform.added_arguments import local_memory_arguments
+from coarsen.transform.coarsen import analyse, check_copied_length, coarsened_module
 from coarsen.transform.distinct import DistinctMemory, mark_distinct
-from coarsen.transform.guard import guard_argument, guarded, guards_of
+from coarsen.transform.guard import guarded, guards_of
 from coarsen.transform.layouts.elements import RewrittenArrays
 from coarsen.transform.layouts.lay_out import lay_out
 from coarsen.transform.layouts.pad import pad_arrays
 from coarsen.transform.placement.place import place_arrays
 from coarsen.transform.regions.plan_regions import plan_regions
+from coarsen.transform.value_numbering.shared_values import share_values
 from coarsen.transform.wide_accesses import widen
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.data_plan import ArrayPlan
@@ -194,7 +196,7 @@ def _guarded(kernel: Kernel, chosen: Configuration) -> Kernel:
         # What can't be coarsened at all is refused for that, and not for what a guard needs besides.
         analyse(kernel, coarsening.dimension, coarsening.level)
     for dimension, level in guards_of(chosen):
-        added = (*kernel.added_arguments, guard_argument(dimension))
+        added = (*kernel.added_arguments, AddedArgument("global-size", dimension))
         kernel = _in_normal_form(guarded(kernel, dimension, level), kernel.name, added)
     return kernel
 
@@ -212,8 +214,8 @@ def _coarsened_once(before: CoarsenedKernel, coarsening: Coarsening, observer: O
         cleaned += _length_in_normal_form(module_text(replicated), kernel.name)
     with observer.stage("normalise"):
         if transforms.clean_up:
-            clean_up(replicated, kernel.name, is_distinct=before.is_distinct)
-        added = (*kernel.added_arguments, *added_arguments(analysed, coarsening))
+            share_values(replicated, kernel.name, is_distinct=before.is_distinct)
+        added = (*kernel.added_arguments, *local_memory_arguments(kernel, analysed.divergence, coarsening.factor))
         coarsened = _in_normal_form(replicated, kernel.name, added)
     observer.written("normalise", coarsened.graph)
     if cleaned is not None:

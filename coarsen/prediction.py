@@ -26,10 +26,10 @@ from coarsen.features.identity import kernel_identity
 from coarsen.features.kernel_facts import launch_size, used_dimensions
 from coarsen.ir.kernel import Kernel
 from coarsen.models import CascadeModel, Prediction, available_models, load_model
-from coarsen.models.launch.case import LaunchInputs, launch_inputs
+from coarsen.models.launch.case import launch_inputs
 from coarsen.models.launch.decision import Risk
 from coarsen.models.launch.device import LaunchDevice, launch_device
-from coarsen.models.launch.grid import Candidate, OwnLaunch, launch_grid, usual_global_sizes
+from coarsen.models.launch.grid import OwnLaunch, launch_grid, usual_global_sizes
 from coarsen.models.launch.model import LaunchModel
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.models.launch.prediction import LaunchPrediction, expected_launches
@@ -91,14 +91,18 @@ def predict_launch(
     _check_learned(model, target)
     device = device_of(target)
     own = own_launch(kernel, asked)
-    grid = planned_grid(WorkPlanner(PlannedKernel(kernel)), own, device, asked)
-    expected, first = model.expect(grid.inputs, device), grid.inputs[0]
+    planned = planned_launches(WorkPlanner(PlannedKernel(kernel)), own, device, asked)
+    candidates = {candidate.variant: candidate for candidate in launch_grid(own, device)}
+    unknown = dict.fromkeys(text for found in planned[0].values() for text in found.work.unknown)
+    inputs = tuple(launch_inputs(found, device) for found in planned)
+    expected, first = model.expect(inputs, device), inputs[0]
+    considered = first
     if asked.factors_only:
         kept = [place for place, variant in enumerate(first.variants) if _is_factor(variant, own)]
-        grid, expected = grid.only(kept), expected.only(kept)
-    decisions = {each: model.decide(expected, grid.inputs[0], each, over_own=asked.factors_only) for each in Risk}
+        considered, expected = first.only(kept), expected.only(kept)
+    decisions = {each: model.decide(expected, considered, each, over_own=asked.factors_only) for each in Risk}
     decision = decisions[risk]
-    launches = expected_launches(grid.candidates, expected, decision)
+    launches = expected_launches(tuple(candidates[each] for each in considered.variants), expected, decision)
     prediction = LaunchPrediction(
         kernel=kernel.name,
         device=target.descriptor.name,
@@ -112,7 +116,7 @@ def predict_launch(
         nearest=model.nearest(first),
         training_kernel=model.known_as(kernel_identity(kernel)),
         sizes_are_assumed=asked.global_size is None,
-        unknown=grid.unknown,
+        unknown=tuple(unknown),
     )
     explained = first.variants.index(prediction.explained.variant)
     return prediction.explained_by(model.influences(first, explained))
@@ -165,34 +169,6 @@ def own_launch(kernel: Kernel, asked: AskedLaunch) -> OwnLaunch:
         size = "×".join(map(str, local_size))
         raise InvalidInputError(f"a launch with the local size {size} has no dimension {dimensions[0]}")
     return OwnLaunch(local_size, global_size, groups_matter(kernel), dimensions)
-
-
-@dataclass(frozen=True)
-class PlannedGrid:
-    """The launches of a grid that can be carried out, with their inputs at each of the sizes."""
-
-    candidates: tuple[Candidate, ...]
-    inputs: tuple[LaunchInputs, ...]
-    unknown: tuple[str, ...]
-
-    def only(self, kept: Sequence[int]) -> PlannedGrid:
-        """Return the launches at some places."""
-        candidates = tuple(self.candidates[place] for place in kept)
-        return PlannedGrid(candidates, tuple(each.only(kept) for each in self.inputs), self.unknown)
-
-
-def planned_grid(planner: WorkPlanner, own: OwnLaunch, device: LaunchDevice, asked: AskedLaunch) -> PlannedGrid:
-    """Return the grid of a launch, planned at its sizes, or at usual ones; what is refused is left out.
-
-    Raises:
-        RefusalError: the own launch's work can't be told.
-        InvalidInputError: the sizes give no finite number of work.
-    """
-    planned = planned_launches(planner, own, device, asked)
-    candidates = {candidate.variant: candidate for candidate in launch_grid(own, device)}
-    unknown = dict.fromkeys(text for found in planned[0].values() for text in found.work.unknown)
-    inputs = tuple(launch_inputs(found, device) for found in planned)
-    return PlannedGrid(tuple(candidates[variant] for variant in planned[0]), inputs, tuple(unknown))
 
 
 def planned_launches(

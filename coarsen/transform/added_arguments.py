@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from coarsen.analysis.divergence import Divergence
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.function import Function
 from coarsen.ir.graph.module import Module
@@ -36,8 +37,7 @@ _RECORDED: Mapping[str, Callable[[Argument], str]] = {
 
 def global_size_argument(dimension: int, names: NameSupply) -> Argument:
     """Return a `ulong` that takes the original global size along a dimension; `names` are the kernel's."""
-    name = _fresh(f"global_size_{_AXES[dimension]}", names)
-    return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
+    return _size_argument(f"global_size_{_AXES[dimension]}", names)
 
 
 def extent_argument(array: str, dimension: int | None, names: NameSupply) -> Argument:
@@ -48,7 +48,11 @@ def extent_argument(array: str, dimension: int | None, names: NameSupply) -> Arg
         dimension: of the array, the slowest is 0; None for all of its elements.
         names: the kernel's.
     """
-    name = _fresh(f"{array}_count" if dimension is None else f"{array}_extent_{dimension}", names)
+    return _size_argument(f"{array}_count" if dimension is None else f"{array}_extent_{dimension}", names)
+
+
+def _size_argument(wanted: str, names: NameSupply) -> Argument:
+    name = _fresh(wanted, names)
     return Argument(name, SIZE_TYPE, f"{SIZE_TYPE} noundef %{name}", type_name="ulong", base_type_name="ulong")
 
 
@@ -132,14 +136,13 @@ def add_local_copies(
     return copies
 
 
-def local_memory_arguments(kernel: Kernel, own: Sequence[str], factor: int) -> Iterator[AddedArgument]:
+def local_memory_arguments(kernel: Kernel, divergence: Divergence, factor: int) -> Iterator[AddedArgument]:
     """Yield what the launcher passes for the arguments that `add_local_copies` adds, in their order."""
     first_added = len(kernel.arguments) - len(kernel.added_arguments)
-    for argument in _own_arguments(kernel, own):
+    for argument in _own_arguments(kernel, divergence.own_local_memory):
         index = kernel.arguments.index(argument)
         like = index if index < first_added else kernel.added_arguments[index - first_added].like
-        for _ in range(1, factor):
-            yield AddedArgument("local-memory", like=like)
+        yield from [AddedArgument("local-memory", like=like)] * (factor - 1)
 
 
 def _own_arguments(kernel: Kernel, own: Sequence[str]) -> list[Argument]:

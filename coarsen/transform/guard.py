@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 
 from coarsen.analysis.barriers import idle_barriers
 from coarsen.analysis.legality import check_any_groups
-from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.display_name import Derivation
@@ -49,11 +48,6 @@ def guards_of(chosen: Configuration) -> tuple[tuple[int, Level], ...]:
     dimensions = sorted({coarsening.dimension for coarsening in chosen})
     items = {coarsening.dimension for coarsening in chosen if coarsening.level is Level.ITEM}
     return tuple((dimension, Level.ITEM if dimension in items else Level.GROUP) for dimension in dimensions)
-
-
-def guard_argument(dimension: int) -> AddedArgument:
-    """Return what the launch passes to a kernel that is guarded along a dimension."""
-    return AddedArgument("global-size", dimension)
 
 
 def guarded(kernel: Kernel, dimension: int, level: Level) -> Module:

@@ -91,8 +91,9 @@ def copy_box_at_start(kernel: Kernel, module: Module, argument: Argument, uses: 
         raise RefusalError(
             "place-footprint-unknown", f"nothing of {argument.name} is read: there is nothing to copy"
         )
-    indices = [(kernel.definition[read.name], _index(kernel, argument, read, element)) for read, _ in uses.reads]
-    box = Footprints(kernel, argument.name, sizes).of(indices)
+    indices = [_index(kernel, argument, read, element) for read, _ in uses.reads]
+    reads = [(kernel.definition[read.name], index) for (read, _), index in zip(uses.reads, indices, strict=True)]
+    box = Footprints(kernel, argument.name, sizes).of(reads)
     check_copied(f"a work-group reads {box.cells} elements of {argument.name}", box.cells * size_of(element))
     function = module.function(kernel.name)
     tile = tile_of(module, function.name, argument, element, box.cells)

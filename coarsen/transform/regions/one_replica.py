@@ -24,15 +24,8 @@ from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap, copy_instruction
+from coarsen.transform.regions.plan import Entry
 from coarsen.transform.replicas import Replicas
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where a replica comes into a region: at the branch of `block`, or at `block`, the header of a loop."""
-
-    block: str
-    is_restart: bool = False
 
 
 @dataclass(frozen=True)

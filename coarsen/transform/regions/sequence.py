@@ -22,8 +22,8 @@ from coarsen.ir.graph.operands import Callee
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap
 from coarsen.ir.opencl.queries import mangled_name
 from coarsen.ir.types import IntegerType, VoidType
-from coarsen.transform.regions.one_replica import AllReplicas, Entry, Meet, ReplicaClone
-from coarsen.transform.regions.plan import PlannedRegion
+from coarsen.transform.regions.one_replica import AllReplicas, Meet, ReplicaClone
+from coarsen.transform.regions.plan import Entry, PlannedRegion
 from coarsen.transform.regions.plan_regions import has_barrier
 from coarsen.transform.replicas import Replicas, new_block
 

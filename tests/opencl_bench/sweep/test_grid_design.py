@@ -17,7 +17,7 @@ from coarsen.models.launch.grid import MOST_CANDIDATES
 from coarsen.models.launch.planning import WorkPlanner
 from coarsen.opencl_bench.sweep.grid_design import GridDesign
 from coarsen.opencl_bench.workloads.training_kernels import training_kernel
-from coarsen.prediction import AskedLaunch, own_launch, planned_grid
+from coarsen.prediction import AskedLaunch, own_launch, planned_launches
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, Size, Workload
 from coarsen.variant.coarsening import Coarsening
@@ -56,8 +56,7 @@ def considered(benchmark: Benchmark, preset: str, device: str) -> list[Variant]:
     }
     asked = AskedLaunch(own, launch.global_size, whole)
     target = launch_device(DEVICE_DESCRIPTORS[device])
-    grid = planned_grid(WorkPlanner(PlannedKernel(kernel)), own_launch(kernel, asked), target, asked)
-    return [candidate.variant for candidate in grid.candidates]
+    return list(planned_launches(WorkPlanner(PlannedKernel(kernel)), own_launch(kernel, asked), target, asked)[0])
 
 
 @pytest.mark.parametrize("name", ["launch-0-0", "launch-0-2", "launch-0-4", "launch-0-13"])
