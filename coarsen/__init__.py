@@ -21,9 +21,9 @@ from coarsen.base.names import lazy_names
 from coarsen.errors import makes_readable
 
 if TYPE_CHECKING:
+    from coarsen.api import coarsen as coarsen
     from coarsen.api import explain as explain
     from coarsen.api import predict as predict
-    from coarsen.api.coarsening import coarsen as coarsen
     from coarsen.base.bug_report import __version__ as __version__
     from coarsen.coarsened_kernel import CoarsenedKernel as CoarsenedKernel
     from coarsen.devices.discovery import DeviceDescription as DeviceDescription

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.pipeline import Observer, run_pipeline

@@ -25,7 +25,7 @@ from coarsen.ir.graph.details import Access
 from coarsen.ir.graph.variables import GlobalVariable
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace, ArrayType, size_of
-from coarsen.transform.layouts.rows import Rows, rows_of
+from coarsen.transform.layouts.pad import Rows, rows_of
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_plan import ArrayPlan
 from coarsen.variant.placement import NO_PAD, Pad, PadKind

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.added_arguments import AddedArgument, extent_of
 from coarsen.runtime.layout import Layout, passed_twice
-from coarsen.variant.data_layout import Arrangement, ArrayLayout, Kind, Order
-from coarsen.variant.records import RecordType
+from coarsen.variant.data_layout import Arrangement, ArrayLayout, Kind, Order, RecordType
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from coarsen.errors import InvalidInputError, RefusalError
-from coarsen.variant.data_layout import AOS, Arrangement, ArrayLayout, Kind, Order
+from coarsen.variant.data_layout import AOS, MOST_FIELDS, Arrangement, ArrayLayout, Field, Kind, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.records import MOST_FIELDS, Field, RecordType
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ def _coarsen(
     variant: Variant,
     form: Form,
 ) -> Code:
-    from coarsen.api.coarsening import coarsen_variant
+    from coarsen.api import coarsen_variant
 
     coarsened = coarsen_variant(sources.unit(source, options, macros), variant, kernel=kernel)
     return Code.of(coarsened, form)

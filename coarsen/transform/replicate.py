@@ -35,10 +35,9 @@ from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica, same_origin
 from coarsen.transform.ids import IdRewriter
-from coarsen.transform.regions.one_replica import Meet
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.regions.plan_regions import is_behind_barrier
-from coarsen.transform.regions.sequence import CopiesInSequence, RejoinBarriers
+from coarsen.transform.regions.sequence import CopiesInSequence, Meet, RejoinBarriers
 from coarsen.transform.regions.slow_path import AgreementTest, SlowPath, slow_path
 from coarsen.transform.replicas import Replicas
 from coarsen.variant.transforms import DeviceKind

@@ -8,9 +8,8 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from coarsen.errors import InvalidInputError
-from coarsen.variant.data_layout import AOS, ArrayLayout, Order, parse_shape
+from coarsen.variant.data_layout import AOS, ArrayLayout, Order, RecordType, parse_shape
 from coarsen.variant.placement import GLOBAL, NO_PAD, Pad, Place, parse_place
-from coarsen.variant.records import RecordType
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.cli.apply.options import Stage
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import STAGES

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from coarsen.api import explain
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen, explain
 from coarsen.errors import InvalidInputError
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import SUITE

@@ -126,4 +126,4 @@ def test_with_a_warm_cache_another_local_size_takes_no_compiler(
         program.build(cache_dir=folder).free(queue, (SIZE,), (16,), output)
         np.testing.assert_array_equal(read_values(queue, output), 3 * np.arange(SIZE))
         assert recorder.seen[0][2].local_size == (48,)
-        monkeypatch.setattr("coarsen.api.coarsening.coarsen_variant", None)
+        monkeypatch.setattr("coarsen.api.coarsen_variant", None)

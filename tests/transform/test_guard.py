@@ -12,7 +12,7 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.api.coarsening import coarsen
+from coarsen.api import coarsen
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription

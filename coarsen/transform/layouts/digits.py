@@ -12,7 +12,7 @@ A is the same for the whole launch and R, in which A is not, is v + k modulo 2^w
 less than A, k a number; then Q takes its place. What is left for dimension 0 is such a sum, too, its v proved to
 be less than something that is the same for the whole launch.
 
-What a proof rests on besides is the same for the whole launch, and tested there (`demands.py`): each A is the
+What a proof rests on besides is the same for the whole launch, and tested there (`coordinates.py`): each A is the
 extent E of its dimension, the bound of dimension 0 is at most its extent, each k is between -E and E, and all
 elements are at most 2^w, or 2^(w-1) of an index that is extended with its sign or where any k is not 0; so are the
 extents of coordinates that are extended. Why that suffices:
@@ -44,9 +44,17 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type
-from coarsen.transform.layouts.coordinate_bounds import Candidate, CoordinateBounds
-from coarsen.transform.layouts.demands import Coordinate, Demand, Digits, ElementCount, Extent, LaunchValue
-from coarsen.transform.layouts.index_forms import IndexForms, OperandArithmetic
+from coarsen.transform.layouts.coordinates import (
+    Candidate,
+    Coordinate,
+    CoordinateBounds,
+    Demand,
+    Digits,
+    ElementCount,
+    Extent,
+    LaunchValue,
+)
+from coarsen.transform.layouts.indices import IndexForms, OperandArithmetic
 from coarsen.transform.names import own
 from coarsen.transform.prologue import INDEX
 

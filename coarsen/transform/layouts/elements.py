@@ -7,8 +7,7 @@
 Addresses are followed through `getelementptr` alone: what merges pointers, compares, stores or passes them on, is
 refused. Each of the steps must be `inbounds`: only then the index of the element is exact, and no sum of bytes has
 wrapped round. An index into an array inside of a record is taken to stay in that array, as OpenCL C demands.
-An address that steps on there (`float *p = bodies[i].place + k; p[j]`) is followed where k and j are known to be
-between numbers (`bounds.py`); whether these lie in the array is for whoever uses the place to see.
+An address that steps on there (`float *p = bodies[i].place + k; p[j]`) is refused: it may lead out of the array.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ from coarsen.ir.types import (
     field_offset,
     size_of,
 )
-from coarsen.transform.layouts.bounds import Bounds
-from coarsen.variant.records import MOST_FIELDS, Field, RecordType
+from coarsen.variant.data_layout import MOST_FIELDS, Field, RecordType
 
 # The slot in which each has the address that it accesses.
 _ACCESSED = {Opcode.LOAD: 0, Opcode.STORE: 1, Opcode.ATOMICRMW: 0, Opcode.CMPXCHG: 0}
@@ -80,15 +78,6 @@ class RewrittenArrays:
 
 
 @dataclass(frozen=True)
-class InnerIndex:
-    """A value that chooses in an array inside of a record, less what it is at least; what a step multiplies."""
-
-    value: Operand
-    scale: int
-    least: int = 0
-
-
-@dataclass(frozen=True)
 class Place:
     """An address: the argument, and the sum of what is added to it, in bytes.
 
@@ -96,19 +85,17 @@ class Place:
         array: its start, an argument or a variable.
         constant: what is added in any case.
         steps: values with what they are multiplied by, a multiple of the record's size.
-        inner: indices into an array inside of a record; each adds nothing or more.
+        inner: the same for indices into an array inside of a record, which are taken to stay in it.
         reach: how much the inner ones add at most.
         position: where the element stands by the array's order; None for an array without one.
-        is_assumed: whether an inner one is taken to stay in its array.
     """
 
     array: Named
     constant: int = 0
     steps: tuple[tuple[Operand, int], ...] = ()
-    inner: tuple[InnerIndex, ...] = ()
+    inner: tuple[tuple[Operand, int], ...] = ()
     reach: int = 0
     position: Operand | None = None
-    is_assumed: bool = False
 
     @property
     def name(self) -> str:
@@ -121,8 +108,9 @@ class Place:
 
     def with_values(self, others: Mapping[Operand, Operand]) -> Place:
         """Return the place with other values in their stead."""
-        steps = tuple((others.get(value, value), scale) for value, scale in self.steps)
-        inner = tuple(replace(each, value=others.get(each.value, each.value)) for each in self.inner)
+        steps, inner = (
+            tuple((others.get(value, value), scale) for value, scale in each) for each in (self.steps, self.inner)
+        )
         position = self.position if self.position is None else others.get(self.position, self.position)
         return replace(self, steps=steps, inner=inner, position=position)
 
@@ -137,7 +125,7 @@ def called(array: Named) -> str:
 
 
 def resolved_uses(
-    array: Named, record_size: int, *, vectors: bool = False, bounds: Bounds | None = None
+    array: Named, record_size: int, *, vectors: bool = False
 ) -> Iterator[tuple[Instruction, int, Place]]:
     """Yield each access to an array: the instruction, the slot of the address, the place.
 
@@ -145,7 +133,6 @@ def resolved_uses(
         array: an argument or a variable, which no constant expression names.
         record_size: of an element, in bytes.
         vectors: whether `vload` and `vstore` are accesses; their index is not in the place.
-        bounds: of indices; None where an address must not step on inside of a record.
 
     Raises:
         RefusalError: `layout-pointer-escapes`, a use that is none of those that are followed;
@@ -158,7 +145,7 @@ def resolved_uses(
             user = use.user
             assert isinstance(user, Instruction)
             if user.opcode is Opcode.GETELEMENTPTR and use.slot == 0:
-                waiting.append((user, _stepped(place, user, record_size, bounds)))
+                waiting.append((user, _stepped(place, user, record_size)))
             elif _is_access(user, use.slot) or (vectors and is_vector_access(user)):
                 yield user, use.slot, place
             else:
@@ -223,7 +210,7 @@ def _escape(user: Instruction, array: str) -> RefusalError:
     return RefusalError("layout-pointer-escapes", reason, user.position)
 
 
-def _stepped(place: Place, user: Instruction, record_size: int, bounds: Bounds | None) -> Place:
+def _stepped(place: Place, user: Instruction, record_size: int) -> Place:
     """The place to which a `getelementptr` leads from another one."""
     if "inbounds" not in user.flags or not isinstance(user.type, PointerType):
         reason = f"an address in {place.name} may wrap around, or is one of several"
@@ -243,7 +230,7 @@ def _stepped(place: Place, user: Instruction, record_size: int, bounds: Bounds |
             assert isinstance(stepped_over, ArrayType | VectorType)
             count, stepped_over = stepped_over.count, stepped_over.element
             scale = size_of(stepped_over)
-        place = _added(place, index, scale, user, record_size, count, bounds)
+        place = _added(place, index, scale, user, record_size, count)
     return place
 
 
@@ -254,7 +241,6 @@ def _added(
     user: Instruction,
     record_size: int,
     count: int = 0,
-    bounds: Bounds | None = None,
 ) -> Place:
     """The place with an index of some bytes added; `count`: of the elements that it chooses among, if known."""
     if not index.is_local:
@@ -265,16 +251,8 @@ def _added(
         return replace(place, steps=(*place.steps, (index, scale)))
     if count:
         reach = place.reach + scale * (count - 1)
-        return replace(place, inner=(*place.inner, InnerIndex(index, scale)), reach=reach, is_assumed=True)
-    between = None if bounds is None else bounds.of(index, user)
-    if between is None or scale * between.length >= record_size:
-        raise _midst(user, place)
-    return replace(
-        place,
-        constant=place.constant + scale * between.least,
-        inner=(*place.inner, InnerIndex(index, scale, between.least)),
-        reach=place.reach + scale * between.length,
-    )
+        return replace(place, inner=(*place.inner, (index, scale)), reach=reach)
+    raise _midst(user, place)
 
 
 def _constant(index: Operand, user: Instruction, place: Place) -> int:
@@ -292,12 +270,6 @@ def by_instruction(uses: Iterator[tuple[Instruction, int, Place]], found: dict[I
     """Add the places of uses to those that are known of each instruction."""
     for instruction, slot, place in uses:
         found.setdefault(instruction, {})[slot] = place
-
-
-def spanned(accesses: Mapping[Instruction, Places]) -> Iterator[tuple[Instruction, Place]]:
-    """Yield the accesses that choose in an array inside of a record, and are taken to stay there."""
-    for instruction, places in accesses.items():
-        yield from ((instruction, place) for place in places.values() if place.is_assumed)
 
 
 # The record that an element of an argument's array is, by what the source declares and LLVM's type of it.

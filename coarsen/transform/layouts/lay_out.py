@@ -39,7 +39,6 @@ from coarsen.ir.kernel import Argument, Kernel
 from coarsen.ir.opencl.builtins import is_atomic_update
 from coarsen.ir.types import AddressSpace, IntegerType, alignment_of, content_bytes
 from coarsen.transform.added_arguments import add_arguments, extent_argument
-from coarsen.transform.layouts.bounds import Bounds
 from coarsen.transform.layouts.elements import (
     ElementType,
     Place,
@@ -52,7 +51,6 @@ from coarsen.transform.layouts.elements import (
     is_copy,
     is_fill,
     resolved_uses,
-    spanned,
 )
 from coarsen.transform.layouts.positions import Addresses, Piece, Target, pieces_of, whole_piece, with_positions
 from coarsen.transform.layouts.whole_records import copied_padding, split_copy, split_fill, split_load, split_store
@@ -109,7 +107,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     arrays: list[LaidArray] = []
     targets: dict[Named, Target] = {}
     accesses: dict[Instruction, Places] = {}
-    extents, bounds = Extents(kernel, module), Bounds(kernel)
+    extents = Extents(kernel, module)
     for plan in plans:
         argument = array_argument(kernel, plan.argument, AddressSpace.GLOBAL, AddressSpace.CONSTANT)
         target = _target(argument, graphs[argument.name], plan, module)
@@ -118,7 +116,7 @@ def lay_out(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
             continue
         graph = graphs[argument.name]
         targets[graph] = replace(target, extents=extents.of(argument, target.arrangement))
-        by_instruction(resolved_uses(graph, target.arrangement.record.size, bounds=bounds), accesses)
+        by_instruction(resolved_uses(graph, target.arrangement.record.size), accesses)
     assumptions = tuple(_assumptions(accesses))
     padding = copied_padding(accesses, targets)
     positioned = with_positions(kernel, module, targets, accesses)
@@ -160,7 +158,8 @@ def _never_accessed(argument: Argument, plan: ArrayPlan) -> Target:
 
 def _assumptions(accesses: dict[Instruction, Places]) -> Iterator[str]:
     """Yield what is taken for granted, in words."""
-    for name in dict.fromkeys(place.name for _, place in spanned(accesses)):
+    inner = (place.name for places in accesses.values() for place in places.values() if place.inner)
+    for name in dict.fromkeys(inner):
         yield f"indices into arrays inside of the elements of {name} stay within these arrays"
 
 

@@ -32,14 +32,13 @@ from coarsen.ir.graph.operands import Named, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import IntegerType, Type, size_of
-from coarsen.transform.layouts.demands import Demand, Digits, ElementCount, ExtentTests
+from coarsen.transform.layouts.coordinates import Demand, Digits, ElementCount, ExtentTests
 from coarsen.transform.layouts.digits import Carries, DigitsOfIndices
 from coarsen.transform.layouts.elements import ElementType, Place, Places
-from coarsen.transform.layouts.index_forms import OperandArithmetic, is_zero
+from coarsen.transform.layouts.indices import OperandArithmetic, is_zero
 from coarsen.transform.names import own
 from coarsen.transform.prologue import INDEX
-from coarsen.variant.data_layout import Arrangement, Kind
-from coarsen.variant.records import Field
+from coarsen.variant.data_layout import Arrangement, Field, Kind
 
 # So many elements, and with them extents, positions and sums of these, have 32 bits.
 _NARROW = IntegerType(32)
@@ -262,7 +261,7 @@ class Target:
     def alignment(self, place: Place, piece: Piece) -> int:
         """Return the power of two that the new address of a piece is a multiple of."""
         record = self.arrangement.record
-        scales = [each.scale for each in place.inner]
+        scales = [scale for _, scale in place.inner]
         common = math.gcd(record.alignment(piece.field), piece.start - piece.field.offset, *scales)
         return common & -common
 
@@ -294,7 +293,7 @@ def _chosen_of(target: Target, place: Place, start: int, size: int) -> Piece | N
         return None
     record = target.arrangement.record
     first = next(each for each in record.fields if each.offset <= start < each.end)
-    if start + size > first.end or any(each.scale % first.size for each in place.inner):
+    if start + size > first.end or any(scale % first.size for _, scale in place.inner):
         return None
     return Piece(first, start, size, is_one_of=True)
 
@@ -313,10 +312,8 @@ class Addresses:
             size = target.arrangement.record.size
             position = self._arithmetic.sum_of(place.steps, size, place.constant // size)
         pointer = self._field(target, place, piece.field, position)
-        for each in place.inner:
-            # What is taken off first leaves no address beside the array on the way.
-            index = self._arithmetic.plus(self._arithmetic.wide(each.value), self._arithmetic.number(-each.least))
-            distance = self._arithmetic.times(index, each.scale)
+        for value, scale in place.inner:
+            distance = self._arithmetic.times(self._arithmetic.wide(value), scale)
             if piece.is_one_of:
                 distance = self._arithmetic.computed(Opcode.MUL, distance, self._lanes(target))
             pointer = self._bytes_on(pointer, distance)

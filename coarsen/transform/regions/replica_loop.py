@@ -20,8 +20,8 @@ from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica
 from coarsen.ir.types import ArrayType, FloatType, IntegerType, Type, VectorType
 from coarsen.transform.ids import Progression
 from coarsen.transform.names import NameSupply, like, own
-from coarsen.transform.regions.one_replica import AllReplicas, Meet, ReplicaClone
 from coarsen.transform.regions.plan import Entry
+from coarsen.transform.regions.sequence import AllReplicas, Meet, ReplicaClone
 from coarsen.transform.replicas import Replicas, new_block
 
 IN_TURN = for_replica(None, Role.SLOW_PATH)

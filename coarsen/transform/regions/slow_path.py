@@ -19,11 +19,10 @@ from coarsen.ir.graph.operands import Operand
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.rewriting import OriginMap, ValueMap, for_replica
 from coarsen.transform.names import NameSupply
-from coarsen.transform.regions.one_replica import Meet
 from coarsen.transform.regions.plan import Entry
 from coarsen.transform.regions.plan_regions import has_barrier, has_loop
 from coarsen.transform.regions.replica_loop import IN_TURN, InducedValues, ReplicaLoop
-from coarsen.transform.regions.sequence import CopiesInSequence
+from coarsen.transform.regions.sequence import CopiesInSequence, Meet
 from coarsen.transform.replicas import Replicas, new_block
 
 SlowPath = CopiesInSequence | ReplicaLoop

@@ -27,9 +27,8 @@ from coarsen.tuning.workload.benchmark import (
     Workload,
 )
 from coarsen.variant.coarsening import Coarsening
-from coarsen.variant.data_layout import SOA, ArrayLayout, Order
+from coarsen.variant.data_layout import SOA, ArrayLayout, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
-from coarsen.variant.records import RecordType
 from coarsen.variant.variant import Variant
 
 OPTIONS = find_benchmark("records-black_scholes_records")

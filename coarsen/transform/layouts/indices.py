@@ -1,4 +1,4 @@
-"""What the integers of a kernel are, for proofs about its indices; arithmetic on them that folds constants."""
+"""What the indices of a kernel are, for proofs about them; arithmetic on operands that folds constants."""
 
 from __future__ import annotations
 
