@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from coarsen.base.names import did_you_mean
-from coarsen.errors import InvalidInputError, RefusalError, SourcePosition
+from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
 from coarsen.ir.graph.details import AtomicUpdate, CallSite, Opcode, access_of
 from coarsen.ir.graph.display_name import NewName
@@ -117,7 +117,9 @@ def pad_arrays(kernel: Kernel, plans: Sequence[ArrayPlan]) -> RewrittenArrays:
     padded: list[PaddedArray] = []
     for plan in plans:
         rows = rows_of(module, kernel.name, plan.argument, plan.pad, plan.shape)
-        if is_padded(plan.pad):
+        if plan.pad.kind is PadKind.AUTO:
+            raise InvalidInputError("a pad 'auto' is chosen for a device (coarsen.cost.pads)")
+        if plan.pad != NO_PAD:
             padded.append(PaddedArray(rows.name, str(rows.pad), size_of(rows.type), size_of(rows.laid_type)))
             _rewrite(module, rows)
     make_names_unique(module.function(kernel.name), module.structures)
@@ -479,7 +481,8 @@ def _stepped_over(variable: Variable, count: int) -> int:
         f"how long the rows of {name} are is not known ({found}): give its shape, as in "
         f"--shape {name}={count // example},{example}"
     )
-    raise RefusalError("layout-shape-unknown", reason, _first_use(variable))
+    positions = (user.position for user in users(variable) if user.position is not None)
+    raise RefusalError("layout-shape-unknown", reason, next(positions, None))
 
 
 def _multipliers(variable: Variable) -> Iterator[int]:
@@ -499,14 +502,3 @@ def _multipliers(variable: Variable) -> Iterator[int]:
             constant = value.operands[1].number
             if constant is not None:
                 yield 1 << (constant & _SHIFTED) if value.opcode is Opcode.SHL else constant
-
-
-def _first_use(variable: Variable) -> SourcePosition | None:
-    return next((user.position for user in users(variable) if user.position is not None), None)
-
-
-def is_padded(pad: Pad) -> bool:
-    """Return True if a pad changes anything. Raises InvalidInputError for one that a device is to choose."""
-    if pad.kind is PadKind.AUTO:
-        raise InvalidInputError("a pad 'auto' is chosen for a device (coarsen.cost.pads)")
-    return pad != NO_PAD
