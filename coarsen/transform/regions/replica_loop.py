@@ -94,7 +94,7 @@ class ReplicaLoop(AllReplicas):
             of_turn[phi] = build.phi(phi.type, list(self._alone.leaving(phi)), name)
         for phi, value in of_turn.items():
             if self._is_divergent(phi):
-                self._turn_values.keep_result(build, phi.name, value)
+                self._turn_values.results[phi.name].store(build, value, self._turn_values.turn)
             else:
                 self._results[phi, 0] = value
         self._meet(build)
@@ -111,7 +111,7 @@ class ReplicaLoop(AllReplicas):
         for phi in filter(self._is_divergent, self._join.phis):
             for k in range(len(self._around.values)):
                 name = self._around.supply.derived(phi, Derivation.OUT)
-                self._results[phi, k] = self._turn_values.take_result(build, phi.name, k, name)
+                self._results[phi, k] = self._turn_values.results[phi.name].load(build, number(NUMBER, k), name)
         build.branch(self._around.values[0].block(self._join))
         return self.last
 
@@ -154,6 +154,7 @@ class InducedValues:
         at_turn: what stands at the start of each turn.
         turn: the number of the turn: a phi without sources that stands nowhere.
         in_turn: what a turn has for the values that differ between replicas.
+        results: the arrays that keep the join's phis of which each replica has its own, by name.
         can_be_said: whether all that was asked for can be provided.
     """
 
@@ -169,12 +170,12 @@ class InducedValues:
         self._build = Builder(self.at_turn, self.origin)
         self._build_before = Builder(self.before, self.origin)
         self._is_turn_of: dict[int, Instruction] = {}
-        self._results: dict[str, ReplicaArray] = {}
+        self.results: dict[str, ReplicaArray] = {}
 
     @property
     def instructions(self) -> int:
         """Return how many instructions the turns need besides the region's own."""
-        taking = len(self._results) * (2 + 2 * len(self.replicas.values))
+        taking = len(self.results) * (2 + 2 * len(self.replicas.values))
         providing = (self.variables, self.before, self.at_turn)
         return sum(len(block.instructions) for block in providing) + taking + _COUNTING
 
@@ -213,17 +214,7 @@ class InducedValues:
         for phi in phis:
             array = self._array(phi, phi.type)
             if array is not None:
-                self._results[phi.name] = array
-
-    # Results.
-
-    def keep_result(self, build: Builder, result: str, value: Operand) -> None:
-        """Keep what one of the join's phis is in a turn."""
-        self._results[result].store(build, value, self.turn)
-
-    def take_result(self, build: Builder, result: str, k: int, name: NewName) -> Instruction:
-        """Take what one of the join's phis is for replica k, under a name, after the loop."""
-        return self._results[result].load(build, number(NUMBER, k), name)
+                self.results[phi.name] = array
 
     # Providing values.
 
