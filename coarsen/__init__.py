@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from coarsen.api import explain as explain
     from coarsen.api import predict as predict
     from coarsen.base.bug_report import __version__ as __version__
-    from coarsen.coarsened_kernel import CoarsenedKernel as CoarsenedKernel
     from coarsen.devices.discovery import DeviceDescription as DeviceDescription
     from coarsen.devices.discovery import discover_devices as discover_devices
     from coarsen.devices.discovery import open_device as open_device
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from coarsen.frontend.lower import compile_source as compile_source
     from coarsen.frontend.lower import lower as lower
     from coarsen.frontend.translation_unit import TranslationUnit as TranslationUnit
+    from coarsen.pipeline import CoarsenedKernel as CoarsenedKernel
     from coarsen.remarks.explanation import Explanation as Explanation
     from coarsen.runtime.kernel import enqueue_nd_range_kernel as enqueue_nd_range_kernel
     from coarsen.runtime.laid_out_kernel import LaidOutArray as LaidOutArray
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "CoarsenError": "coarsen.errors",
-    "CoarsenedKernel": "coarsen.coarsened_kernel",
+    "CoarsenedKernel": "coarsen.pipeline",
     "Coarsening": "coarsen.variant.coarsening",
     "DeviceDescription": "coarsen.devices.discovery",
     "DeviceError": "coarsen.errors",

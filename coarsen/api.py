@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE
 from coarsen.cost.pads import costed_pads, with_pads
 from coarsen.errors import InvalidInputError
@@ -16,7 +15,7 @@ from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer, laid_out, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, Observer, laid_out, run_pipeline
 from coarsen.remarks.explanation import Explanation, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, Observer, run_pipeline
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, Transforms
 from coarsen.variant.variant import Variant

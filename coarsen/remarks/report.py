@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.cost.banks import ANY_DEVICE, MemoryDevice
 from coarsen.cost.lane_addresses import Place
 from coarsen.cost.memory_report import MemoryReport, memory_report
@@ -21,6 +20,7 @@ from coarsen.errors import SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument, described_arguments
 from coarsen.ir.graph.origin import Role
 from coarsen.ir.kernel import Kernel
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.remarks.source_places import Lines, lines_of, place_of_branch
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray

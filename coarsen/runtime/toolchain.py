@@ -19,8 +19,8 @@ from coarsen.variant.placement import PlacedArgument
 from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
-    from coarsen.coarsened_kernel import CoarsenedKernel
     from coarsen.frontend.translation_unit import TranslationUnit
+    from coarsen.pipeline import CoarsenedKernel
 
 
 Form = Literal["opencl_c", "spirv"]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.workload.benchmark import (
     Argument,

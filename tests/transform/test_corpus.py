@@ -15,11 +15,11 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.frontend.options import parse_options
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.variant.coarsening import Coarsening
 from tests.coarsened_kernel import coarsened_with
 from tests.frontend.corpus import Launch, assert_same, launches, run

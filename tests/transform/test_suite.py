@@ -13,11 +13,11 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.runtime.launch import LaunchLimits, divide_launch
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import LaunchableKernel, run_workload

@@ -16,8 +16,8 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 from tests.coarsened_kernel import coarsened_with

@@ -16,10 +16,10 @@ from typing import Any, cast
 import pyopencl as cl
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.opencl_bench.workloads.lookup import SUITE
+from coarsen.pipeline import CoarsenedKernel
 from coarsen.tuning.measure.comparison import compare
 from coarsen.tuning.measure.run import (
     KernelArgument,

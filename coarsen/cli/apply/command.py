@@ -16,10 +16,9 @@ from coarsen.cli.kernel_input import naming_file, with_file
 from coarsen.cli.messages import note, raise_last
 from coarsen.cli.options import parsed_size
 from coarsen.cli.output import Format, counted, print_line, write_result
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InvalidInputError, RefusalError, printable
 from coarsen.ir.added_arguments import described_arguments
-from coarsen.pipeline import Observer
+from coarsen.pipeline import CoarsenedKernel, Observer
 from coarsen.variant.transforms import DeviceKind
 
 # The version that every implementation builds a program for if none is named.

@@ -17,14 +17,13 @@ from coarsen.cli.apply.report_json import refusal_json, report_json
 from coarsen.cli.apply.request import Request
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.output import Format, console, counted, json_text, write_result
-from coarsen.coarsened_kernel import LaidOutKernel
 from coarsen.cost.memory_report import memory_lines
 from coarsen.cost.plan_cost import Part, RegionCost
 from coarsen.errors import InvalidInputError, RefusalError, aligned, printable
 from coarsen.frontend.lower import lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer, for_distinct_memory
+from coarsen.pipeline import LaidOutKernel, Observer, for_distinct_memory
 from coarsen.remarks.explanation import Explanation, Marks, explain_kernel
 from coarsen.remarks.report import CoarseningReport, KernelReport, RoleCount, report_of
 from coarsen.remarks.source_places import Lines

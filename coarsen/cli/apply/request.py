@@ -12,7 +12,6 @@ from coarsen.base.bug_report import __version__
 from coarsen.cli.kernel_input import naming_file
 from coarsen.cli.messages import note
 from coarsen.cli.options import parsed_size
-from coarsen.coarsened_kernel import CoarsenedKernel, LaidOutKernel
 from coarsen.cost.banks import ANY_CPU, ANY_DEVICE, MemoryDevice
 from coarsen.cost.pads import PadCost, costed_pads, with_pads
 from coarsen.cost.work_counts import padded
@@ -21,7 +20,7 @@ from coarsen.frontend.device_macros import PORTABLE, DeviceMacros
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import Observer, laid_out, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, LaidOutKernel, Observer, laid_out, run_pipeline
 from coarsen.variant.coarsening import Coarsening, Level, configuration_of
 from coarsen.variant.data_plan import ArrayPlan, array_plans
 from coarsen.variant.options import ARRAY_OPTIONS, TRANSFORM_OPTIONS

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import check_ways_by_barriers, most_ways_by_barriers
 from coarsen.errors import CoarsenError, InternalError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
@@ -24,7 +23,7 @@ from coarsen.frontend.translation_unit import TranslationUnit
 from coarsen.ir.graph.printer import module_text
 from coarsen.ir.hashed_text import hashed_text
 from coarsen.ir.kernel import Kernel, WrittenArgument
-from coarsen.pipeline import run_pipeline
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.runtime.code import options_of_coarsened
 from coarsen.tuning.measure.machine import BuildError
 from coarsen.tuning.measure.opencl_machine import OpenClMachine

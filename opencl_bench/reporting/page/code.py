@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import CoarsenError, InternalError, InvalidInputError, RefusalError
 from coarsen.frontend.lower import compile_source, lower
 from coarsen.frontend.source_text import opencl_c_of
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.reporting.page.content import After, Before, Pair, SourceLine
 from coarsen.opencl_bench.workloads.lookup import find_measured
-from coarsen.pipeline import run_pipeline
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.remarks.explanation import MarkedLine, Marks, explain_kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.tuning.processes.compile_service import build_options, code_of, ir_hash_of

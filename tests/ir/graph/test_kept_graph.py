@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.errors import InternalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
@@ -21,7 +20,7 @@ from coarsen.ir.graph.operands import Callee, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.printer import instruction_text, module_text
 from coarsen.ir.kernel import Kernel
-from coarsen.pipeline import laid_out, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, laid_out, run_pipeline
 from coarsen.transform.wide_accesses import widen
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.data_plan import array_plans

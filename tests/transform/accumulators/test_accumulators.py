@@ -15,9 +15,8 @@ import pyopencl as cl
 import pytest
 
 from coarsen.base.codes import ACCUMULATOR_REASONS
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.discovery import DeviceDescription
-from coarsen.pipeline import run_pipeline
+from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.accumulators import accumulators
 from coarsen.transform.accumulators.locations import Certainty, LoopMemory
 from coarsen.transform.distinct import DistinctMemory

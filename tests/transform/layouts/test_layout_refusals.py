@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from coarsen.coarsened_kernel import LaidOutKernel
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.pipeline import laid_out
+from coarsen.pipeline import LaidOutKernel, laid_out
 from coarsen.variant.data_layout import DEEP_SOA, SOA, ArrayLayout, Order, RecordType
 from coarsen.variant.data_plan import ArrayPlan
 

@@ -17,12 +17,11 @@ import pyopencl as cl
 import pytest
 from numpy.typing import NDArray
 
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.pipeline import laid_out, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, laid_out, run_pipeline
 from coarsen.runtime.layout import Layout
 from coarsen.tuning.measure.run import GuardedBuffer
 from coarsen.variant.coarsening import Coarsening, Configuration

@@ -14,12 +14,11 @@ import pytest
 from numpy.typing import NDArray
 
 from coarsen.analysis.algebra.numbers import number_of
-from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import build_uncached
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
-from coarsen.pipeline import laid_out, run_pipeline
+from coarsen.pipeline import CoarsenedKernel, laid_out, run_pipeline
 from coarsen.runtime.layout import Layout
 from coarsen.transform.layouts.digits import DigitsOfIndices
 from coarsen.tuning.measure.run import GuardedBuffer

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from coarsen.coarsened_kernel import LaidOutKernel
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.lower import lower
-from coarsen.pipeline import laid_out
+from coarsen.pipeline import LaidOutKernel, laid_out
 from coarsen.variant.data_plan import array_plan, array_plans
 
 
