@@ -37,7 +37,7 @@ from coarsen.ir.graph.rewriting import ValueMap, copy_instruction, for_replica, 
 from coarsen.transform.ids import IdRewriter
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 from coarsen.transform.regions.plan_regions import is_behind_barrier
-from coarsen.transform.regions.sequence import CopiesInSequence, Meet, RejoinBarriers
+from coarsen.transform.regions.sequence import CopiesInSequence, RejoinBarriers
 from coarsen.transform.regions.slow_path import AgreementTest, SlowPath, slow_path
 from coarsen.transform.replicas import Replicas
 from coarsen.variant.transforms import DeviceKind
@@ -130,15 +130,12 @@ class Replicator:
             test.build_second_half()
             yield test.differ
         if slow and slow.dispatch is not block:
-            self._enter(slow, self._meet[block.name])
+            build = Builder(slow.dispatch, slow.dispatch.origin)
+            self._meet[block.name](build)
+            slow.enter(build)
             yield slow.dispatch
         if slow:
             yield from slow.blocks()
-
-    def _enter(self, slow: SlowPath, meet: Meet) -> None:
-        build = Builder(slow.dispatch, slow.dispatch.origin)
-        meet(build)
-        slow.enter(build)
 
     def _interleave(self, instruction: Instruction, block: Block) -> None:
         divergent = self._plan.divergence.is_divergent(instruction)

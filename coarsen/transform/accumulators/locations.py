@@ -299,7 +299,12 @@ class Certainty:
         self._blocks = blocks
         self._entering = entering
         self._latches = [start for start, end in flow.back_edges if end == loop.header]
-        self._keys = {name: _condition_key(blocks[name], invariants) for name in loop.blocks}
+        branches = {name: blocks[name].terminator for name in loop.blocks}
+        # Of conditions on which blocks branch; None for what changes, or is none.
+        self._keys = {
+            name: invariants.key(branch.operands[0]) if len(branch.blocks) == _BRANCHES else None
+            for name, branch in branches.items()
+        }
         self._order = flow.in_order(loop.blocks)
 
     def tests(self, accesses: frozenset[str], certain: frozenset[str]) -> tuple[Test, ...] | None:
@@ -370,12 +375,6 @@ class Certainty:
                 ends = [ends[0] if value_of[key] else ends[1]]
             targets[name] = [end for end in ends if end in inside]
         return FlowGraph(targets)
-
-
-def _condition_key(block: Block, invariants: Invariants) -> Hashable | None:
-    """Return the key of an invariant condition on which a block branches; None where it has none."""
-    branch = block.terminator
-    return invariants.key(branch.operands[0]) if len(branch.blocks) == _BRANCHES else None
 
 
 # What a loop computes anew in each iteration, always the same.

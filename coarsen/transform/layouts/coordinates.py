@@ -12,7 +12,7 @@ from functools import cached_property
 
 from coarsen.analysis.algebra.numbers import number_of, relation_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.control_flow import ControlFlow, FlowGraph
+from coarsen.analysis.control_flow import ControlFlow
 from coarsen.ir.graph.builder import Builder
 from coarsen.ir.graph.details import Opcode
 from coarsen.ir.graph.function import Function
@@ -289,14 +289,11 @@ class CoordinateBounds:
 
     def _least(self, value: Operand, block: str) -> int:
         """Return what a value, without a sign, is at least."""
-        numbers = (
-            number_of(held.smaller) for held in self._held_at(block) if self._distance_is_zero(held.larger, value)
-        )
+        own = self._forms.of(value)
+        is_known = own is not None and own.number is None
+        above = (held for held in self._held_at(block) if is_known and self._forms.of(held.larger) == own)
+        numbers = map(number_of, (held.smaller for held in above))
         return max((number + 1 for number in numbers if number is not None and number >= 0), default=0)
-
-    def _distance_is_zero(self, one: Operand, other: Operand) -> bool:
-        form = self._forms.of(one)
-        return form is not None and form.number is None and form == self._forms.of(other)
 
     def _not_negative(self, value: Operand, depth: int = 0) -> Demands | None:
         """Return what has to hold so that a value with a sign is not negative; None where that isn't known."""
@@ -345,8 +342,16 @@ class CoordinateBounds:
         return ControlFlow(self._kernel)
 
     def _held_at(self, block: str) -> tuple[Below, ...]:
+        """The comparisons that hold at a block, those of the nearest branches first."""
         if block not in self._held:
-            self._held[block] = held_at(self._kernel, self._flow, block)
+            found: list[Below] = []
+            place, flow = block, self._flow
+            while place != flow.entry and place in flow.immediate_dominator:
+                sources = flow.predecessors(place)
+                if len(set(sources)) == 1:
+                    found += _held_on(self._kernel, sources[0], place)
+                place = flow.immediate_dominator[place]
+            self._held[block] = tuple(found)
         return self._held[block]
 
 
@@ -382,24 +387,6 @@ class Below:
     smaller: Operand
     larger: Operand
     is_signed: bool
-
-
-def held_at(kernel: Kernel, flow: FlowGraph, block: str) -> tuple[Below, ...]:
-    """Return the comparisons that hold at a block, those of the nearest branches first.
-
-    Args:
-        kernel: in normal form.
-        flow: its control flow.
-        block: its name.
-    """
-    found: list[Below] = []
-    place = block
-    while place != flow.entry and place in flow.immediate_dominator:
-        sources = flow.predecessors(place)
-        if len(set(sources)) == 1:
-            found += _held_on(kernel, sources[0], place)
-        place = flow.immediate_dominator[place]
-    return tuple(found)
 
 
 def _held_on(kernel: Kernel, source: str, target: str) -> Iterator[Below]:

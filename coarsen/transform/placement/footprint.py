@@ -163,7 +163,7 @@ class Footprints:
     # The core of an index.
 
     def _core(self, read: Instruction, index: Operand) -> _Core:
-        if not is_always_executed(self._flow, self._kernel.block_of[read.name], self._counters):
+        if not _is_always_executed(self._flow, self._kernel.block_of[read.name], self._counters):
             raise self._refusal(read, "not every work-item comes to this read, a known number of times")
         core, extension = self._peeled(index)
         self._check_extensions(read, core)
@@ -345,14 +345,8 @@ def _coarsest_first(entry: tuple[_Key, Polynomial]) -> tuple[int, int, str]:
     return -len(product), -abs(coefficient), str(product)
 
 
-def is_always_executed(flow: FlowGraph, block: str, counters: Mapping[str, Counter]) -> bool:
-    """Return True if all work-items pass a block, and in loops with counters in each of their rounds.
-
-    Args:
-        flow: of the kernel.
-        block: its name.
-        counters: of the kernel's loops.
-    """
+def _is_always_executed(flow: FlowGraph, block: str, counters: Mapping[str, Counter]) -> bool:
+    """Return True if all work-items pass a block, and in loops with counters in each of their rounds."""
     counted = {counter.loop.header for counter in counters.values()}
     place = block
     for loop in flow.loops_around(block):

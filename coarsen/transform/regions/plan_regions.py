@@ -98,7 +98,7 @@ def guard_branches(divergence: Divergence, region: Region, transforms: Transform
         raise NotTogether("agreement-unknown", "the condition depends on data: nothing says that work-items agree")
     if use is Use.AUTO and _is_for_one(divergence, region):
         raise NotTogether("for-one-alone", "at most one of the merged work-items goes into the region")
-    if use is Use.AUTO and _is_short(divergence, region):
+    if use is Use.AUTO and not has_loop(divergence, region) and _length(divergence, region.blocks) < _SHORT:
         raise NotTogether("too-short", "the region is too short for a test of agreement to pay")
     shared: set[str] = {head}
     nested: dict[str, Region] = {}
@@ -133,13 +133,6 @@ def _is_for_one(divergence: Divergence, region: Region) -> bool:
     side = side_of_one(divergence, region.head)
     targets = divergence.kernel.block[region.head].terminator.targets
     return side is not None and all(target in (side, region.join) for target in targets)
-
-
-def _is_short(divergence: Divergence, region: Region) -> bool:
-    """Return True if a region has few instructions and no loop."""
-    if has_loop(divergence, region):
-        return False
-    return sum(len(divergence.kernel.block[block].instructions) for block in region.blocks) < _SHORT
 
 
 # When a divergent loop goes in lock-step: one iteration of each replica, interleaved, while none leaves the loop.
@@ -193,7 +186,9 @@ def _entry(divergence: Divergence, loop: Loop, parting: frozenset[str]) -> Entry
         (branch,) = parting
         if loop.header in divergence.control_flow.successors(branch):
             return Entry(branch)
-    if all(_may_restart(divergence, loop, branch) for branch in parting):
+    flow = divergence.control_flow
+    before = (blocks_before(flow, loop.header, branch, loop.blocks) for branch in parting)
+    if all(is_repeatable_before(divergence, blocks) for blocks in before):
         return Entry(loop.header, is_restart=True)
     raise NotTogether("effect-before-exit", "an iteration may store, or the like, before it leaves the loop")
 
@@ -207,11 +202,6 @@ def _check_agreement(divergence: Divergence, parting: frozenset[str]) -> None:
         raise NotTogether(
             "agreement-unknown", "the condition depends on data: nothing says that work-groups agree"
         )
-
-
-def _may_restart(divergence: Divergence, loop: Loop, branch: str) -> bool:
-    before = blocks_before(divergence.control_flow, loop.header, branch, loop.blocks)
-    return is_repeatable_before(divergence, before)
 
 
 def _check_shared_loads(divergence: Divergence, loop: Loop) -> None:
