@@ -237,7 +237,10 @@ class _Rewriting:
         rows, place = self._rows, self._use.place
         row, column = self._row_and_column()
         if self._permutation is not None:
-            column = self._permuted(row, column, self._permutation)
+            # The low bits of the row's number go into it, in units.
+            chosen = self._index.masked(row, self._permutation.mask)
+            moved = self._index.times(chosen, self._permutation.unit_bytes // rows.element_bytes)
+            column = self._index.exclusive_or(column, moved)
         indices = [self._index.number(0), row, column]
         address: Operand = self._build.element(rows.laid_type, rows.variable, indices, NewName("laid"))
         for value, scale in place.inner:
@@ -256,13 +259,6 @@ class _Rewriting:
         within = [step for step in place.steps if step[1] % row_bytes]
         row = index.sum_of(along, row_bytes, place.constant // row_bytes)
         return row, index.sum_of(within, size, place.constant % row_bytes // size)
-
-    def _permuted(self, row: Operand, column: Operand, permutation: RowPermutation) -> Operand:
-        """The column with the low bits of the row's number in it, in units."""
-        index = self._index
-        chosen = index.masked(row, permutation.mask)
-        moved = index.times(chosen, permutation.unit_bytes // self._rows.element_bytes)
-        return index.exclusive_or(column, moved)
 
 
 def _largest(value: Operand) -> int | None:
