@@ -16,11 +16,11 @@ import math
 from collections.abc import Mapping
 
 from coarsen.analysis.agreement_tests import AgreementTests, LaterTest
-from coarsen.analysis.algebra.index_forms import extent_of_id, without_queries
 from coarsen.analysis.algebra.numbers import relation_of
 from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import iteration, trips
+from coarsen.analysis.algebra.size_forms import extent_of_id, without_queries
+from coarsen.analysis.algebra.symbols import iteration, trips
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
     ONE,

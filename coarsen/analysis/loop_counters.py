@@ -14,10 +14,10 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.algebra.index_forms import SizeForms
 from coarsen.analysis.algebra.numbers import number_of, width_of
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import PieceKind
+from coarsen.analysis.algebra.size_forms import SizeForms
+from coarsen.analysis.algebra.symbols import PieceKind
 from coarsen.analysis.control_flow import FlowGraph, Loop
 from coarsen.analysis.expressions import (
     ONE,

@@ -20,11 +20,12 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from coarsen.analysis.algebra.index_forms import IndexForms, SizeForms
+from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.numbers import relation_of
 from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import iteration
+from coarsen.analysis.algebra.size_forms import SizeForms
+from coarsen.analysis.algebra.symbols import iteration
 from coarsen.analysis.control_flow import Loop
 from coarsen.analysis.expressions import ONE, ZERO, Expression, maximum, minimum, number, total
 from coarsen.analysis.loop_counters import geometric_of

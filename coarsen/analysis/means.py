@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from coarsen.analysis.algebra.index_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
 from coarsen.analysis.algebra.polynomial import Polynomial
+from coarsen.analysis.algebra.size_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
 from coarsen.analysis.expressions import (
     ONE,
     Expression,

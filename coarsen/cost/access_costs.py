@@ -16,7 +16,7 @@ from coarsen.analysis.access_footprints import AccessFootprint, access_footprint
 from coarsen.analysis.algebra.affine import Access
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.predict.symbols import global_id, local_id
+from coarsen.analysis.algebra.symbols import global_id, local_id
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.expressions import ZERO, Expression, number, product
 from coarsen.analysis.loop_counts import LoopCounts

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial, Product
-from coarsen.analysis.algebra.predict.operations import queried
+from coarsen.analysis.algebra.symbols import queried
 from coarsen.analysis.memory_accesses import memory_access
 from coarsen.cost.access_costs import AccessCost, AccessCosts, pieces_of
 from coarsen.cost.lane_addresses import LaneAddresses, Place, lane_places
