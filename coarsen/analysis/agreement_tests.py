@@ -26,19 +26,6 @@ _JOINING = ("and", "or")
 
 
 @dataclass(frozen=True, slots=True)
-class FirstTest:
-    """The first branch on what several replicas decide.
-
-    Attributes:
-        block: that ends with it.
-        conditions: of the replicas.
-    """
-
-    block: str
-    conditions: tuple[Operand, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class LaterTest:
     """A branch on the same conditions once more, behind one of the first one's sides.
 
@@ -64,7 +51,7 @@ class AgreementTests:
     """The tests for agreement of a kernel.
 
     Attributes:
-        first: by block.
+        first: of each block with the first branch on what several replicas decide, their conditions.
         later: by block.
     """
 
@@ -78,7 +65,7 @@ class AgreementTests:
         }
         self.later = {test.block: test for block in self._conditions for test in self._later(block)}
         roots = {self._first_of(test.block) for test in self.later.values()}
-        self.first = {block: FirstTest(block, tuple(self._conditions[block].values())) for block in roots if block}
+        self.first = {block: tuple(self._conditions[block].values()) for block in roots if block}
 
     def _first_of(self, block: str) -> str | None:
         """The outermost of the blocks on the way that ask for the same conditions, others among them perhaps."""

@@ -19,7 +19,7 @@ from coarsen.analysis.agreement_tests import AgreementTests, LaterTest
 from coarsen.analysis.algebra.numbers import relation_of
 from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.size_forms import extent_of_id, without_queries
+from coarsen.analysis.algebra.size_forms import extent_of_id
 from coarsen.analysis.algebra.symbols import iteration, trips
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
@@ -39,7 +39,7 @@ from coarsen.analysis.expressions import (
 )
 from coarsen.analysis.loop_counters import mean_of_counter, pace_of
 from coarsen.analysis.loop_counts import LoopCounts
-from coarsen.analysis.means import Mean, Means, unit_of
+from coarsen.analysis.means import Mean, Means
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.types import IntegerType
@@ -129,7 +129,7 @@ class BranchShares:
 
     def _mean_of_replicas(self, block: str) -> Expression | None:
         """The mean share of a first test's conditions; None where data decide."""
-        parts = [self._share(condition, {}, 0) for condition in self._tests.first[block].conditions]
+        parts = [self._share(condition, {}, 0) for condition in self._tests.first[block]]
         known = [part.true for part in parts if part is not None]
         return quotient(total(known), number(len(known))) if len(known) == len(parts) else None
 
@@ -285,29 +285,15 @@ class SharesBelow:
         return Mean(share, True, len(varying) == 1 and not known)
 
     def _row(self, gap: Polynomial, ids: list[str]) -> tuple[Polynomial, Polynomial, Expression] | None:
-        """Several ids that number a value's work-items in a row, as y·width + x does.
-
-        Returns:
-            what they add to the value, what one of them more adds, and how many there are; None for any other ids.
-        """
+        """Several ids in a row: what the value is without them, what one more adds, and how many there are."""
         if len(ids) < 2:
             return None
         first = next((name for name in ids if (gap.factor_of(name) or Polynomial({})).is_constant), None)
         gain = gap.factor_of(first) if first is not None else None
         if gain is None or gain.constant_part <= 0:
             return None
-        unit, left, row, extents = gain, list(ids), Polynomial({}), list[Expression]()
-        while left:
-            name = next((name for name in left if _is_gained(gap, name, unit)), None)
-            extent = extent_of_id(name) if name is not None else None
-            count = self._means.sizes.resolved(extent) if extent is not None else None
-            if name is None or extent is None or count is None:
-                return None
-            left.remove(name)
-            extents.append(count)
-            row = row - unit_of(gap, name)
-            unit = without_queries(unit * extent)
-        return gap - row, gain, product(extents)
+        found = self._means.in_a_row(gap, ids, gain)
+        return None if found is None else (gap - found[0], gain, product(found[2]))
 
     def _below_in_row(
         self, start: Polynomial, gain: Polynomial, extent: Expression, others: Expression
@@ -389,8 +375,3 @@ def _rounded_up(distance: Expression, step: int, *, is_mean: bool) -> Expression
     if not is_mean:
         return ceiling(distance, number(step))
     return quotient(total([distance, number((step - 1) / 2)]), number(step))
-
-
-def _is_gained(gap: Polynomial, name: str, unit: Polynomial) -> bool:
-    gain = gap.factor_of(name)
-    return gain is not None and without_queries(gain).terms == unit.terms

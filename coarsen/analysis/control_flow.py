@@ -266,30 +266,31 @@ class FlowGraph:
         return frozenset(found)
 
     @cached_property
-    def control_dependence(self) -> Mapping[str, frozenset[str]]:
-        """For each block, the branching blocks that decide directly whether it is reached.
+    def deciding_edges(self) -> Mapping[str, list[tuple[str, str]]]:
+        """For each block, the edges out of branching blocks that decide directly whether it is reached.
 
         Ferrante, Ottenstein and Warren (TOPLAS 1987): walk from each successor of a branch up the post-dominator
         tree until the branch's own immediate post-dominator.
         """
-        found: dict[str, set[str]] = {block: set() for block in self.graph}
+        found: dict[str, list[tuple[str, str]]] = {block: [] for block in self.graph}
+        nearest = self.immediate_post_dominator
         for block in self.graph:
-            if len(self.graph.successors(block)) > 1 and block in self.immediate_post_dominator:
-                stop = self.immediate_post_dominator[block]
-                for successor in self.graph.successors(block):
-                    while successor != stop and successor in self.immediate_post_dominator:
-                        found[successor].add(block)
-                        successor = self.immediate_post_dominator[successor]
-        return {block: frozenset(branches) for block, branches in found.items()}
+            successors = self.successors(block) if block in nearest else []
+            for successor in successors if len(successors) > 1 else ():
+                reached = successor
+                while reached != nearest[block] and reached in nearest:
+                    found[reached].append((block, successor))
+                    reached = nearest[reached]
+        return found
 
     def controlling(self, *blocks: str) -> frozenset[str]:
         """Return the branching blocks that decide, directly or not, whether any of `blocks` is reached."""
         found: set[str] = set()
         pending = list(blocks)
         while pending:
-            for branch in self.control_dependence[pending.pop()] - found:
-                found.add(branch)
-                pending.append(branch)
+            branches = {branch for branch, _ in self.deciding_edges[pending.pop()]} - found
+            found |= branches
+            pending += branches
         return frozenset(found)
 
 

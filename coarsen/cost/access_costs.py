@@ -20,7 +20,7 @@ from coarsen.analysis.algebra.symbols import global_id, local_id
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.expressions import ZERO, Expression, number, product
 from coarsen.analysis.loop_counts import LoopCounts
-from coarsen.cost.banks import MemoryDevice, bank_degree, least_degree
+from coarsen.cost.banks import MemoryDevice, bank_degree, least_degree, touched
 from coarsen.cost.lane_addresses import LaneAddresses, Lanes, Place
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import AddressSpace
@@ -117,7 +117,7 @@ class AccessCosts:
             None,
             None,
             shared_along(self.counts, footprint),
-            repeated_in(self.counts, footprint),
+            tuple(_repeated_in(self.counts, footprint)),
         )
         return cost if found is None else self._counted(cost, found)
 
@@ -156,20 +156,10 @@ def pieces_of(addresses: LaneAddresses, access_bytes: int, element_bytes: int, p
     starts = range(0, piece_bytes, step)
     aligned = [start for start in starts if (addresses.places[0] + start) % element_bytes == 0]
     counts = {
-        _count([place + start for place in addresses.places], access_bytes, piece_bytes)
+        len(touched([place + start for place in addresses.places], access_bytes, piece_bytes))
         for start in aligned or starts
     }
     return Pieces(min(counts), max(counts))
-
-
-def _count(places: list[int], access_bytes: int, piece_bytes: int) -> int:
-    return len(
-        {
-            piece
-            for place in set(places)
-            for piece in range(place // piece_bytes, (place + access_bytes - 1) // piece_bytes + 1)
-        }
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,25 +188,17 @@ def shared_along(counts: LoopCounts, footprint: AccessFootprint) -> tuple[int, .
     )
 
 
-def repeated_in(counts: LoopCounts, footprint: AccessFootprint) -> tuple[LoopReuse, ...]:
-    """Return the loops that repeat an access, innermost first."""
-    return tuple(_repeated(counts, footprint))
-
-
-def _repeated(counts: LoopCounts, footprint: AccessFootprint) -> Iterator[LoopReuse]:
+def _repeated_in(counts: LoopCounts, footprint: AccessFootprint) -> Iterator[LoopReuse]:
+    """Yield the loops that repeat an access, innermost first."""
     size = number(footprint.access.access_bytes)
     between: Expression | None = ZERO
     for header, stride in footprint.iteration_strides.items():
         if stride == ZERO:
-            yield LoopReuse(header, _line(counts, header), between)
+            position = counts.forms.kernel.block[header].terminator.position
+            yield LoopReuse(header, position.line if position is not None else None, between)
             continue
         rounds = counts.of(header).count
         if between is None or stride is None or rounds is None:
             between = None
         else:
             between = product([size if between == ZERO else between, rounds])
-
-
-def _line(counts: LoopCounts, header: str) -> int | None:
-    position = counts.forms.kernel.block[header].terminator.position
-    return position.line if position is not None else None

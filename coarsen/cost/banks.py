@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from coarsen.errors import InvalidInputError
@@ -61,21 +61,21 @@ def bank_degree(addresses: Sequence[int], access_bytes: int, banks: Banks) -> in
         access_bytes: of each lane.
         banks: of the memory.
     """
-    met = Counter(word % banks.count for word in _words(addresses, access_bytes, banks))
+    met = Counter(word % banks.count for word in touched(addresses, access_bytes, banks.word_bytes))
     return max(met.values(), default=0)
 
 
 def least_degree(addresses: Sequence[int], access_bytes: int, banks: Banks) -> int:
     """Return the degree that as many distinct words have at best: spread evenly over all banks."""
-    return math.ceil(len(_words(addresses, access_bytes, banks)) / banks.count)
+    return math.ceil(len(touched(addresses, access_bytes, banks.word_bytes)) / banks.count)
 
 
-def _words(addresses: Sequence[int], access_bytes: int, banks: Banks) -> set[int]:
-    size = banks.word_bytes
+def touched(addresses: Iterable[int], access_bytes: int, piece_bytes: int) -> set[int]:
+    """Return the words, or other pieces of memory, that accesses of so many bytes touch, by their numbers."""
     return {
-        word
+        piece
         for address in set(addresses)
-        for word in range(address // size, (address + access_bytes - 1) // size + 1)
+        for piece in range(address // piece_bytes, (address + access_bytes - 1) // piece_bytes + 1)
     }
 
 
@@ -140,23 +140,13 @@ def best_padding(
     """
     if banks is None:
         return None
-    unpadded = padded_cost(references, row_bytes, 0, banks)
-    words, least = 0, math.inf
-    for pad in pads(element_bytes, banks):
-        cost = padded_cost(references, row_bytes, pad, banks)
-        if cost < least:
-            words, least = pad, cost
-    return Padding(words, int(least), unpadded)
-
-
-def pads(element_bytes: int, banks: Banks) -> Iterator[int]:
-    """Yield the pads to try, in words, after which elements are still aligned."""
-    return (pad for pad in range(banks.count) if pad * banks.word_bytes % element_bytes == 0 or not pad)
-
-
-def padded_cost(references: Sequence[Reference], row_bytes: int, words: int, banks: Banks) -> int:
-    """Return the sum of the degrees of all references where each row has so many words more."""
-    return pitch_cost(references, row_bytes + words * banks.word_bytes, banks)
+    costs = {
+        pad: pitch_cost(references, row_bytes + pad * banks.word_bytes, banks)
+        for pad in range(banks.count)
+        if pad * banks.word_bytes % element_bytes == 0
+    }
+    words = min(costs, key=costs.__getitem__)
+    return Padding(words, costs[words], costs[0])
 
 
 def best_swizzle(

@@ -20,7 +20,6 @@ from coarsen.cost.block_profile import block_weights
 from coarsen.cost.instruction_kinds import Kind, kinds_of
 from coarsen.cost.register_pressure import RegisterPressure
 from coarsen.ir.graph.instruction import Block
-from coarsen.ir.kernel import Kernel
 from coarsen.transform.regions.plan import PlannedRegion, RegionPlan, Treatment
 
 
@@ -127,7 +126,7 @@ class _Counter:
     def __init__(self, plan: RegionPlan, factor: int) -> None:
         self._plan = plan
         self._factor = factor
-        self._weights = weights_of(plan.kernel, plan)
+        self._weights = block_weights(IndexForms(plan.kernel, plan.divergence.control_flow))
         self._of_region: dict[str | None, list[Block]] = {}
         for block in plan.kernel.blocks:
             region = plan.region_of.get(block.name)
@@ -159,8 +158,3 @@ class _Counter:
                 uniform += not self._plan.divergence.is_divergent(instruction)
                 kinds.update(kinds_of(instruction))
         return Part(instructions, uniform, uniform * (self._factor - 1) if shares else 0, work, kinds)
-
-
-def weights_of(kernel: Kernel, plan: RegionPlan) -> Mapping[str, int]:
-    """Return how often the blocks of a plan's kernel run for a work-item."""
-    return block_weights(IndexForms(kernel, plan.divergence.control_flow))

@@ -32,7 +32,7 @@ from functools import cached_property
 from coarsen.analysis.liveness import Live, Liveness
 from coarsen.analysis.regions import Region
 from coarsen.cost.block_profile import region_plan
-from coarsen.cost.rewritten_ids import id_rewriter
+from coarsen.cost.rewritten_ids import rewrite_ids
 from coarsen.ir.graph.instruction import Instruction, source_element_type
 from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel
@@ -209,15 +209,12 @@ class RegisterPressure:
         return Liveness(self.plan.kernel, self.plan.divergence.control_flow, self._at_start)
 
     @cached_property
-    def _at_start(self) -> dict[str, str]:
+    def _at_start(self) -> Mapping[str, str]:
         """The values that the transform computes at the start, by the name of the first replica."""
-        kernel = self.plan.kernel
         if not self.rescaled:
             return {}
         # Which ones they are is the same at any factor above 1.
-        ids = id_rewriter(kernel, Coarsening(2, self.plan.divergence.dimension))
-        answers = {i.name: ids.answered_at_start(i) for i in kernel.instructions()}
-        return {name: replicas[0].text for name, replicas in answers.items() if replicas}
+        return rewrite_ids(self.plan.kernel, Coarsening(2, self.plan.divergence.dimension)).standing_for_first
 
     @cached_property
     def _divergent(self) -> frozenset[str]:

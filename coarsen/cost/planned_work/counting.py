@@ -216,7 +216,7 @@ class Counting:
     def _needless(self, widening: Widening) -> Mapping[InstructionClass, float]:
         """Return the instructions that computed addresses which vector accesses don't need."""
         found: defaultdict[InstructionClass, float] = defaultdict(float)
-        kernel = self.tally.layout.planned[0].analysed.kernel
+        kernel = self.tally.layout.planned[0].plan.kernel
         seen: set[Place] = set()
         for name, accesses in widening.groups.addresses.items():
             if name in self.tally.layout.copies.roots and not self.tally.layout.copies.is_counted_from(name, seen):
@@ -256,7 +256,7 @@ class Counting:
     def diverged(self) -> float:
         """The executed instructions of regions in which replicas may part, as one replica executes them."""
         diverged = frozenset[str]().union(*(each.plan.diverged for each in self.tally.layout.planned))
-        kernel = self.tally.layout.planned[0].analysed.kernel
+        kernel = self.tally.layout.planned[0].plan.kernel
         blocks = kernel.in_order(diverged)
         return sum(self.tally.launch.times[block.name] * len(block.instructions) for block in blocks)
 

@@ -168,7 +168,7 @@ def _second_half(
     planned: PlannedAxis, region: PlannedRegion, block: str, shares: BranchShares
 ) -> tuple[str, Expression | None]:
     """Return how often replicas don't take the first side together: a block's count, or a share of it."""
-    flow = planned.analysed.divergence.control_flow
+    flow = planned.plan.divergence.control_flow
     first = region.first_target(flow, block)
     loop = flow.loop_of[block]
     left = [target for target in flow.successors(block) if loop is not None and target not in loop.blocks]
@@ -188,4 +188,4 @@ def _is_inside(region: PlannedRegion, planned: PlannedAxis) -> bool:
 def _is_uncertain(planned: PlannedAxis, region: PlannedRegion) -> bool:
     if region.treatment is Treatment.COPIES:
         return False
-    return not all(is_agreement_likely(planned.analysed.divergence, block) for block in region.branches)
+    return not all(is_agreement_likely(planned.plan.divergence, block) for block in region.branches)

@@ -31,7 +31,7 @@ from coarsen.cost.planned_work.families import ShiftedValues
 from coarsen.cost.planned_work.layout import Layout, layout
 from coarsen.cost.planned_work.wide import WideGroups
 from coarsen.cost.register_pressure import RegisterPressure
-from coarsen.cost.rewritten_ids import id_rewriter, selection
+from coarsen.cost.rewritten_ids import rewrite_ids
 from coarsen.cost.work_counts import InstructionClass, LaunchSizes, WorkCounts
 from coarsen.cost.work_functions import OriginalLaunch, counted_kernel, original_sizes
 from coarsen.ir.graph.details import CASTS, Opcode
@@ -258,11 +258,7 @@ class Prologues:
 
         A query of a dimension that is known only at run time counts as well.
         """
-        rewriter = id_rewriter(self._kernel, coarsening)
-        for instruction in self._kernel.instructions():
-            if not rewriter.answered_at_start(instruction) and rewriter.handles(instruction):
-                selection(rewriter, instruction)
-        return Counter(filter(None, map(_class_of, rewriter.prologue.instructions)))
+        return Counter(filter(None, map(_class_of, rewrite_ids(self._kernel, coarsening).prologue)))
 
 
 def _class_of(instruction: Instruction) -> InstructionClass | None:
