@@ -22,7 +22,6 @@ from coarsen.ir.graph.origin import Role
 from coarsen.ir.graph.printer import instruction_text, signature_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.opencl.builtins import is_barrier
-from coarsen.remarks.source_places import LineRoles, roles_by_line, roles_without_line
 from coarsen.transform.coarsen import Analysed
 from coarsen.variant.coarsening import Level
 
@@ -35,6 +34,7 @@ _ROLES = {
     Role.WIDE: "w",
     Role.GUARD: "g",
 }
+_NOT_OF_TRANSFORMS = frozenset({Role.SOURCE, Role.COMPILER})
 LEGEND = (
     (".", "uniform: stands once"),
     ("D", "divergent: stands once for each merged work-item"),
@@ -50,6 +50,19 @@ LEGEND = (
     ("w", "coarsened, part of a vector access"),
     ("g", "coarsened, part of the guard of sizes that the factor does not divide"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LineRoles:
+    """What the instructions of a coarsened kernel that come from one line are for.
+
+    Attributes:
+        replicas: the number of replicas that have instructions of the line for themselves, on the fast path.
+        roles: what transforms made of the line besides, in the order of `Role`.
+    """
+
+    replicas: int
+    roles: tuple[Role, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +213,14 @@ def explain_source(analysed: Analysed, source: str, coarsened: Kernel | None = N
         for instruction in analysed.kernel.instructions()
         if instruction.position is not None
     }
-    made = roles_by_line(coarsened) if coarsened is not None else {}
+    made = _roles_by_line(coarsened) if coarsened is not None else {}
     marks = {place: replace(found, made=made.get(place)) for place, found in _marks(analysed, places).items()}
     lines = _marked_lines(
         source.removesuffix("\n").split("\n"),
         {line: found for (file, line), found in marks.items() if not file},
     )
     elsewhere = tuple(MarkedLine(line, "", found, file) for (file, line), found in sorted(marks.items()) if file)
-    placeless = roles_without_line(coarsened) if coarsened is not None else ()
+    placeless = _roles_without_line(coarsened) if coarsened is not None else ()
     return replace(_explanation(analysed, lines, elsewhere), placeless=placeless)
 
 
@@ -278,3 +291,29 @@ def _numbered(analysed: Analysed, places: Mapping[int, tuple[str, int]]) -> Mapp
     block = analysed.kernel.block
     ordered = sorted(analysed.regions, key=lambda region: places.get(id(block[region.head].terminator), ("", 0)))
     return dict(enumerate(ordered, start=1))
+
+
+def _roles_by_line(kernel: Kernel) -> Mapping[tuple[str, int], LineRoles]:
+    """Return what came of each line of the source, by file (empty for the kernel's own) and line.
+
+    Args:
+        kernel: coarsened.
+    """
+    found: defaultdict[tuple[str, int], set[tuple[Role, int | None]]] = defaultdict(set)
+    for instruction in kernel.instructions():
+        if instruction.position is not None:
+            place = instruction.position.file, instruction.position.line
+            found[place].add((instruction.origin.role, instruction.origin.replica))
+    return {place: _line_roles(made) for place, made in found.items()}
+
+
+def _roles_without_line(kernel: Kernel) -> tuple[Role, ...]:
+    """Return what transforms made in a coarsened kernel that is of no line of the source."""
+    roles = {instruction.origin.role for instruction in kernel.instructions() if instruction.position is None}
+    return tuple(role for role in Role if role in roles - _NOT_OF_TRANSFORMS)
+
+
+def _line_roles(made: set[tuple[Role, int | None]]) -> LineRoles:
+    replicas = {replica for role, replica in made if role is Role.SOURCE and replica is not None}
+    roles = {role for role, _ in made} - _NOT_OF_TRANSFORMS
+    return LineRoles(len(replicas), tuple(role for role in Role if role in roles))

@@ -16,10 +16,9 @@ from coarsen.cost.access_costs import AccessCost, LoopReuse
 from coarsen.cost.banks import MemoryDevice
 from coarsen.cost.memory_report import MemoryReport
 from coarsen.cost.pads import LocalArray
-from coarsen.cost.plan_cost import RegionCost
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.ir.added_arguments import DescribedArgument
-from coarsen.remarks.report import CoarseningReport, KernelReport, RoleCount
+from coarsen.remarks.report import CoarseningReport, KernelReport, RegionCost, RoleCount
 from coarsen.transform.distinct import DistinctMemory
 from coarsen.transform.layouts.lay_out import LaidArray
 
@@ -47,14 +46,14 @@ def refusal_json(refusal: RefusalError, kernel: str | None, file: Path) -> dict[
 
 
 def _coarsening(report: CoarseningReport, file: Path) -> dict[str, Any]:
-    outside = report.cost.outside
+    outside = report.outside
     work = {"outside": outside.work, "interleaved": report.interleaved_work, "copies": report.copied_work}
     return {
         **picked(report.coarsening, "factor dimension stride level"),
-        "shared": report.cost.shared,
+        "shared": report.shared,
         "work": work,
         "outside": picked(outside, _PART),
-        "regions": [_region(region, report, file) for region in report.cost.regions],
+        "regions": [_region(region, report, file) for region in report.regions],
     }
 
 
