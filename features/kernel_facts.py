@@ -211,7 +211,7 @@ def _share(part: float, whole: float) -> float:
 
 def _pattern(access: Access) -> str:
     """Tell whether neighbours' accesses touch, are to one address, or lie apart by a stride, or irregularly."""
-    stride = access.stride_along(0)
+    stride = access.strides[0]
     if stride is INDIRECT:
         return "indirect"
     if stride == 0:
@@ -221,7 +221,7 @@ def _pattern(access: Access) -> str:
 
 def _magnitude(access: Access) -> float:
     """|log2(stride / access size)|: 0 for a broadcast, 6 at most and where the stride is unknown."""
-    stride = access.stride_along(0)
+    stride = access.strides[0]
     if not isinstance(stride, int):
         return _MAXIMUM_MAGNITUDE
     if stride == 0 or access.access_bytes == 0:

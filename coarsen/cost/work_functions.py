@@ -197,7 +197,7 @@ def _instructions(
         for kind, count in classes.items():
             parts[kind].append(product([number(count), times]))
     for access in accesses:
-        parts[access_class(access.access)].append(access.count)
+        parts[access_class(access.access.address_space)].append(access.count)
     return MappingProxyType({kind: total(parts[kind]) for kind in InstructionClass if kind in parts})
 
 
@@ -261,7 +261,7 @@ class AccessFunction:
         )
 
     def _lane_stride(self, sizes: Mapping[str, Quantity]) -> int | None:
-        if self.access.stride_along(0) is INDIRECT:
+        if self.access.strides[0] is INDIRECT:
             return None
         stride = _value(self.footprint.strides[0], sizes)
         return ASSUMED_STRIDE if stride is None else round(stride)

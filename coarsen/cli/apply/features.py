@@ -198,9 +198,13 @@ def _work(kernel: Kernel, asked: ApplyOptions, variant: Variant | None) -> Itera
     if variant is None:
         return
     planned = PlannedKernel(kernel)
-    both = [planned.work(each, launch, known) for each in (Variant(), variant)]
-    costs = asdict(planned.plan_costs(variant, launch, known))
-    yield _planned_as_data, _print_planned, (variant, launched_sizes(variant, launch), *both, costs)
+    original = planned.work(Variant(), launch, known)
+    work, costs = planned.work_and_costs(variant, launch, known)
+    yield (
+        _planned_as_data,
+        _print_planned,
+        (variant, launched_sizes(variant, launch), original, work, asdict(costs)),
+    )
 
 
 def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> Data:

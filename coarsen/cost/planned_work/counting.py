@@ -9,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from coarsen.analysis.algebra.affine import Access
-from coarsen.cost.instruction_kinds import instruction_classes
+from coarsen.cost.instruction_kinds import access_class, instruction_classes
 from coarsen.cost.planned_work.copies import Mask, Merging
 from coarsen.cost.planned_work.families import Place
 from coarsen.cost.planned_work.layout import Addition, Classes, Layout
@@ -17,7 +17,6 @@ from coarsen.cost.planned_work.wide import WideGroups, Widening
 from coarsen.cost.work_counts import AccessCount, InstructionClass, WorkCounts
 from coarsen.cost.work_functions import AccessFunction, OriginalLaunch
 from coarsen.ir.graph.instruction import Instruction
-from coarsen.ir.types import AddressSpace
 from coarsen.transform.regions.plan import PlannedRegion, Treatment
 from coarsen.variant.coarsening import Coarsening, Level
 from coarsen.variant.variant import Variant
@@ -120,8 +119,7 @@ class Counting:
             for kind, count in added.items():
                 found[kind] = found.get(kind, 0.0) + count
         for access in self.accesses:
-            is_near = access.address_space in (AddressSpace.LOCAL, AddressSpace.PRIVATE)
-            kind = InstructionClass.LOCAL_ACCESS if is_near else InstructionClass.GLOBAL_ACCESS
+            kind = access_class(access.address_space)
             found[kind] = found.get(kind, 0.0) + access.count
         if self._widening is not None:
             needless = self._needless(self._widening)
@@ -316,7 +314,7 @@ def planned_access(
 def _gaps(access: Access, chosen: Sequence[Coarsening]) -> Iterator[int]:
     """Yield the distances between accesses of neighbouring replicas of merged work-items that are numbers."""
     for coarsening in chosen:
-        stride = access.stride_along(coarsening.dimension)
+        stride = access.strides[coarsening.dimension]
         if coarsening.level is Level.ITEM and isinstance(stride, int) and stride:
             yield abs(stride) * coarsening.stride
 

@@ -1,7 +1,7 @@
 """The work of a kernel's configurations, counted from the plan of the transforms.
 
     kernel ─▶ PlannedKernel ─ .work(variant, launch) ─▶ WorkCounts of a coarsened work-item
-                            └ .plan_costs(variant, launch) ─▶ PlanCosts
+                            └ .work_and_costs(variant, launch) ─▶ PlanCosts of its plan besides
 
 Everything comes from analyses of the original kernel: how often its blocks run (`analysis/executions.py`), which
 of its instructions differ between replicas and which replicas compute the same (`copies.py`), what is done to its
@@ -85,12 +85,6 @@ class PlannedKernel:
         """
         original = self._launch(variant, launch, arguments or {})
         return self._work(self._counting(variant, original), original)
-
-    def plan_costs(
-        self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int] | None = None
-    ) -> PlanCosts:
-        """Return what the plan of a configuration adds and saves. Arguments and errors are those of `work`."""
-        return self.work_and_costs(variant, launch, arguments)[1]
 
     def work_and_costs(
         self, variant: Variant, launch: LaunchSizes, arguments: Mapping[str, int] | None = None
