@@ -24,6 +24,7 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.block_profile import block_weights, region_plan
 from coarsen.cost.instruction_kinds import Kind
 from coarsen.cost.replication import BlockCopies, replicated_blocks
+from coarsen.cost.work_counts import padded
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.features.extract import feature_table
 from coarsen.ir.kernel import Kernel
@@ -244,17 +245,16 @@ def used_dimensions(kernel: Kernel) -> int:
     return 1 + max(_queried(kernel), default=0)
 
 
-def launch_size(kernel: Kernel, local_size: Sequence[int] | None, dimension: int = 0) -> LocalSize:
+def launch_size(kernel: Kernel, local_size: Sequence[int] | None) -> LocalSize:
     """Return the three local sizes of a launch before coarsening.
 
     Args:
         kernel: the kernel that is launched.
         local_size: one to three sizes, or None where they are not known: then those that the kernel requires,
             else 256, 16×16 or 8×8×4 by the dimensions that it uses.
-        dimension: the dimension of the NDRange that is coarsened.
 
     Raises:
-        InvalidInputError: not one to three sizes of at least 1, or none along the dimension.
+        InvalidInputError: not one to three sizes of at least 1.
     """
     if local_size is None:
         return kernel.required_work_group_size or _USUAL_SIZES[used_dimensions(kernel)]
@@ -262,10 +262,7 @@ def launch_size(kernel: Kernel, local_size: Sequence[int] | None, dimension: int
     named = "×".join(map(str, sizes)) or "nothing"
     if not 1 <= len(sizes) <= DIMENSIONS or min(sizes) < 1:
         raise InvalidInputError(f"a local size is one to three numbers of at least 1, not {named}")
-    if len(sizes) <= dimension:
-        raise InvalidInputError(f"a launch with the local size {named} has no dimension {dimension}")
-    padded = (*sizes, 1, 1)
-    return padded[0], padded[1], padded[2]
+    return padded(sizes)
 
 
 def _queried(kernel: Kernel) -> Iterator[int]:

@@ -16,17 +16,19 @@ from coarsen.analysis.access_footprints import AccessFootprint, access_footprint
 from coarsen.analysis.algebra.affine import Access
 from coarsen.analysis.algebra.index_forms import IndexForms
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.symbols import global_id, local_id
+from coarsen.analysis.algebra.symbols import symbol_of
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.expressions import ZERO, Expression, number, product
 from coarsen.analysis.loop_counts import LoopCounts
 from coarsen.cost.banks import MemoryDevice, bank_degree, least_degree, touched
 from coarsen.cost.lane_addresses import LaneAddresses, Lanes, Place
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.queries import Query
 from coarsen.ir.types import AddressSpace
 from coarsen.variant.coarsening import Coarsening
 
 _NEIGHBOURS: tuple[Place, ...] = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+_OF_ITEMS = (Query.GLOBAL_ID, Query.LOCAL_ID)
 _MEMORY = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT})
 
 
@@ -184,7 +186,7 @@ def shared_along(counts: LoopCounts, footprint: AccessFootprint) -> tuple[int, .
     return tuple(
         dimension
         for dimension, stride in enumerate(footprint.access.strides)
-        if stride == 0 and origins.isdisjoint((global_id(dimension), local_id(dimension)))
+        if stride == 0 and origins.isdisjoint(symbol_of(query, dimension) for query in _OF_ITEMS)
     )
 
 

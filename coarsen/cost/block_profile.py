@@ -24,7 +24,7 @@ from coarsen.ir.graph.instruction import Instruction
 from coarsen.transform.coarsen import Analysed
 from coarsen.transform.regions.plan import RegionPlan
 from coarsen.transform.regions.plan_regions import plan_regions
-from coarsen.variant.transforms import REPLICATION_ALONE, Transforms
+from coarsen.variant.transforms import REPLICATION_ALONE
 
 _CONTROL = frozenset({"phi", "br", "ret", "switch", "unreachable"})
 
@@ -89,14 +89,9 @@ def dependence_depth(
 MAXIMUM_WEIGHT = 1_000_000
 
 
-def region_plan(analysed: Analysed, transforms: Transforms = REPLICATION_ALONE) -> RegionPlan:
-    """Return what some transforms do to the divergent regions of a kernel.
-
-    Args:
-        analysed: the kernel along a dimension.
-        transforms: that may be used; replication alone is what the predictors were trained with.
-    """
-    return plan_regions(analysed.divergence, analysed.regions, transforms)
+def region_plan(analysed: Analysed) -> RegionPlan:
+    """Return what replication alone, with which the predictors were trained, does to divergent regions."""
+    return plan_regions(analysed.divergence, analysed.regions, REPLICATION_ALONE)
 
 
 def is_terminator(instruction: Instruction) -> bool:

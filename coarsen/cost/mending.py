@@ -171,7 +171,8 @@ class Mending:
             else each
             for each in self._coarsenings
         )
-        if wanted == self._coarsenings or len(wanted) != 1 or not self._may_stride(wanted[0]):
+        size = self._local_size
+        if wanted == self._coarsenings or len(wanted) != 1 or (size is not None and size[0] % wanted[0].stride):
             return None
         # An unknown local size stays so: its lanes stand along dimension 0.
         others = self._costs.at(wanted, self._local_size)
@@ -179,9 +180,6 @@ class Mending:
         before, after = (sum(self._most(pair[side]) for pair in pairs) for side in (0, 1))
         condition = f"the local size along 0 is a multiple of {lanes * wanted[0].factor} before coarsening"
         return Offer(f"--stride {lanes}", None, condition, before, after)
-
-    def _may_stride(self, wanted: Coarsening) -> bool:
-        return self._local_size is None or self._local_size[0] % wanted.stride == 0
 
     # Placement.
 

@@ -235,13 +235,10 @@ class RegisterPressure:
         """The arrays and variables that stay in private memory."""
         divergent = self.plan.divergence.is_divergent
         once = repeated = 0
-        for instruction in self._allocas():
-            words = array_words(instruction, self.plan.kernel.structures)
+        for instruction in (i for i in self.plan.kernel.instructions() if i.opcode == "alloca"):
+            words = array_words(instruction)
             once, repeated = (once, repeated + words) if divergent(instruction) else (once + words, repeated)
         return Words(once, repeated)
-
-    def _allocas(self) -> Iterator[Instruction]:
-        return (i for i in self.plan.kernel.instructions() if i.opcode == "alloca")
 
 
 def value_words(type_: Type) -> int:
@@ -259,7 +256,7 @@ def value_words(type_: Type) -> int:
     return _ADDRESS_WORDS if isinstance(type_, TargetType) else 0
 
 
-def array_words(alloca: Instruction, structures: Mapping[str, StructType]) -> int:
+def array_words(alloca: Instruction) -> int:
     """Return the words of a variable in private memory; one whose count is only known at run time counts once."""
     count = alloca.operands[0] if alloca.operands else None
     times = int(count.text) if count is not None and count.kind is ValueKind.CONSTANT else 1

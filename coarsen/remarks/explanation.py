@@ -235,11 +235,11 @@ def _marks(
 ) -> Mapping[Place, Marks]:
     """The marks of each file and line, with what came of it."""
     found: defaultdict[Place, list[tuple[str, Instruction]]] = defaultdict(list)
-    for block in analysed.kernel.blocks:
-        for instruction in block.instructions:
-            if instruction in places:
-                found[places[instruction]].append((block.name, instruction))
     block = analysed.kernel.block
+    for name, inside in block.items():
+        for instruction in inside.instructions:
+            if instruction in places:
+                found[places[instruction]].append((name, instruction))
     # Numbered from 1 in the order in which the lines of their heads stand.
     ordered = sorted(analysed.regions, key=lambda region: places.get(block[region.head].terminator, ("", 0)))
     regions = dict(enumerate(ordered, start=1))

@@ -9,6 +9,7 @@ from coarsen.cost.register_pressure import RegisterPressure, maximum_live_words
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import analyse
 from coarsen.transform.regions.plan import RegionPlan
+from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import Transforms
 from tests.coarsened_kernel import coarsen_kernel
@@ -20,7 +21,8 @@ FACTOR = 8
 
 
 def treated(kernel: Kernel, dimension: int, transforms: Transforms = TODAY) -> RegionPlan:
-    return region_plan(analyse(kernel, dimension), transforms)
+    analysed = analyse(kernel, dimension)
+    return plan_regions(analysed.divergence, analysed.regions, transforms)
 
 
 INTERLEAVED = [(name, dimension) for name, dimension in CASES if treated(kernel_of(name), dimension).interleaved]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from coarsen.cost.block_profile import region_plan
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.studies.instruction_counts import code_counts
 from coarsen.pipeline import run_pipeline
 from coarsen.remarks.report import CoarseningReport, coarsening_report
 from coarsen.transform.coarsen import analyse
+from coarsen.transform.regions.plan_regions import plan_regions
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms, Use
 from coarsen.variant.variant import Variant
@@ -26,7 +26,9 @@ kernel void k(global float *to, global const float *from, int count, int rounds)
 
 
 def cost_of(transforms: Transforms, factor: int = 4) -> CoarseningReport:
-    return coarsening_report(Coarsening(factor), region_plan(analyse(lower(GUARD), 0), transforms))
+    analysed = analyse(lower(GUARD), 0)
+    plan = plan_regions(analysed.divergence, analysed.regions, transforms)
+    return coarsening_report(Coarsening(factor), plan)
 
 
 def test_parts_add_up_to_the_kernel() -> None:

@@ -64,16 +64,6 @@ class Piece:
     difference: DifferenceAlong
 
 
-def global_id(dimension: int) -> str:
-    """Return the symbol of an id over the whole NDRange."""
-    return f"global_id({dimension})"
-
-
-def local_id(dimension: int) -> str:
-    """Return the symbol of an id within the work-group."""
-    return f"local_id({dimension})"
-
-
 def iteration(header: str) -> str:
     """Return the symbol of a loop's iteration, counted from 0."""
     return f"iteration({header})"
@@ -173,7 +163,7 @@ class Symbols:
         return self._known[key]
 
     def _gain_of(self, symbol: str, dimension: int) -> Difference:
-        if symbol in (global_id(dimension), local_id(dimension)):
+        if symbol in (symbol_of(Query.GLOBAL_ID, dimension), symbol_of(Query.LOCAL_ID, dimension)):
             return ONE
         if symbol in self._pieces:
             return self._pieces[symbol].difference(dimension)
@@ -211,20 +201,17 @@ def _expansion(polynomial: Polynomial, gains: Mapping[str, Polynomial]) -> int:
 
 # What OpenCL's queries of the NDRange give, as polynomials over ids and sizes.
 
-_IDS: Mapping[Query, Callable[[int], str]] = {
-    Query.GLOBAL_ID: global_id,
-    Query.LOCAL_ID: local_id,
-    Query.GROUP_ID: "group_id({})".format,
-}
 _DIMENSIONS = 3
+_SYMBOLS = {Query.GLOBAL_ID: "global_id", Query.LOCAL_ID: "local_id", Query.GROUP_ID: "group_id"}
 
 
-def _symbol(query: Query, dimension: int) -> str:
-    return _IDS.get(query, (query.value + "({})").format)(dimension)
+def symbol_of(query: Query, dimension: int) -> str:
+    """Return the symbol of what a query gives along a dimension (0, 1 or 2)."""
+    return f"{_SYMBOLS.get(query, query.value)}({dimension})"
 
 
 _QUERIES: Mapping[str, tuple[Query, int]] = {
-    _symbol(query, dimension): (query, dimension)
+    symbol_of(query, dimension): (query, dimension)
     for query in Query
     if query.has_dimension
     for dimension in range(_DIMENSIONS)
@@ -244,7 +231,7 @@ def query_form(call: Instruction) -> Polynomial | None:
 
 def answer(query: Query, dimension: int) -> Polynomial:
     """Return what a query gives along a dimension (0, 1 or 2): an id, or a size by its function's name."""
-    return Polynomial.symbol(_symbol(query, dimension))
+    return Polynomial.symbol(symbol_of(query, dimension))
 
 
 def queried(symbol: str) -> tuple[Query, int] | None:

@@ -158,7 +158,7 @@ class AddressStep:
 
 def address(walk: Walk[F], instruction: Instruction) -> F | None:
     """`getelementptr`, in any semantics; None for vectors of pointers."""
-    steps = address_steps(instruction, walk.kernel.structures)
+    steps = address_steps(instruction)
     if steps is None:
         return None
     total = walk.form(instruction.operands[0])
@@ -168,17 +168,10 @@ def address(walk: Walk[F], instruction: Instruction) -> F | None:
     return total
 
 
-def address_steps(
-    instruction: Instruction, structures: Mapping[str, StructType]
-) -> tuple[AddressStep, ...] | None:
+def address_steps(instruction: Instruction) -> tuple[AddressStep, ...] | None:
     """Return the steps from the first operand of a `getelementptr` to its result.
 
-    Args:
-        instruction: the `getelementptr`.
-        structures: the module's, by name.
-
-    Returns:
-        The steps in the order of the indices; None for vectors of pointers.
+    They are in the order of the indices; None for vectors of pointers.
     """
     type_ = source_element_type(instruction)
     indices = instruction.operands[1:]

@@ -128,7 +128,8 @@ class _Progress:
     def waiting(self) -> WaitingLoop | None:
         """Return the loop if it waits for others."""
         exits = self._states.exits()
-        cut = [(block, onward) for block, onward, leaving in exits if self._is_left(block, leaving)]
+        # What is left by a branch in the end, when a work-item runs alone.
+        cut = [(b, onward) for b, onward, leaving in exits if self._comes(self._condition(b), leaving, b)]
         stuck = self._states.stuck(cut)
         observed = self._observed_by(self._condition(block) for block in self._states.ways_out(stuck))
         if not observed or is_given_back(self._flow, self._memory, self._loop, observed):
@@ -424,15 +425,6 @@ class _Progress:
         return read is not None and self._memory.key(read) == self._memory.key(pointer)
 
     # Whether a branch leaves the loop.
-
-    def _is_left(self, block: str, leaving: bool) -> bool:
-        """Return True if the loop is left by a branch in the end, when a work-item runs alone.
-
-        Args:
-            block: that ends with the branch.
-            leaving: what its condition is where the loop is left.
-        """
-        return self._comes(self._condition(block), leaving, block)
 
     def _comes(self, value: Operand, wanted: bool, block: str, seen: frozenset[str] = frozenset()) -> bool:
         """Return True if a condition, of a block's branch, is as wanted in the end."""

@@ -16,7 +16,6 @@ from functools import cached_property
 from coarsen.analysis.agreement_tests import side_of_one
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.legality import check_any_groups, check_legality
-from coarsen.analysis.regions import Region
 from coarsen.errors import RefusalError
 from coarsen.ir.kernel import Kernel
 from coarsen.transform.coarsen import Analysed, analysed_along
@@ -159,14 +158,11 @@ def _shares_fast_path(planned: PlannedAxis, treated: PlannedRegion) -> bool:
     divergence, region = planned.plan.divergence, treated.region
     if treated.treatment is not Treatment.COPIES or region.head not in divergence.branches:
         return False
-    if not _ends_kernel(divergence.kernel, region) or has_barrier(divergence, region):
+    join = divergence.kernel.block[region.join]
+    if len(join.instructions) > 1 or join.terminator.targets or has_barrier(divergence, region):
         return False
     flow = divergence.control_flow
     if flow.loop_of[region.head] is not None or not is_agreement_likely(divergence, region.head):
         return False
     everything = frozenset(flow.reverse_postorder)
     return is_repeatable_before(divergence, blocks_before(flow, flow.entry, region.head, everything))
-
-
-def _ends_kernel(kernel: Kernel, region: Region) -> bool:
-    return len(kernel.block[region.join].instructions) == 1 and not kernel.block[region.join].terminator.targets

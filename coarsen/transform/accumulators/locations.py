@@ -216,7 +216,7 @@ class Distances:
         constant = 0
         while isinstance(pointer, Instruction) and pointer.opcode is Opcode.GETELEMENTPTR:
             viewed = self._kernel.definition.get(pointer.name)
-            steps = None if viewed is None else address_steps(viewed, self._kernel.structures)
+            steps = None if viewed is None else address_steps(viewed)
             if steps is None:
                 return None
             for step, operand in zip(steps, pointer.operands[1:], strict=True):
