@@ -44,27 +44,10 @@ from coarsen.transform.coarsen import analyse
 from coarsen.transform.regions.plan import RegionPlan
 
 
-def extract(kernel: Kernel, dimension: int = 0, factor: int = 1) -> Features:
-    """Return the features of a kernel coarsened by a factor through replication, computed without coarsening it.
-
-    Args:
-        kernel: the kernel as it was lowered, uncoarsened.
-        dimension: the dimension of the NDRange that is coarsened, 0, 1 or 2.
-        factor: how many work-items are merged into one, at least 1.
-
-    Returns:
-        The 17 features of Magni, Dubach and O'Boyle (PACT 2014), table 3.
-
-    Raises:
-        RefusalError: the kernel can't be coarsened.
-        InvalidInputError: a factor below 1.
-    """
-    _checked_factors((factor,))
-    return _Features(region_plan(analyse(kernel, dimension))).at(factor)
-
-
 def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = FACTORS) -> FeatureTable:
-    """Return the features of a kernel at each factor, analysed once.
+    """Return the features of a kernel coarsened by each factor through replication, without coarsening it.
+
+    They are the 17 of Magni, Dubach and O'Boyle (PACT 2014), table 3.
 
     Args:
         kernel: the kernel as it was lowered, uncoarsened.
@@ -78,19 +61,13 @@ def feature_table(kernel: Kernel, dimension: int = 0, factors: Iterable[int] = F
         RefusalError: the kernel can't be coarsened.
         InvalidInputError: a factor below 1, or none.
     """
-    wanted = _checked_factors(factors)
-    features = _Features(region_plan(analyse(kernel, dimension)))
-    rows = {factor: features.at(factor) for factor in wanted}
-    return FeatureTable(kernel.name, dimension, rows, kernel_identity(kernel))
-
-
-def _checked_factors(factors: Iterable[int]) -> tuple[int, ...]:
-    """The factors in rising order, each once. Raises InvalidInputError for none, and for one below 1."""
-    wanted = tuple(sorted(set(factors)))
+    wanted = sorted(set(factors))
     if not wanted or wanted[0] < 1:
         named = ", ".join(map(str, wanted)) or "none"
         raise InvalidInputError(f"the factors must be at least 1, not {named}")
-    return wanted
+    features = _Features(region_plan(analyse(kernel, dimension)))
+    rows = {factor: features.at(factor) for factor in wanted}
+    return FeatureTable(kernel.name, dimension, rows, kernel_identity(kernel))
 
 
 class _Features:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from coarsen.analysis.algebra.polynomial import Polynomial
 from coarsen.analysis.algebra.size_forms import REMAINDER, SizeForms, extent_of_id, with_means, without_queries
@@ -28,15 +27,6 @@ from coarsen.analysis.expressions import (
     replaced,
     total,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean, and whether it is exact for sizes that leave nothing over."""
-
-    value: Expression
-    varies: bool
-    is_exact: bool
 
 
 class Means:
@@ -109,7 +99,7 @@ class Means:
             polynomial = rest + times * Polynomial.symbol(name)
         return polynomial
 
-    def steps(self, distance: Polynomial, step: Polynomial) -> Mean | None:
+    def steps(self, distance: Polynomial, step: Polynomial) -> Expression | None:
         """Return the mean of how many steps it takes to go a distance, none for a negative one.
 
         Args:
@@ -122,18 +112,17 @@ class Means:
             return None
         varying = sorted(filter(self.varies, way.names))
         if not varying:
-            return Mean(at_least_zero(ceiling(way, size)), False, True)
+            return at_least_zero(ceiling(way, size))
         shared = self._shared_out(distance, step, varying)
         if shared is not None:
-            return Mean(shared, True, True)
+            return shared
         if len(varying) == 1 and varying[0] in distance.symbols:
             summed = self._series(distance, varying[0])
             if summed is not None:
                 rest = product([number(0.5), total([size, number(-1)])])  # a step is begun before it is needed
-                value = summed if size == ONE else quotient(total([summed, rest]), size)
-                return Mean(value, True, size == ONE)
+                return summed if size == ONE else quotient(total([summed, rest]), size)
         middle = self.settled(way)
-        return None if middle is None else Mean(at_least_zero(ceiling(middle, size)), True, False)
+        return None if middle is None else at_least_zero(ceiling(middle, size))
 
     def _shared_out(self, distance: Polynomial, step: Polynomial, varying: list[str]) -> Expression | None:
         """The mean where work-items together go every place just once: i = id; i < n; i += number of ids."""

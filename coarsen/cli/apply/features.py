@@ -212,7 +212,7 @@ def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> D
     data: Data = {
         "arguments": functions.arguments,
         "loops": [
-            {"header": loop.header, "count": _as_data(loop.count), "basis": loop.basis.value}
+            {"header": loop.header, "count": _as_data(loop.count), "is_bound": loop.is_bound}
             for loop in functions.loops
         ],
         "instructions": {kind.value: _as_data(count) for kind, count in functions.instructions.items()},
@@ -283,7 +283,7 @@ def _loop_rows(kernel: Kernel, functions: WorkFunctions) -> Iterator[Row]:
     for loop in functions.loops:
         position = kernel.block[loop.header].terminator.position
         place = f"line {position.line}" if position is not None else f"block {loop.header}"
-        yield f"{place}, {loop.basis}", loop.count
+        yield f"{place}, at most" if loop.is_bound else place, loop.count
 
 
 def _work_rows(functions: WorkFunctions) -> Iterator[Row]:
