@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from coarsen.analysis.access_footprints import AccessFootprint, access_footprints
 from coarsen.analysis.algebra.affine import Access
@@ -105,33 +105,26 @@ class AccessCosts:
 
     def _cost(self, lanes: Lanes, footprint: AccessFootprint, coarsenings: int) -> AccessCost:
         access, form = footprint.access, self.counts.sizes.expanded(footprint.access.form)
-        found = lanes.addresses(form)
-        cost = AccessCost(
+        found, size = lanes.addresses(form), access.access_bytes
+        is_local, pieces = access.address_space == AddressSpace.LOCAL, None
+        degrees: tuple[int | None, int | None] = (None, None)
+        if found is not None and not is_local:
+            pieces = pieces_of(found, size, access.element_bytes, self.device.piece_bytes)
+        if found is not None and is_local and self.device.banks is not None:
+            places, banks = found.places, self.device.banks
+            degrees = bank_degree(places, size, banks), least_degree(places, size, banks)
+        merged = [[int(number == each) for number in range(coarsenings)] for each in range(coarsenings)]
+        return AccessCost(
             access,
             form,
             tuple(lanes.gain(form, place) for place in _NEIGHBOURS),
-            tuple(
-                lanes.gain(form, (0, 0, 0), [int(number == each) for number in range(coarsenings)])
-                for each in range(coarsenings)
-            ),
+            tuple(lanes.gain(form, (0, 0, 0), replicas) for replicas in merged),
             found,
-            None,
-            None,
-            None,
+            pieces,
+            *degrees,
             shared_along(self.counts, footprint),
             tuple(_repeated_in(self.counts, footprint)),
         )
-        return cost if found is None else self._counted(cost, found)
-
-    def _counted(self, cost: AccessCost, found: LaneAddresses) -> AccessCost:
-        size, banks = cost.access.access_bytes, self.device.banks
-        if not cost.is_local:
-            counted = pieces_of(found, size, cost.access.element_bytes, self.device.piece_bytes)
-            return replace(cost, pieces=counted)
-        if banks is None:
-            return cost
-        degree, least = (count(found.places, size, banks) for count in (bank_degree, least_degree))
-        return replace(cost, degree=degree, least_degree=least)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,10 @@ class Tally:
     Attributes:
         layout: the kernel under the plan.
         launch: before coarsening.
-        is_shared: whether replicas that compute the same are one.
     """
 
     layout: Layout
     launch: OriginalLaunch
-    is_shared: bool
 
     @cached_property
     def by_mask(self) -> Mapping[Mask, Weights]:
@@ -109,7 +107,7 @@ class Counting:
     @cached_property
     def copies(self) -> Mapping[str, int]:
         """Return the number of copies of what replicas may share."""
-        return self.tally.layout.copies.of_members(self.merging) if self.tally.is_shared else {}
+        return self.tally.layout.copies.of_members(self.merging) if self.tally.layout.is_shared else {}
 
     @cached_property
     def instructions(self) -> dict[InstructionClass, float]:
@@ -188,8 +186,8 @@ class Counting:
         found: defaultdict[InstructionClass, float] = defaultdict(float)
         for mask, weights in self.tally.by_mask.items():
             _add(found, weights, self.merging.along(mask))
-        for each in self.tally.layout.shared:
-            _add(found, each.classes, self.tally.launch.times[each.block] * self.copies[each.name])
+        for name, block, classes in self.tally.layout.shared:
+            _add(found, classes, self.tally.launch.times[block] * self.copies[name])
         for added, weights, once in self.tally.additions:
             self._add_addition(found, added, weights, once)
         return dict(found)
@@ -204,12 +202,12 @@ class Counting:
     def _copies_of(self, access: AccessFunction) -> int:
         """Return how many copies of an access there are."""
         instruction, block = access.access.instruction, access.access.block
-        if self.tally.is_shared and instruction.name in self.copies:
+        if self.tally.layout.is_shared and instruction.name in self.copies:
             return self.copies[instruction.name]
         return self.merging.along(self._mask(block, instruction))
 
     def _mask(self, block: str, instruction: Instruction) -> Mask:
-        return self.tally.layout.copies.mask(block, instruction, is_shared=self.tally.is_shared)
+        return self.tally.layout.copies.mask(block, instruction, is_shared=self.tally.layout.is_shared)
 
     def _needless(self, widening: Widening) -> Mapping[InstructionClass, float]:
         """Return the instructions that computed addresses which vector accesses don't need."""
