@@ -24,7 +24,7 @@ from coarsen.analysis.control_flow import ControlFlow
 from coarsen.cost.block_profile import block_weights, region_plan
 from coarsen.cost.instruction_kinds import Kind
 from coarsen.cost.replication import BlockCopies, replicated_blocks
-from coarsen.cost.work_counts import padded
+from coarsen.cost.work_counts import OUTER, padded
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.features.extract import feature_table
 from coarsen.ir.kernel import Kernel
@@ -51,8 +51,6 @@ DIVERGENCE_FACTS = (
 )
 """The facts of the divergence along each dimension; `along` gives a fact's name."""
 
-# A generic pointer leads to global memory far more often than elsewhere.
-_GLOBAL_SPACES = frozenset({AddressSpace.GLOBAL, AddressSpace.CONSTANT, AddressSpace.GENERIC})
 _MAXIMUM_MAGNITUDE = 6
 _REGIONS = ("guard", "divergent loop", "guarded loop")
 _PATTERNS = ("coalesced", "broadcast", "strided", "indirect")
@@ -181,7 +179,7 @@ def _divergence(work: _Work) -> tuple[float, ...]:
 
 def _of_accesses(accesses: _Weighted, work: _Work) -> Iterator[tuple[str, float]]:
     """Strides are those along dimension 0: the direction in which hardware coalesces and compilers vectorise."""
-    outside = [item for item in accesses if item[0].address_space in _GLOBAL_SPACES]
+    outside = [item for item in accesses if item[0].address_space in OUTER]
     yield from ((f"{pattern} share", _pattern_share(outside, pattern)) for pattern in _PATTERNS)
     yield "stride magnitude", _mean(outside, _magnitude)
     yield "mean vector width", _mean(accesses, lambda access: access.width)

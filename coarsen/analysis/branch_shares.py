@@ -19,7 +19,7 @@ from coarsen.analysis.agreement_tests import AgreementTests, LaterTest
 from coarsen.analysis.algebra.numbers import relation_of
 from coarsen.analysis.algebra.polynomial import ONE as ONE_FORM
 from coarsen.analysis.algebra.polynomial import Polynomial
-from coarsen.analysis.algebra.size_forms import extent_of_id
+from coarsen.analysis.algebra.size_forms import REMAINDER, extent_of_id
 from coarsen.analysis.algebra.symbols import iteration, trips
 from coarsen.analysis.conditions import NO_ID, Condition, Place, Region, of_share
 from coarsen.analysis.expressions import (
@@ -196,7 +196,9 @@ class BranchShares:
         if value is None:
             return None
         regions: dict[str, Region] = {}
-        for axis in sorted(symbol for symbol in gap.symbols if self._counts.means.is_counted(symbol)):
+        for axis in sorted(gap.symbols):
+            if extent_of_id(axis) is None and not axis.startswith(REMAINDER):
+                continue
             extent = self._counts.means.extent(axis)
             if extent is not None:
                 share = quotient(ONE, extent)

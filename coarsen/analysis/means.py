@@ -63,10 +63,6 @@ class Means:
         value = self.sizes.resolved(Polynomial.symbol(symbol))
         return frozenset() if value is None else frozenset(filter(self.varies, value.names))
 
-    def is_counted(self, symbol: str) -> bool:
-        """Return True for an id, and for the remainder of one."""
-        return extent_of_id(symbol) is not None or symbol.startswith(REMAINDER)
-
     def settled(self, expression: Expression | None) -> Expression | None:
         """Return an expression with ids and iterations at their means; None where one has none."""
         if expression is None:

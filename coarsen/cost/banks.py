@@ -107,39 +107,15 @@ class Padding:
     unpadded_cost: int
 
 
-@dataclass(frozen=True, slots=True)
-class Swizzle:
-    """A permutation of the units of each row: unit u of row r lies where u ^ (r & `mask`) would.
-
-    Attributes:
-        unit_bytes: of what stays together.
-        mask: of the row's number; one less than a power of two.
-        cost: the sum of the degrees of all references with it.
-    """
-
-    unit_bytes: int
-    mask: int
-    cost: int
-
-    def place(self, row: int, byte: int) -> tuple[int, int]:
-        """Return the row and the byte in it where something lies that stood at another byte of the row."""
-        unit, rest = divmod(byte, self.unit_bytes)
-        return row, (unit ^ (row & self.mask)) * self.unit_bytes + rest
-
-
-def best_padding(
-    references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks | None
-) -> Padding | None:
-    """Return the padding of least cost; None for a device without banks, which needs none.
+def best_padding(references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks) -> Padding:
+    """Return the padding of least cost.
 
     Args:
         references: all of the array's.
         row_bytes: of a row without padding.
         element_bytes: of what rows are made of: elements stay aligned.
-        banks: of the device's local memory; None where it has none.
+        banks: of the device's local memory.
     """
-    if banks is None:
-        return None
     costs = {
         pad: pitch_cost(references, row_bytes + pad * banks.word_bytes, banks)
         for pad in range(banks.count)
@@ -149,23 +125,15 @@ def best_padding(
     return Padding(words, costs[words], costs[0])
 
 
-def best_swizzle(
-    references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks | None
-) -> Swizzle | None:
-    """Return the permutation of columns by exclusive or, with its cost.
+def permuted_cost(references: Sequence[Reference], row_bytes: int, element_bytes: int, banks: Banks) -> int | None:
+    """Return the sum of the degrees of all references where an exclusive or permutes the columns.
 
-    Args:
-        references: all of the array's.
-        row_bytes: of a row.
-        element_bytes: of what rows are made of.
-        banks: of the device's local memory; None where it has none.
+    Arguments are those of `best_padding`.
 
     Returns:
-        None without banks, for rows that are no power of two of units, where a permuted unit might lie outside of
-        its row, and where an access is not within one unit.
+        None for rows that are no power of two of units, where a permuted unit might lie outside of its row, and
+        where an access is not within one unit.
     """
-    if banks is None:
-        return None
     unit = max([banks.word_bytes, element_bytes, *(each.access_bytes for each in references)])
     found = row_permutation(row_bytes, unit, banks.count * banks.word_bytes)
     within = all(
@@ -175,12 +143,11 @@ def best_swizzle(
     )
     if found is None or not within:
         return None
-    swizzle = Swizzle(found.unit_bytes, found.mask, 0)
     moved = [
-        Reference(tuple(swizzle.place(row, byte) for row, byte in each.places), each.access_bytes)
+        Reference(tuple(found.place(row, byte) for row, byte in each.places), each.access_bytes)
         for each in references
     ]
-    return Swizzle(swizzle.unit_bytes, swizzle.mask, pitch_cost(moved, row_bytes, banks))
+    return pitch_cost(moved, row_bytes, banks)
 
 
 def pitch_cost(references: Sequence[Reference], pitch: int, banks: Banks) -> int:

@@ -17,7 +17,7 @@ from coarsen.cost.banks import (
     MemoryDevice,
     Reference,
     best_padding,
-    best_swizzle,
+    permuted_cost,
     pitch_cost,
 )
 from coarsen.cost.lane_addresses import Place, coarsened_size
@@ -167,7 +167,6 @@ def _costed(kernel: Kernel, rows: Rows, costs: Sequence[AccessCost], banks: Bank
     before = pitch_cost(found, rows.row_bytes, banks)
     if rows.pad.kind is PadKind.AUTO:
         best = best_padding(found, rows.row_bytes, aligned_bytes(variable, rows.element_bytes, costs), banks)
-        assert best is not None
         pad = Pad(elements=best.words * banks.word_bytes // rows.element_bytes)
         return PadCost(rows.name, rows.pad, pad, best.unpadded_cost, best.cost)
     after = _after(rows, found, size_of(row), banks)
@@ -179,6 +178,5 @@ def _costed(kernel: Kernel, rows: Rows, costs: Sequence[AccessCost], banks: Bank
 def _after(rows: Rows, found: Sequence[Reference], row_bytes: int, banks: Banks) -> int | None:
     """Return the sum of degrees with a pad, or a permutation; None where that can't be."""
     if rows.pad.kind is PadKind.XOR:
-        swizzle = best_swizzle(found, row_bytes, rows.element_bytes, banks)
-        return None if swizzle is None else swizzle.cost
+        return permuted_cost(found, row_bytes, rows.element_bytes, banks)
     return pitch_cost(found, rows.pitch * rows.element_bytes, banks)

@@ -228,7 +228,7 @@ def phi(forms: ExactForms, instruction: Instruction) -> ModularForm | None:
     """Return a phi as another of its block and a constant, None where there is no such other."""
     if not forms.may_try:
         return None
-    block = forms.block_of(instruction)
+    block = forms.kernel.block_of[instruction.name]
     for other in forms.kernel.block[block].phis:
         if other.name == instruction.name:
             break
@@ -256,7 +256,7 @@ def _lasting_distance(forms: ExactForms, phi: Instruction, other: Instruction) -
 
 def _possible_distance(forms: ExactForms, phi: Instruction, other: Instruction) -> ModularForm | None:
     """Return the distance of two phis on the first way in where it is a constant."""
-    apart = forms.apart(forms.block_of(phi))
+    apart = forms.apart(forms.kernel.block_of[phi.name])
     for pair in zip(phi.operands, other.operands, strict=True):
         distance = apart.distance(*pair)
         if distance.polynomial.is_constant:

@@ -116,7 +116,7 @@ _NOTHING = frozenset({"undef", "poison"})
 
 def phi(forms: IndexForms, instruction: Instruction) -> Polynomial:
     """Return a phi's polynomial."""
-    block = forms.block_of(instruction)
+    block = forms.kernel.block_of[instruction.name]
     loop = forms.control_flow.loop_of[block]
     if loop is not None and loop.header == block:
         return _of_header(forms, instruction, loop)
@@ -155,7 +155,7 @@ def _carried(symbols: Symbols, phi: Instruction, start: Polynomial, step: Polyno
 
 def _out_of_loop(forms: IndexForms, phi: Instruction) -> Polynomial:
     """Return the phi that takes a value out of a loop: regular along dimensions where all leave it together."""
-    symbols, block = forms.symbols, forms.block_of(phi)
+    symbols, block = forms.symbols, forms.kernel.block_of[phi.name]
     inner, source = forms.form(phi.operands[0]), phi.incoming[0]
     left = [loop for loop in forms.control_flow.loops_around(source) if block not in loop.blocks]
     inner = inner.replaced(lambda symbol: symbols.after(symbol, left))

@@ -104,10 +104,6 @@ class Walk(ABC, Generic[F]):
                 self._forms[latest.name] = self._found(latest)
         return self._forms[instruction.name]
 
-    def block_of(self, instruction: Instruction) -> str:
-        """Return the name of the block in which an instruction stands."""
-        return self.kernel.block_of[instruction.name]
-
     def _missing(self, instruction: Instruction) -> Iterator[Instruction]:
         """Yield the operands that must be known first. Phis ask for theirs when they are found."""
         if instruction.opcode != "phi" and instruction.opcode in self._rules:

@@ -269,7 +269,10 @@ class _Progress:
         steady = []
         for source, value in sources.items():
             facts = self._facts_before(block, source, asked)
-            if facts is None or not self._is_on_way(source, asked.passed):
+            # Whether an iteration may pass both blocks, if there is a second one.
+            passed = asked.passed
+            is_on_way = not passed or source == passed or passed in self._ahead(source)
+            if facts is None or not (is_on_way or source in self._ahead(passed)):
                 continue
             steady.append(self._is_steady(value, replace(asked, facts=facts)))
             conditions = () if self._is_of_header(phi) else self._deciding(phi, [source])
@@ -291,10 +294,6 @@ class _Progress:
         about_phis = [fact for fact in asked.facts if fact[0] in here and fact[1] not in stale]
         known = facts_before(self._kernel, about_phis, phis, source)
         return None if known is None else known | self._states.facts(source, block)
-
-    def _is_on_way(self, block: str, passed: str) -> bool:
-        """Return True if an iteration may pass both of two blocks, or if there is no second one."""
-        return not passed or block == passed or passed in self._ahead(block) or block in self._ahead(passed)
 
     def _ahead(self, block: str) -> set[str]:
         """Return the blocks that are reached from one within an iteration, of inner loops too."""
