@@ -13,6 +13,7 @@ nothing (of the loads of a kernel that loads nothing) is 0.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -79,28 +80,18 @@ def kernel_facts(kernel: Kernel) -> Mapping[str, float]:
 
 
 def _facts(kernel: Kernel) -> Iterator[tuple[str, float]]:
-    counted = _counted(kernel)
-    yield from ((name.replace("_", " "), _compressed(counted[name])) for name in _COUNTED if name in counted)
+    with contextlib.suppress(RefusalError):
+        counted = feature_table(kernel, 0, (1,)).at(1).by_name()
+        # Ratios up to 1 as they are, counts as logarithms.
+        for name in _COUNTED:
+            value = counted[name]
+            yield name.replace("_", " "), math.log2(1.0 + value) if value > 1.0 else value
     for dimension in range(DIMENSIONS):
-        try:
+        with contextlib.suppress(RefusalError):
             yield from _facts_along(kernel, dimension)
-        except RefusalError:
-            continue
     flow = ControlFlow(kernel)
     yield "loops", float(len(flow.loops))
     yield "depth of loops", float(max((len(flow.loops_around(loop.header)) for loop in flow.loops), default=0))
-
-
-def _counted(kernel: Kernel) -> Mapping[str, float]:
-    try:
-        return feature_table(kernel, 0, (1,)).at(1).by_name()
-    except RefusalError:
-        return {}
-
-
-def _compressed(value: float) -> float:
-    """Ratios up to 1 as they are, counts as logarithms."""
-    return math.log2(1.0 + value) if value > 1.0 else value
 
 
 def _facts_along(kernel: Kernel, dimension: int) -> Iterator[tuple[str, float]]:

@@ -260,12 +260,9 @@ class Buffer:
         return sizes.pop() if len(sizes) == 1 else None
 
 
-def buffers(forms: IndexForms, costs: Sequence[AccessCost]) -> tuple[Buffer, ...]:
-    """Return the buffers of a kernel that it accesses, in the order of its arguments."""
-    return tuple(_buffers(forms, costs, frozenset(_escaping(forms, costs))))
-
-
-def _buffers(forms: IndexForms, costs: Sequence[AccessCost], escaping: frozenset[str]) -> Iterator[Buffer]:
+def buffers(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[Buffer]:
+    """Yield the buffers of a kernel that it accesses, in the order of its arguments."""
+    escaping = frozenset(_escaping(forms, costs))
     for argument in forms.kernel.arguments:
         own = tuple(
             each
@@ -292,9 +289,9 @@ def _escaping(forms: IndexForms, costs: Sequence[AccessCost]) -> Iterator[str]:
     for cost in costs:
         if cost.access.base is None:
             yield from forms.symbols.origins(cost.form)
-    known: Mapping[int, AccessCost] = {id(each.access.instruction): each for each in costs}
+    known = {each.access.instruction for each in costs}
     for instruction in forms.kernel.instructions():
-        for value in _passed_on(instruction, is_access=id(instruction) in known):
+        for value in _passed_on(instruction, is_access=instruction in known):
             yield from forms.symbols.origins(forms.form(value))
 
 
