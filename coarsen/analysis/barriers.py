@@ -13,10 +13,10 @@ side, or if anything is atomic, volatile or not known on one side and any such m
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from coarsen.analysis.control_flow import EXIT, ControlFlow, Graph
+from coarsen.analysis.control_flow import EXIT, ControlFlow, Graph, reached
 from coarsen.analysis.memory_accesses import Place
 from coarsen.analysis.memory_effects import NO_EFFECTS, EffectsOfKernel, MemoryEffects
 from coarsen.analysis.shared_memory import SharedMemory
@@ -36,8 +36,8 @@ def idle_barriers(kernel: Kernel) -> list[Instruction]:
     for block in kernel.blocks:
         for index, instruction in enumerate(block.instructions):
             if is_barrier(instruction) and not is_group_copy(instruction):
-                earlier = _instructions(kernel, _reached(block.name, flow.predecessors))
-                later = _instructions(kernel, _reached(block.name, flow.successors))
+                earlier = _instructions(kernel, reached([block.name], flow.predecessors))
+                later = _instructions(kernel, reached([block.name], flow.successors))
                 before = _effects(memory, [*block.instructions[:index], *earlier])
                 after = _effects(memory, [*block.instructions[index:], *later])
                 if not _is_ordering(memory, before, after):
@@ -47,18 +47,6 @@ def idle_barriers(kernel: Kernel) -> list[Instruction]:
 
 def _instructions(kernel: Kernel, blocks: Iterable[str]) -> Iterator[Instruction]:
     return (instruction for block in blocks for instruction in kernel.block[block].instructions)
-
-
-def _reached(start: str, following: Callable[[str], list[str]]) -> set[str]:
-    """Return the blocks that are reached from one by at least one step."""
-    found: set[str] = set()
-    pending = [start]
-    while pending:
-        for block in following(pending.pop()):
-            if block not in found:
-                found.add(block)
-                pending.append(block)
-    return found
 
 
 def _effects(memory: SharedMemory, instructions: Iterable[Instruction]) -> MemoryEffects:

@@ -6,12 +6,27 @@ post-dominators exist also where a path ends in `unreachable`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import TypeVar
 
 from coarsen.ir.graph.function import Function
 from coarsen.ir.kernel import Kernel
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+def reached(starts: Iterable[Node], following: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """Return what is reached from some nodes by at least one step."""
+    found: set[Node] = set()
+    pending = list(starts)
+    while pending:
+        for node in following(pending.pop()):
+            if node not in found:
+                found.add(node)
+                pending.append(node)
+    return found
 
 
 class Graph:
@@ -222,14 +237,8 @@ class FlowGraph:
 
     def _reaching(self, latch: str, header: str) -> set[str]:
         """The blocks that reach `latch` without passing `header`."""
-        found = {latch}
-        pending = [latch] if latch != header else []
-        while pending:
-            for predecessor in self.graph.predecessors(pending.pop()):
-                if predecessor != header and predecessor not in found:
-                    found.add(predecessor)
-                    pending.append(predecessor)
-        return found
+        starts = [latch] if latch != header else []
+        return {latch} | reached(starts, lambda block: (b for b in self.predecessors(block) if b != header))
 
     @cached_property
     def loop_at(self) -> Mapping[str, Loop]:
@@ -256,13 +265,7 @@ class FlowGraph:
 
     def between(self, branch: str, join: str) -> frozenset[str]:
         """Return the blocks on paths from the end of `branch` to before `join`; `branch` if a path comes back."""
-        found: set[str] = set()
-        pending = [block for block in self.successors(branch) if block != join]
-        while pending:
-            block = pending.pop()
-            if block not in found:
-                found.add(block)
-                pending.extend(next_ for next_ in self.successors(block) if next_ != join)
+        found = reached([branch], lambda block: (b for b in self.successors(block) if b != join))
         return frozenset(found)
 
     @cached_property
@@ -285,13 +288,7 @@ class FlowGraph:
 
     def controlling(self, *blocks: str) -> frozenset[str]:
         """Return the branching blocks that decide, directly or not, whether any of `blocks` is reached."""
-        found: set[str] = set()
-        pending = list(blocks)
-        while pending:
-            branches = {branch for branch, _ in self.deciding_edges[pending.pop()]} - found
-            found |= branches
-            pending += branches
-        return frozenset(found)
+        return frozenset(reached(blocks, lambda block: (branch for branch, _ in self.deciding_edges[block])))
 
 
 class ControlFlow(FlowGraph):
