@@ -42,7 +42,7 @@ def test_functions_are_printed(rows: Path, run: Run) -> None:
     outcome = run("apply", rows, "--features", "work")
     assert (outcome.code, outcome.err) == (0, "")
     lines = work_lines(outcome.out)
-    assert "line 5, for every work-item  width" in lines
+    assert "line 5  width" in lines
     assert ["bytes", "between", "neighbours", "along", "0", "4·width"] in [line.split() for line in lines]
     [start] = [number for number, line in enumerate(lines) if line.startswith("line 7, store to sums, 4 bytes")]
     assert lines[start + 1].split() == ["times", "1"]
@@ -53,20 +53,20 @@ def test_values_are_printed_at_sizes(rows: Path, run: Run) -> None:
     words = ("work", "--global-size", "1024", "--local-size", "64", "--size", "width=300")
     lines = work_lines(run("apply", rows, "--features", *words).out)
     assert lines[1] == "for global_size(0) = 1024, local_size(0) = 64, width = 300"
-    assert "line 5, for every work-item    300  width" in lines
+    assert "line 5    300  width" in lines
     assert any(line.split() == ["float", "300", "width"] for line in lines)
 
 
 def test_a_value_that_needs_another_argument_is_left_out(rows: Path, run: Run) -> None:
     lines = work_lines(run("apply", rows, "--features", "work", "--global-size", "1024").out)
-    assert "line 5, for every work-item      -  width" in lines
+    assert "line 5      -  width" in lines
 
 
 def test_json_has_the_functions_and_their_values(rows: Path, run: Run) -> None:
     words = ("work", "--global-size", "64", "--size", "width=5", "-f", "json")
     work = json.loads(run("apply", rows, "--features", *words).out)["work"]
     [loop] = work["loops"]
-    assert loop["count"] == "width" and loop["basis"] == "for every work-item"
+    assert loop["count"] == "width" and not loop["is_bound"]
     assert work["sizes"] == {"global_size(0)": 64, "local_size(0)": 256, "width": 5}
     for name, data in work["instructions"].items():
         assert evaluate(expression_from_data(data), work["sizes"]) == work["values"][name]

@@ -198,9 +198,13 @@ def _work(kernel: Kernel, asked: ApplyOptions, variant: Variant | None) -> Itera
     if variant is None:
         return
     planned = PlannedKernel(kernel)
-    both = [planned.work(each, launch, known) for each in (Variant(), variant)]
-    costs = asdict(planned.plan_costs(variant, launch, known))
-    yield _planned_as_data, _print_planned, (variant, launched_sizes(variant, launch), *both, costs)
+    original = planned.work(Variant(), launch, known)
+    work, costs = planned.work_and_costs(variant, launch, known)
+    yield (
+        _planned_as_data,
+        _print_planned,
+        (variant, launched_sizes(variant, launch), original, work, asdict(costs)),
+    )
 
 
 def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> Data:
@@ -208,7 +212,7 @@ def _work_as_data(_: Kernel, functions: WorkFunctions, sizes: Sizes | None) -> D
     data: Data = {
         "arguments": functions.arguments,
         "loops": [
-            {"header": loop.header, "count": _as_data(loop.count), "basis": loop.basis.value}
+            {"header": loop.header, "count": _as_data(loop.count), "is_bound": loop.is_bound}
             for loop in functions.loops
         ],
         "instructions": {kind.value: _as_data(count) for kind, count in functions.instructions.items()},
@@ -279,7 +283,7 @@ def _loop_rows(kernel: Kernel, functions: WorkFunctions) -> Iterator[Row]:
     for loop in functions.loops:
         position = kernel.block[loop.header].terminator.position
         place = f"line {position.line}" if position is not None else f"block {loop.header}"
-        yield f"{place}, {loop.basis}", loop.count
+        yield f"{place}, at most" if loop.is_bound else place, loop.count
 
 
 def _work_rows(functions: WorkFunctions) -> Iterator[Row]:

@@ -22,7 +22,7 @@ Inner loops come first; what is then accessed before and after them may be kept 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,7 +41,7 @@ from coarsen.ir.graph.operands import Constant, Operand
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.rewriting import split_block
 from coarsen.ir.kernel import Kernel
-from coarsen.ir.types import IntegerType, StructType, alignment_of
+from coarsen.ir.types import IntegerType, alignment_of
 from coarsen.transform.accumulators.locations import Certainty, Distances, Invariants, Location, LoopMemory, Test
 from coarsen.transform.names import derived, like, own
 from coarsen.transform.regions.plan import Reason
@@ -83,7 +83,7 @@ def keep_accumulators(module: Module, kernel: Kernel) -> tuple[Accumulator, ...]
         if any(other.blocks <= loop.blocks for other in changed):
             continue
         each = []
-        for accumulator in _of_loop(LoopPlace(function, loop), flow, effects, roots, kernel.structures):
+        for accumulator in _of_loop(LoopPlace(function, loop), flow, effects, roots):
             each.append(accumulator)
             make_names_unique(function, module.structures)
         found += each
@@ -97,7 +97,6 @@ def _of_loop(
     flow: FlowGraph,
     effects: EffectsOfKernel,
     roots: PointerRoots,
-    structures: Mapping[str, StructType],
 ) -> Iterator[Accumulator]:
     """Keep the locations of one loop in registers, and say of each what was done."""
     preheader, loop = place.preheader, place.loop
@@ -111,7 +110,7 @@ def _of_loop(
     }
     entering = Invariants(loop.blocks, effects, initial, _first_loads(place.header, effects))
     blocks = {block.name: block for block in place.function.blocks}
-    distances = Distances(structures, invariants)
+    distances = Distances(invariants)
     certainty = Certainty(loop, blocks, flow, invariants, entering)
     begins = place.header.terminator.origin.position
     for location in list(memory.locations(invariants)):

@@ -29,7 +29,6 @@ from coarsen.ir.types import (
     FloatType,
     IntegerType,
     PointerType,
-    StructType,
     Type,
     VectorType,
     size_of,
@@ -194,12 +193,10 @@ class Distances:
     """Finds the distances between addresses of one loop.
 
     Args:
-        structures: the module's named ones.
         invariants: of the loop.
     """
 
-    def __init__(self, structures: Mapping[str, StructType], invariants: Invariants) -> None:
-        self._structures = structures
+    def __init__(self, invariants: Invariants) -> None:
         self._invariants = invariants
 
     def between(self, first: Operand, second: Operand) -> int | None:
@@ -214,7 +211,7 @@ class Distances:
         variable: Counter[tuple[int, Hashable]] = Counter()
         constant = 0
         while isinstance(pointer, Instruction) and pointer.opcode is Opcode.GETELEMENTPTR:
-            steps = address_steps(pointer, self._structures)
+            steps = address_steps(pointer)
             if steps is None:
                 return None
             for step, operand in zip(steps, pointer.operands[1:], strict=True):

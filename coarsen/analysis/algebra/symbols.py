@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from coarsen.analysis.algebra.polynomial import ONE, ZERO, Polynomial
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.divergence import Divergence
+from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.kernel import Kernel
+from coarsen.ir.opencl.queries import LINEAR_PARTS, Query, linear_id, queried_dimension, query_of
 
 # Larger expressions are taken as values of which nothing is known; no index in a sensible kernel comes near.
 _MAXIMUM_DEPTH = 30
@@ -60,16 +62,6 @@ class Piece:
     parts: tuple[Polynomial, ...]
     instruction: str
     difference: DifferenceAlong
-
-
-def global_id(dimension: int) -> str:
-    """Return the symbol of an id over the whole NDRange."""
-    return f"global_id({dimension})"
-
-
-def local_id(dimension: int) -> str:
-    """Return the symbol of an id within the work-group."""
-    return f"local_id({dimension})"
 
 
 def iteration(header: str) -> str:
@@ -171,7 +163,7 @@ class Symbols:
         return self._known[key]
 
     def _gain_of(self, symbol: str, dimension: int) -> Difference:
-        if symbol in (global_id(dimension), local_id(dimension)):
+        if symbol in (symbol_of(Query.GLOBAL_ID, dimension), symbol_of(Query.LOCAL_ID, dimension)):
             return ONE
         if symbol in self._pieces:
             return self._pieces[symbol].difference(dimension)
@@ -205,3 +197,54 @@ def _expansion(polynomial: Polynomial, gains: Mapping[str, Polynomial]) -> int:
     """Return how many terms there are at first where symbols are replaced by themselves and their gains."""
     sizes = {symbol: 1 + len(gain.terms) for symbol, gain in gains.items()}
     return sum(math.prod(sizes.get(symbol, 1) for symbol in product) for product in polynomial.terms)
+
+
+# What OpenCL's queries of the NDRange give, as polynomials over ids and sizes.
+
+_DIMENSIONS = 3
+_SYMBOLS = {Query.GLOBAL_ID: "global_id", Query.LOCAL_ID: "local_id", Query.GROUP_ID: "group_id"}
+
+
+def symbol_of(query: Query, dimension: int) -> str:
+    """Return the symbol of what a query gives along a dimension (0, 1 or 2)."""
+    return f"{_SYMBOLS.get(query, query.value)}({dimension})"
+
+
+_QUERIES: Mapping[str, tuple[Query, int]] = {
+    symbol_of(query, dimension): (query, dimension)
+    for query in Query
+    if query.has_dimension
+    for dimension in range(_DIMENSIONS)
+}
+
+
+def query_form(call: Instruction) -> Polynomial | None:
+    """Return the polynomial of a query; None for another call, and where the dimension is not known."""
+    query = query_of(call)
+    if query is None:
+        return None
+    if query.is_linear:
+        return _linear(query)
+    dimension = queried_dimension(call)
+    return answer(query, dimension) if dimension is not None else None
+
+
+def answer(query: Query, dimension: int) -> Polynomial:
+    """Return what a query gives along a dimension (0, 1 or 2): an id, or a size by its function's name."""
+    return Polynomial.symbol(symbol_of(query, dimension))
+
+
+def queried(symbol: str) -> tuple[Query, int] | None:
+    """Return the query whose answer a symbol is, and its dimension; None for any other symbol."""
+    return _QUERIES.get(symbol)
+
+
+def _linear(query: Query) -> Polynomial:
+    """Return a linear id; of global ids the launch's offset does not count."""
+    identity, size = LINEAR_PARTS[query]
+
+    def place(dimension: int) -> Polynomial:
+        found = answer(identity, dimension)
+        return found - answer(Query.GLOBAL_OFFSET, dimension) if identity is Query.GLOBAL_ID else found
+
+    return linear_id(place, lambda dimension: answer(size, dimension), Polynomial.__mul__, Polynomial.__add__)
