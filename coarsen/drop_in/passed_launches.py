@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -50,13 +50,9 @@ class _Kernel:
 
 @dataclass(slots=True)
 class _Launches:
-    """The launches of one kernel, each as it is listed with a count of 1 and no contents.
-
-    Contents are of a launch with its local size left out: whoever captures them may be told another.
-    """
+    """The launches of one kernel, each as it is listed with a count of 1."""
 
     counts: dict[ListedLaunch, int] = field(default_factory=dict)
-    contents: dict[ListedLaunch, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     further: int = 0
 
     def add(self, launch: ListedLaunch, count: int = 1) -> None:
@@ -67,11 +63,8 @@ class _Launches:
             self.counts[launch] = self.counts.get(launch, 0) + count
 
     def listed(self) -> tuple[ListedLaunch, ...]:
-        """Return all launches with their counts and contents."""
-        return tuple(
-            replace(each, count=count, contents=self.contents.get(replace(each, local_size=None), ()))
-            for each, count in self.counts.items()
-        )
+        """Return all launches with their counts."""
+        return tuple(replace(each, count=count) for each, count in self.counts.items())
 
 
 class PassedLaunches:
@@ -102,14 +95,6 @@ class PassedLaunches:
                 launches.further += 1
             else:
                 launches.add(listed)
-
-    def add_contents(self, source: str, launch: PassedLaunch, files: Mapping[int, str]) -> None:
-        """Note the files, by indices of arguments, that a launch's buffers were written to."""
-        listed = listed_launch(launch)
-        if listed is not None:
-            with self._lock:
-                launches = self._of(source, launch.options, launch.kernel)
-                launches.contents[replace(listed, local_size=None)] = tuple(sorted(files.items()))
 
     def write(self) -> Path | None:
         """Write the list and the sources; return the list's path, None where there is nothing to list.
@@ -146,11 +131,7 @@ class PassedLaunches:
             launches = self._kernels.setdefault(key, _Launches())
             launches.further += kernel.further
             for each in kernel.launches:
-                launches.add(replace(each, count=1, contents=()), each.count)
-                if each.contents:
-                    launches.contents.setdefault(
-                        replace(each, local_size=None, count=1, contents=()), each.contents
-                    )
+                launches.add(replace(each, count=1), each.count)
         self._before = ()
 
 

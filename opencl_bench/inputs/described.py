@@ -41,8 +41,8 @@ from coarsen.opencl_bench.workloads.described.description import (
 )
 from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_benchmark, read_description
+from coarsen.opencl_bench.workloads.input_space import InputSpace
 from coarsen.tuning.workload.benchmark import Argument, Array, Benchmark, BufferArgument, Launch, ScalarArgument
-from coarsen.tuning.workload.launch_list import LAUNCH
 from coarsen.variant.variant import Definitions, Variant
 
 # Places in the source, which values of macros may move.
@@ -218,16 +218,9 @@ def _point(description: Description, benchmark: Benchmark, preset: str, values: 
         raise InvalidInputError(
             f"{description.path}: features: one of them has no value at {preset}: {dict(size)}"
         )
-    return InputPoint(preset, _group(description, preset), found)
-
-
-def _group(description: Description, preset: str) -> str:
-    """Return what the inputs with the same sizes have in common; an input of its own where nothing says it."""
-    size = description.sizes[preset]
-    recorded = description.recorded.get(size.get(LAUNCH, -1))
-    if recorded is not None:
-        return recorded.group
-    return description.inputs.group_of(size) if description.inputs is not None else preset
+    # What inputs with the same sizes have in common; where nothing is declared, no two have them.
+    space = description.inputs or InputSpace(dict.fromkeys(description.sizes[preset], (1, 1)))
+    return InputPoint(preset, space.group_of(description.sizes[preset]), found)
 
 
 def _first_launch(description: Description, benchmark: Benchmark, preset: str) -> Launch:

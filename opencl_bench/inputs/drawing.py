@@ -47,11 +47,6 @@ def draw_inputs(space: InputSpace) -> tuple[dict[str, int], ...]:
 
 
 def _different_sizes(space: InputSpace) -> list[dict[str, int]]:
-    for name, (low, high) in space.ranges.items():
-        if not 0 < low <= high:
-            raise InvalidInputError(
-                f"{name} can't be from {low} to {high}: give two numbers above 0, the least first"
-            )
     found: dict[tuple[int, ...], dict[str, int]] = {}
     for size in itertools.chain(_corners(space), _sobol(space)):
         whole = {**_rounded(space, size), **space.fixed}
@@ -81,8 +76,6 @@ def is_within(space: InputSpace, size: Size) -> bool:
 def _corners(space: InputSpace) -> Iterator[dict[str, float]]:
     least: dict[str, float] = {name: low for name, (low, _) in space.ranges.items()}
     yield least
-    for corner in space.corners:
-        yield {**least, **corner}
     if len(space.ranges) > 1:
         for name in space.ranges:
             yield _stretched(space, least, name)
@@ -138,7 +131,7 @@ def list_inputs(description: Path) -> tuple[Path, bool]:
         raise InvalidInputError(f"{description}: {KEY}: it is missing; add {_ADD}")
     path = list_file(description)
     before = path.read_bytes() if path.is_file() else b""
-    write_inputs(path, space, draw_inputs(space))
+    write_inputs(path, draw_inputs(space))
     return path, path.read_bytes() != before
 
 

@@ -30,7 +30,6 @@ class InputSpace:
         multiples: sizes that are multiples of a number, for kernels that do not guard.
         powers_of_two: sizes that are.
         fixed: sizes that are the same in all inputs.
-        corners: sizes to take beside those that are always taken.
     """
 
     ranges: Mapping[str, tuple[int, int]]
@@ -41,7 +40,6 @@ class InputSpace:
     multiples: Mapping[str, int] = field(default_factory=dict)
     powers_of_two: frozenset[str] = frozenset()
     fixed: Size = field(default_factory=dict)
-    corners: tuple[Size, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,12 +62,12 @@ def sizes_in(group: str) -> dict[str, int]:
     return found
 
 
-def write_inputs(path: Path, space: InputSpace, inputs: Sequence[Size]) -> None:
-    """Write a list of inputs, a line for each, the first called `input-000`."""
+def write_inputs(path: Path, inputs: Sequence[Size]) -> None:
+    """Write a list of inputs of the same names, a line for each, the first called `input-000`."""
     with path.open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(("input", *space.names))
-        lines.writerows((input_name(i), *(one[n] for n in space.names)) for i, one in enumerate(inputs))
+        lines.writerow(("input", *inputs[0]))
+        lines.writerows((input_name(i), *(one[name] for name in inputs[0])) for i, one in enumerate(inputs))
 
 
 def read_inputs(path: Path) -> Iterator[tuple[str, dict[str, int]]]:

@@ -83,25 +83,6 @@ def write_capture(launch: CapturedLaunch, folder: Path, name: str) -> Path:
     return folder / f"{name}.toml"
 
 
-def content_files(launch: CapturedLaunch, path: Path) -> dict[int, str]:
-    """Return the names of the files that buffers were written to, by the indices of the arguments.
-
-    Args:
-        launch: that was written.
-        path: of its description.
-
-    Raises:
-        InvalidInputError: the kernel doesn't compile.
-    """
-    return {
-        index: f"{path.stem}.{parameter.name}.npy"
-        for index, (parameter, argument) in enumerate(
-            zip(lowered_launch(launch).arguments, launch.arguments, strict=True)
-        )
-        if isinstance(argument, CapturedBuffer)
-    }
-
-
 def _write(folder: Path, texts: Mapping[str, str], arrays: Mapping[str, Array]) -> None:
     """Write the files, arrays from where they are in memory; the texts last: what a description names is there."""
     try:

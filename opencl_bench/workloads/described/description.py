@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from coarsen.dispatch.expressions import Condition, Expression
@@ -21,7 +21,6 @@ from coarsen.opencl_bench.workloads.measured import LaunchFeature
 from coarsen.tuning.workload.benchmark import LocalSize, Size, whole_numbers
 from coarsen.tuning.workload.element_types import ElementType, pixel_type
 from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
-from coarsen.tuning.workload.launch_list import RecordedInput
 from coarsen.variant.space import ArrayChoices
 
 
@@ -178,9 +177,7 @@ class Description:
     these from the extents of the buffers.
 
     `parameters` are among the tunables, too. Without `launches` there is one, of `kernel`. `input_list`
-    lists `inputs`; None where no file does yet. `recorded` are launches of a real program, by their numbers, which
-    then are the only presets; `own_path` is the file of the description itself. `pads` are those to
-    try of static local arrays.
+    lists them; None where no file does yet. `pads` are those to try of static local arrays.
     """
 
     path: Path
@@ -204,8 +201,6 @@ class Description:
     features: tuple[LaunchFeature, ...] = ()
     inputs: InputSpace | None = None
     input_list: Path | None = None
-    recorded: Mapping[int, RecordedInput] = field(default_factory=dict)
-    own_path: Path | None = None
     pads: tuple[ArrayChoices, ...] = ()
 
     @property
@@ -285,15 +280,11 @@ class Description:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that buffers and images are filled from, the list of inputs, and the description itself."""
+        """The files that buffers and images are filled from, and the list of inputs."""
         filled = BufferDescription | ImageDescription
         values = (argument.values for argument in self.arguments if isinstance(argument, filled))
         filling = dict.fromkeys(each.path for each in values if isinstance(each, FileValues))
-        recorded = dict.fromkeys(
-            self.path.parent / name for each in self.recorded.values() for name in each.files.values()
-        )
-        others = (each for each in (self.input_list, self.own_path) if each is not None)
-        return (*filling, *recorded, *others)
+        return (*filling, *(() if self.input_list is None else (self.input_list,)))
 
     @property
     def is_rounding_bounded(self) -> bool:

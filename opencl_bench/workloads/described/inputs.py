@@ -6,8 +6,8 @@
     count = 24
     contents = [{ skew = 0 }, { skew = 800 }]      # the settings that inputs of the same sizes have in turn
 
-They are drawn once (`coarsen tune`) and listed in NAME.inputs.csv beside NAME.toml, where every process finds the
-same ones by their names, `input-000` and so on; these are presets.
+They are drawn once (`coarsen tune`), or taken from a program's launches, and listed in NAME.inputs.csv beside
+NAME.toml, where every process finds the same ones by their names, `input-000` and so on; these are presets.
 """
 
 from __future__ import annotations
@@ -67,15 +67,10 @@ def read_input_space(top: Table) -> InputSpace | None:
     return space
 
 
-def listed_inputs(description: Path, space: InputSpace) -> dict[str, dict[str, int]]:
+def _listed_inputs(description: Path, space: InputSpace | None) -> dict[str, dict[str, int]]:
     """Read the list of inputs; empty where there is none yet.
 
-    Args:
-        description: the TOML file.
-        space: its `inputs`.
-
-    Raises:
-        InvalidInputError: the list is none, or not of this space.
+    Raises InvalidInputError where the list is none, or not of this space.
     """
     path = list_file(description)
     if not path.is_file():
@@ -87,12 +82,12 @@ def listed_inputs(description: Path, space: InputSpace) -> dict[str, dict[str, i
     except (ValueError, KeyError, TypeError, AttributeError, csv.Error):
         raise InvalidInputError(f"{path}: it is no list of inputs; {anew}") from None
     for name, size in listed.items():
-        if not _is_of(space, size):
+        if space is not None and not is_of(space, size):
             raise InvalidInputError(f"{path}: {name} is none of the inputs of {description.name}; {anew}")
     return listed
 
 
-def _is_of(space: InputSpace, size: Size) -> bool:
+def is_of(space: InputSpace, size: Size) -> bool:
     """Return True if an input may be one of a space."""
     if size.keys() != {*space.names}:
         return False
@@ -137,12 +132,13 @@ LOCAL_SIZE_PREFIX = "local_size_"
 LOCAL_SIZE = "local_size"
 
 
-def read_sizes(top: Table, space: InputSpace | None) -> dict[str, dict[str, int]]:
+def read_sizes(top: Table, space: InputSpace | None, has_list: bool) -> dict[str, dict[str, int]]:
     """Read the sizes of each preset.
 
     Args:
         top: the outermost table.
         space: the inputs that the file declares, if any.
+        has_list: whether those that are listed beside it are presets, too.
 
     Raises:
         InvalidInputError: a size that is none, no preset, or a list that is none of these inputs.
@@ -152,12 +148,11 @@ def read_sizes(top: Table, space: InputSpace | None) -> dict[str, dict[str, int]
         raise top.error("sizes", "there must be at least one preset: [sizes.test]")
     settings = frozenset(space.contents[0]) if space is not None else frozenset()
     sizes = {name: _preset(presets.table(name), settings) for name in presets.values}
-    if space is None:
-        return sizes
-    for name in sizes:
+    listed = _listed_inputs(top.path, space) if has_list else {}
+    for name in sizes if space is not None or listed else ():
         if name.startswith(PREFIX):
             raise presets.error(name, f"names that begin with {PREFIX} are those of listed inputs")
-    return {**sizes, **listed_inputs(top.path, space)}
+    return {**sizes, **listed}
 
 
 def _preset(table: Table, settings: frozenset[str]) -> dict[str, int]:

@@ -53,8 +53,6 @@ from coarsen.opencl_bench.workloads.described.launch_features import read_featur
 from coarsen.opencl_bench.workloads.described.ndrange import NdRange, parse_loop, read_ndrange
 from coarsen.opencl_bench.workloads.described.parameters import KEY as PARAMETERS
 from coarsen.opencl_bench.workloads.described.parameters import condition, read_parameters
-from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
-from coarsen.opencl_bench.workloads.described.recorded_inputs import recorded_description
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.values import read_shared_contents
 from coarsen.opencl_bench.workloads.described.workload import (
@@ -125,34 +123,13 @@ def _launches(description: Description, size: Size, local_size: LocalSize) -> tu
         raise InvalidInputError(str(error).removeprefix(f"{description.path.parent}/")) from None
 
 
-def read_description(path: Path) -> Description:
-    """Return the contents of a file. Raises InvalidInputError as `read_benchmark` does."""
+def read_description(path: Path, has_list: bool = True) -> Description:
+    """Return the contents of a file; without its list of inputs, if asked so.
+
+    Raises:
+        InvalidInputError: as of `read_benchmark`.
+    """
     top = read_table(path)
-    if top.has(RECORDED):
-        return _recorded(top)
-    return _described(top)
-
-
-def _recorded(top: Table) -> Description:
-    """The launches of a program as the inputs of another description."""
-    name = top.text(RECORDED)
-    path = top.path.parent / name
-    if Path(name).name != name or not path.is_file():
-        raise top.error(RECORDED, f"there is no file {name} beside it")
-    own = read_table(path)
-    if own.has(RECORDED):
-        raise top.error(RECORDED, f"{path.name} lists launches itself; name the kernel's own description")
-    description = replace(recorded_description(top, _described(own)), own_path=path)
-    if not description.features:
-        features = read_features(top, (), description.arguments_of(description.kernel))
-        description = replace(description, features=features)
-    check_names(description)
-    return description
-
-
-def _described(top: Table) -> Description:
-    """The contents of a file, its outermost table given."""
-    path = top.path
     top.check_names(
         *("file", "kernel", "build_options", "outputs", "order_free", "arguments"),
         *("ndrange", "tunables", "sizes", "parameters", "where", "launches", "contents", "features", "inputs"),
@@ -183,7 +160,7 @@ def _described(top: Table) -> Description:
         ndrange=replace(ndrange, local_size=tied),
         order_free=read_order_free(top, buffers, arguments),
         tunables=tunables,
-        sizes=read_sizes(top, space),
+        sizes=read_sizes(top, space, has_list),
         preset_local_sizes=preset_local_sizes(top, ndrange.local_size),
         relative_tolerance=top.tolerance("relative_tolerance"),
         absolute_tolerance=top.tolerance("absolute_tolerance"),
@@ -193,7 +170,7 @@ def _described(top: Table) -> Description:
         launches=read_launches(top, kernel, arguments, ndrange, parameters.selects),
         contents=read_shared_contents(top),
         inputs=space,
-        input_list=list_file(path) if space is not None and list_file(path).is_file() else None,
+        input_list=list_file(path) if list_file(path).is_file() else None,
         pads=read_pads(top),
     )
     check_names(description)

@@ -27,7 +27,6 @@ from coarsen.opencl_bench.workloads.described.description import (
     values_of,
 )
 from coarsen.opencl_bench.workloads.described.ndrange import MOST_LAUNCHES
-from coarsen.opencl_bench.workloads.described.recorded_inputs import at_input
 from coarsen.opencl_bench.workloads.described.values import SharedValues
 from coarsen.tuning.workload.benchmark import (
     Argument,
@@ -54,7 +53,6 @@ def make_workload(
     Raises:
         InvalidInputError: sizes that don't go together, with file and key.
     """
-    description = at_input(description, size)
     values = values_of(description, size, local_size)
     shared = _shared(description, values, generator)
     buffers = {
@@ -111,7 +109,6 @@ def _shape(
 def check_preset(description: Description, preset: str) -> None:
     """Compute all extents and values of a preset. Raises InvalidInputError as `make_workload` does."""
     size, local_size = description.sizes[preset], description.local_size_at(preset)
-    description = at_input(description, size)
     make_launches(description, size, local_size)
     values = values_of(description, size, local_size)
     if description.is_rounding_bounded:
@@ -179,7 +176,6 @@ def make_launches(description: Description, size: Size, local_size: LocalSize) -
     Raises:
         InvalidInputError: as `make_workload` does, and where a condition of the kernel does not hold.
     """
-    description = at_input(description, size)
     values = values_of(description, size, local_size)
     own = (("ndrange.conditions", description.ndrange.conditions), ("where", description.parameters.conditions))
     for key, conditions in own:
@@ -201,7 +197,6 @@ def local_size_of(expressions: Sequence[Expression], definitions: Definitions) -
 
 def launches_at(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
     """The launches at these sizes, also where a condition does not hold. Raises InvalidInputError."""
-    description = at_input(description, size)
     if not description.launches:
         return (own_launch(description, size, local_size),)
     values = values_of(description, size, local_size)
