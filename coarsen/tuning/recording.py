@@ -29,7 +29,7 @@ from coarsen.tuning.workload.captured_launch import (
     CapturedImage,
     CapturedLaunch,
 )
-from coarsen.tuning.workload.image_format import (
+from coarsen.tuning.workload.element_types import (
     CHANNEL_TYPES,
     CHANNELS,
     Addressing,

@@ -39,9 +39,8 @@ from coarsen.opencl_bench.workloads.described.description import (
     LocalDescription,
     ScalarDescription,
 )
-from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
+from coarsen.opencl_bench.workloads.described.inputs import InputSpace
 from coarsen.opencl_bench.workloads.described.read import is_scratch, read_benchmark, read_description
-from coarsen.opencl_bench.workloads.input_space import InputSpace
 from coarsen.tuning.workload.benchmark import Argument, Array, Benchmark, BufferArgument, Launch, ScalarArgument
 from coarsen.variant.variant import Definitions, Variant
 
@@ -197,8 +196,7 @@ def described_points(
             f'{description.path}: features: none are there to choose by; add [features] with NAME = "EXPRESSION" '
             "of the kernel's arguments"
         )
-    arguments = tuple(kernel_arguments(description.arguments_of(description.kernel)))
-    values = feature_values([each.feature for each in description.features], arguments)
+    values = feature_values([each.feature for each in description.features], description.kernel_arguments)
     return tuple(_point(description, benchmark, preset, values) for preset in presets)
 
 

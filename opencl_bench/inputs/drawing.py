@@ -21,10 +21,9 @@ from scipy.stats import qmc
 
 from coarsen.dispatch.expressions import parse_condition
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.workloads.described.inputs import KEY, list_file
+from coarsen.opencl_bench.workloads.described.inputs import KEY, InputSpace, list_file, write_inputs
 from coarsen.opencl_bench.workloads.described.inputs import read_input_space as space_of
 from coarsen.opencl_bench.workloads.described.read import read_table
-from coarsen.opencl_bench.workloads.input_space import InputSpace, write_inputs
 from coarsen.tuning.workload.benchmark import Size
 
 # Of the points that are drawn, those beyond the limits are left out; a space that hardly has others is refused.

@@ -35,10 +35,9 @@ from coarsen.opencl_bench.workloads.described.description import (
     ScalarDescription,
     SharedDescription,
 )
-from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, is_of, list_file
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, is_of, list_file, write_inputs
 from coarsen.opencl_bench.workloads.described.read import read_description
 from coarsen.opencl_bench.workloads.described.workload import check_preset
-from coarsen.opencl_bench.workloads.input_space import write_inputs
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument, whole_numbers
 from coarsen.tuning.workload.launch_list import (
     ListedKernel,

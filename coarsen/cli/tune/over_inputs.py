@@ -23,9 +23,8 @@ from coarsen.opencl_bench.inputs.drawing import list_inputs, numbers_of
 from coarsen.opencl_bench.inputs.evidence import worth_of_choice
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
-from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY, list_file
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY, InputSpace, list_file
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
-from coarsen.opencl_bench.workloads.input_space import InputSpace
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.store.database import Store, open_store

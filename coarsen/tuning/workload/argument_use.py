@@ -46,8 +46,7 @@ from coarsen.ir.types import (
     field_offset,
     size_of,
 )
-from coarsen.tuning.workload.element_types import ElementType, element_type, opaque_type
-from coarsen.tuning.workload.image_format import KINDS, ImageFormat
+from coarsen.tuning.workload.element_types import KINDS, ElementType, ImageFormat, element_type, opaque_type
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InternalError, InvalidInputError
-from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import Array as Array
+from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Definitions as Definitions
 from coarsen.variant.variant import LocalSize as LocalSize
@@ -38,7 +37,6 @@ class Clock(enum.StrEnum):
     SPAN = "span"
 
 
-Array = NDArray[Any]
 Size = Mapping[str, int]
 
 

@@ -50,7 +50,7 @@ from coarsen.tuning.workload.captured_launch import (
     lowered_launch,
 )
 from coarsen.tuning.workload.driver_tools import check_whole_groups
-from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared, tagged, untagged
 
 # The one preset of such a benchmark: a launch has one size.

@@ -23,25 +23,23 @@ from coarsen.opencl_bench.workloads.described.ndrange import Quotient, parse_quo
 from coarsen.opencl_bench.workloads.described.table import Table, is_number
 from coarsen.opencl_bench.workloads.described.values import FileValues, parse_values
 from coarsen.tuning.workload.element_types import (
+    CHANNEL_TYPES,
+    CHANNELS,
     LARGEST_STRUCTURE,
     OPAQUE,
     SCALAR_NAMES,
+    Addressing,
     ElementType,
+    Filter,
+    ImageFormat,
+    SamplerArgument,
     Structure,
     StructureField,
     element_type,
     opaque_type,
     structure_type,
 )
-from coarsen.tuning.workload.image_format import (
-    CHANNEL_TYPES,
-    CHANNELS,
-    Addressing,
-    Filter,
-    ImageFormat,
-    SamplerArgument,
-)
-from coarsen.tuning.workload.image_format import KINDS as IMAGE_KINDS
+from coarsen.tuning.workload.element_types import KINDS as IMAGE_KINDS
 from coarsen.variant.data_layout import ArrayLayout, Order
 from coarsen.variant.placement import Pad, PadKind, parse_place
 from coarsen.variant.space import ArrayChoices

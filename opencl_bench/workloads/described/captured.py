@@ -34,7 +34,7 @@ from coarsen.tuning.workload.captured_launch import (
     captured_roundings,
     lowered_launch,
 )
-from coarsen.tuning.workload.image_format import SamplerArgument
+from coarsen.tuning.workload.element_types import SamplerArgument
 from coarsen.tuning.workload.launch_list import PassedBuffer, PassedScalar, PassedShared
 
 _FORMAT = """\

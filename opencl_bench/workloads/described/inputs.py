@@ -13,20 +13,92 @@ NAME.toml, where every process finds the same ones by their names, `input-000` a
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from coarsen.base.files import MEBIBYTE, read_file
 from coarsen.dispatch.expressions import parse_condition
-from coarsen.errors import InvalidInputError
+from coarsen.errors import InternalError, InvalidInputError
 from coarsen.opencl_bench.workloads.described.ndrange import local_size
 from coarsen.opencl_bench.workloads.described.table import Table
-from coarsen.opencl_bench.workloads.input_space import PREFIX, InputSpace, read_inputs
 from coarsen.tuning.workload.benchmark import LocalSize, Size
 
 KEY = "inputs"
 DEFAULT_COUNT = 24
 MOST_INPUTS = 1000
 _SUFFIX = ".inputs.csv"
+
+
+PREFIX = "input-"
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpace:
+    """The sizes and contents that a kernel is to be tuned for.
+
+    Args:
+        ranges: the least and the largest value of each size, above 0; drawn evenly over the logarithm.
+        limits: conditions on the sizes that every input fulfils, such as `width * height <= 1000000`.
+        contents: settings of the contents, in the order in which they are taken; the first is the ordinary one.
+        contents_each: how many of them the same sizes have, so that sizes alone can't tell the contents.
+        groups: how many different sizes there are.
+        multiples: sizes that are multiples of a number, for kernels that do not guard.
+        powers_of_two: sizes that are.
+        fixed: sizes that are the same in all inputs.
+    """
+
+    ranges: Mapping[str, tuple[int, int]]
+    limits: tuple[str, ...] = ()
+    contents: tuple[Size, ...] = ({},)
+    contents_each: int = 1
+    groups: int = 24
+    multiples: Mapping[str, int] = field(default_factory=dict)
+    powers_of_two: frozenset[str] = frozenset()
+    fixed: Size = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the numbers that an input has: sizes, those that are fixed, settings of the contents."""
+        return (*self.ranges, *self.fixed, *self.contents[0])
+
+    def group_of(self, size: Size) -> str:
+        """Return what inputs with the same sizes have in common: `height=16 width=64`; `sizes_in` reads it."""
+        return " ".join(f"{name}={size[name]}" for name in sorted((*self.ranges, *self.fixed)))
+
+
+def sizes_in(group: str) -> dict[str, int]:
+    """Return the sizes that the name of a group tells, none where it is no name that `group_of` gives."""
+    found = {}
+    for word in group.split():
+        name, _, value = word.partition("=")
+        if not value.isdecimal():
+            return {}
+        found[name] = int(value)
+    return found
+
+
+def write_inputs(path: Path, inputs: Sequence[Size]) -> None:
+    """Write a list of inputs of the same names, a line for each, the first called `input-000`."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(("input", *inputs[0]))
+        lines.writerows((input_name(i), *(one[name] for name in inputs[0])) for i, one in enumerate(inputs))
+
+
+def read_inputs(path: Path) -> Iterator[tuple[str, dict[str, int]]]:
+    """Read the names and numbers of a list of inputs. Raises InternalError where there is no list."""
+    if not path.exists():
+        raise InternalError(f"{path} is missing")
+    with path.open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            name = line.pop("input")
+            yield name, {key: int(value) for key, value in line.items()}
+
+
+def input_name(number: int) -> str:
+    """Name an input by its number, from 0 on."""
+    return f"{PREFIX}{number:03}"
 
 
 def list_file(description: Path) -> Path:

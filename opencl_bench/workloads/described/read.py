@@ -175,7 +175,8 @@ def read_description(path: Path, has_list: bool = True) -> Description:
     )
     check_names(description)
     check_parameter_use(description)
-    features = read_features(top, annotations.features, description.arguments_of(kernel))
+    filled = [each.name for each in description.arguments_of(kernel) if isinstance(each, BufferDescription)]
+    features = read_features(top, annotations.features, description.kernel_arguments, filled)
     return replace(description, features=features)
 
 

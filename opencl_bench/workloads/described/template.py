@@ -29,8 +29,7 @@ from coarsen.tuning.workload.argument_use import (
 )
 from coarsen.tuning.workload.benchmark import LocalSize
 from coarsen.tuning.workload.driver_tools import round_up
-from coarsen.tuning.workload.element_types import ElementType, element_type
-from coarsen.tuning.workload.image_format import KINDS
+from coarsen.tuning.workload.element_types import KINDS, ElementType, element_type
 from coarsen.tuning.workload.roundings import UNKNOWN_TRIPS, rounding_steps, rounds_to_integers
 
 _ROUNDINGS = """\

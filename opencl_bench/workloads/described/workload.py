@@ -14,6 +14,7 @@ from coarsen.opencl_bench.workloads.described.description import (
     ArgumentDescription,
     BufferDescription,
     Description,
+    FilledDescription,
     ImageDescription,
     LaunchDescription,
     LocalDescription,
@@ -58,7 +59,7 @@ def make_workload(
     buffers = {
         argument.name: _contents(description, index, argument, values, generator, shared)
         for index, argument in enumerate(description.arguments)
-        if isinstance(argument, BufferDescription | ImageDescription)
+        if isinstance(argument, FilledDescription)
     }
     images = (argument for argument in description.arguments if isinstance(argument, ImageDescription))
     return Workload(
@@ -80,7 +81,7 @@ def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
     if description.roundings is not None:
         with at(description, "roundings"):
             return positive(description.roundings, values)
-    filled = (each for each in description.arguments if isinstance(each, BufferDescription | ImageDescription))
+    filled = (each for each in description.arguments if isinstance(each, FilledDescription))
     return max(
         math.prod(extent.evaluate(values) for extent in buffer.extents)
         * (1 if buffer.type.is_opaque else buffer.type.components)
@@ -91,7 +92,7 @@ def _rounding_steps(description: Description, values: Mapping[str, int]) -> int:
 def _shape(
     description: Description,
     index: int,
-    argument: BufferDescription | ImageDescription,
+    argument: FilledDescription,
     values: Mapping[str, int],
 ) -> tuple[int, ...]:
     """The number of elements or the shape of a buffer, width, height and depth of an image.
@@ -99,10 +100,7 @@ def _shape(
     Raises:
         InvalidInputError: one is below 1.
     """
-    key = "extent"
-    if isinstance(argument, BufferDescription):
-        key = "shape" if argument.shape else "elements"
-    with at(description, f"arguments[{index}].{key}"):
+    with at(description, f"arguments[{index}].{argument.extents_key}"):
         return tuple(positive(extent, values) for extent in argument.extents)
 
 
@@ -114,7 +112,7 @@ def check_preset(description: Description, preset: str) -> None:
     if description.is_rounding_bounded:
         _rounding_steps(description, values)
     for index, argument in enumerate(description.arguments):
-        if isinstance(argument, BufferDescription | ImageDescription):
+        if isinstance(argument, FilledDescription):
             elements = math.prod(_shape(description, index, argument, values))
             with at(description, f"arguments[{index}].values"):
                 argument.values.check(values, argument.type, elements)
@@ -151,7 +149,7 @@ def _shared(
 def _contents(
     description: Description,
     index: int,
-    buffer: BufferDescription | ImageDescription,
+    buffer: FilledDescription,
     values: Mapping[str, int],
     generator: np.random.Generator,
     shared: Mapping[str, Mapping[str, Array]],
@@ -268,7 +266,7 @@ def own_launch(description: Description, size: Size, local_size: LocalSize) -> L
 def _argument(
     description: Description, index: int, argument: ArgumentDescription, values: Mapping[str, int]
 ) -> Argument:
-    if isinstance(argument, BufferDescription | ImageDescription):
+    if isinstance(argument, FilledDescription):
         return BufferArgument(argument.name)
     if isinstance(argument, SamplerDescription):
         return argument.sampler
@@ -277,7 +275,7 @@ def _argument(
     if isinstance(argument, NullDescription):
         return NullArgument()
     if isinstance(argument, LocalDescription):
-        with at(description, f"arguments[{index}].{'bytes' if argument.in_bytes else 'elements'}"):
+        with at(description, f"arguments[{index}].{argument.count_key}"):
             return LocalArgument(
                 positive(argument.count, values) * (1 if argument.in_bytes else argument.type.byte_count)
             )

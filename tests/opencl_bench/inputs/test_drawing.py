@@ -10,7 +10,7 @@ import pytest
 
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import draw_inputs
-from coarsen.opencl_bench.workloads.input_space import InputSpace, read_inputs, write_inputs
+from coarsen.opencl_bench.workloads.described.inputs import InputSpace, read_inputs, write_inputs
 
 SPACE = InputSpace(
     ranges={"width": (16, 4096), "height": (16, 4096)},
