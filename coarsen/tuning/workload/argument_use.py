@@ -138,7 +138,11 @@ def index_uses(kernel: Kernel) -> Mapping[str, IndexUse]:
     for name, own in pointers.items():
         loads = [load for load in _accesses(kernel, own) if isinstance(load.type, IntegerType)]
         reached = _reached(kernel, {load.name for load in loads})
-        addressed = [other for other, theirs in pointers.items() if theirs & reached & _accessed(kernel, theirs)]
+        addressed = [
+            other
+            for other, theirs in pointers.items()
+            if theirs & reached & {_pointer(each).text for each in _accesses(kernel, theirs)}
+        ]
         uses[name] = IndexUse(
             tuple(addressed),
             bool(addressed) and _has_neighbours(forms, loads),
@@ -158,10 +162,6 @@ def _accesses(kernel: Kernel, pointers: set[str]) -> Iterator[Instruction]:
     for instruction in kernel.instructions():
         if instruction.opcode in _ACCESSES and _pointer(instruction).text in pointers:
             yield instruction
-
-
-def _accessed(kernel: Kernel, pointers: set[str]) -> set[str]:
-    return {_pointer(access).text for access in _accesses(kernel, pointers)}
 
 
 def _pointer(access: Instruction) -> Operand:
@@ -284,7 +284,9 @@ def structure_of(kernel: Kernel, parameter: Argument) -> StructType | None:
 
 def fields_of(kernel: Kernel, structure: StructType) -> np.dtype[Any]:
     """Return a structure as a NumPy type; parts of which nothing is known are bytes."""
-    return _structure(structure, _named_fields(kernel))
+    # The fields that the kernel computes an address of.
+    named = (field for address, type_ in _addresses(kernel) for field in _fields_along(address, type_))
+    return _structure(structure, frozenset(named))
 
 
 def numbers_of(kind: np.dtype[Any], start: int = 0) -> Iterator[tuple[int, np.dtype[Any]]]:
@@ -314,11 +316,6 @@ def _addresses(kernel: Kernel) -> Iterator[tuple[Instruction, Type]]:
     for instruction in kernel.instructions():
         if instruction.opcode == "getelementptr":
             yield instruction, source_element_type(instruction)
-
-
-def _named_fields(kernel: Kernel) -> frozenset[_Field]:
-    """The fields that the kernel computes an address of."""
-    return frozenset(field for address, type_ in _addresses(kernel) for field in _fields_along(address, type_))
 
 
 def _fields_along(address: Instruction, type_: Type) -> Iterator[_Field]:

@@ -92,7 +92,7 @@ def write_launch(launch: CapturedLaunch, path: Path) -> None:
     """
     kernel = lowered_launch(launch)
     entries = captured_entries(launch, kernel)
-    held = [entry for entry in entries if _holds_memory(entry)]
+    held = [each for each in entries if isinstance(each.argument, CapturedBuffer | PassedBuffer | CapturedImage)]
     arguments = tuple(_argument(entry, entries) for entry in entries)
     outputs = captured_outputs(kernel, entries)
     described = _Launch(
@@ -137,7 +137,6 @@ def read_launch(path: Path) -> Benchmark:
         name=launch.kernel,
         dimensions=dimensions,
         presets={PRESET: Preset({}, launch.local_size)},
-        divisible_local_sizes=dict.fromkeys(dimensions, launch.local_size),
         make_workload=partial(_make_workload, replace(kept, launch=launch), path),
         build_options=kept.options,
         make_launches=partial(_make_launches, launch),
@@ -155,10 +154,6 @@ def _argument_as_data(argument: Argument) -> dict[str, Any]:
 def _read_argument(data: Mapping[str, Any]) -> Argument:
     """The argument that `_argument_as_data` wrote, a scalar without its value. Raises KeyError or ValueError."""
     return ScalarArgument(np.uint8(0)) if _SCALAR in data else untagged(data, _KINDS)
-
-
-def _holds_memory(entry: CapturedEntry) -> bool:
-    return isinstance(entry.argument, CapturedBuffer | PassedBuffer | CapturedImage)
 
 
 def _buffer(entry: CapturedEntry) -> _Buffer:
@@ -181,11 +176,8 @@ def _contents(kernel: Kernel, entry: CapturedEntry) -> Array:
     elements = captured_elements(kernel, entry)
     if isinstance(argument, PassedBuffer):
         elements = elements[:0]
-    return elements if elements.dtype.names or entry.type.components == 1 else _in_vectors(entry, elements)
-
-
-def _in_vectors(entry: CapturedEntry, elements: Array) -> Array:
-    return elements.reshape(-1, entry.type.stored_components)
+    is_plain = elements.dtype.names or entry.type.components == 1
+    return elements if is_plain else elements.reshape(-1, entry.type.stored_components)
 
 
 def _stored(name: str, contents: Array) -> dict[str, Array]:

@@ -132,7 +132,8 @@ class _Stores:
         """Return which bytes an instruction gives a value, and which it leaves open; None where it isn't known."""
         if instruction.opcode == "store":
             value, address = instruction.operands[:2]
-            size = _stored_bytes(value.type)
+            # A vector of three is stored as one of four, in OpenCL C.
+            size = (size_of if isinstance(value.type, VectorType) else content_bytes)(value.type)
             undefined, between = set(_undefined_bytes(self._kernel, value)), set[int]()
         elif instruction.callee.startswith("llvm.memcpy") and instruction.arguments[2].number is not None:
             address, source = instruction.arguments[:2]
@@ -258,11 +259,6 @@ def _content(type_: Type, start: int) -> Iterator[int]:
     else:
         size = size_of(type_) if isinstance(type_, StructType) else content_bytes(type_)
         yield from range(start, start + size)
-
-
-def _stored_bytes(type_: Type) -> int:
-    """The bytes that a store touches: a vector of three is stored as one of four, in OpenCL C."""
-    return size_of(type_) if isinstance(type_, VectorType) else content_bytes(type_)
 
 
 def _undefined_bytes(kernel: Kernel, value: Operand) -> Iterator[int]:

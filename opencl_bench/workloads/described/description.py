@@ -269,6 +269,12 @@ class Description:
         return self.arguments if launch is None else tuple(by_name[name] for name in launch.arguments)
 
     @property
+    def own_launch(self) -> LaunchDescription:
+        """The one launch of a file that describes no others."""
+        names = tuple(each.name for each in self.arguments)
+        return LaunchDescription(self.kernel, names, self.ndrange.global_size, None, ())
+
+    @property
     def kernel_arguments(self) -> tuple[KernelArgument, ...]:
         """The arguments of the kernel as features know them."""
         return tuple(KernelArgument(each.name, feature_kind(each)) for each in self.arguments_of(self.kernel))
@@ -366,14 +372,9 @@ def at_least(expression: Expression, values: Mapping[str, int], least: int) -> i
     """Return the value of an expression. Raises InvalidInputError, with the values, where it is below another."""
     value = expression.evaluate(values)
     if value < least:
-        raise InvalidInputError(
-            f"'{expression.text}' must be at least {least}; it is {value} for {_shown(expression, values)}"
-        )
+        shown = ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
+        raise InvalidInputError(f"'{expression.text}' must be at least {least}; it is {value} for {shown}")
     return value
-
-
-def _shown(expression: Expression, values: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names)) or "every preset"
 
 
 @contextmanager

@@ -75,7 +75,8 @@ def read_benchmark(path: Path) -> Benchmark:
         InvalidInputError: a mistake in the file, in one line that names file and key.
     """
     description = read_description(path)
-    check_included_files(description.kernel_file, _include_folders(description.build_options))
+    folders = (Path(each[2:]) for each in description.build_options if each.startswith("-I") and each[2:])
+    check_included_files(description.kernel_file, tuple(folders))
     for preset in description.sizes:
         check_preset(description, preset)
     dimensions = tuple(range(len(description.ndrange.global_size)))
@@ -86,7 +87,6 @@ def read_benchmark(path: Path) -> Benchmark:
         presets={
             name: Preset(sizes, description.local_size_at(name)) for name, sizes in description.sizes.items()
         },
-        divisible_local_sizes=dict.fromkeys(dimensions, description.ndrange.local_size),
         make_workload=partial(make_workload, description),
         build_options=(*description.build_options, *_folder_options(description)),
         local_sizes=description.ndrange.local_sizes,
@@ -244,10 +244,6 @@ def _build_options(top: Table) -> tuple[str, ...]:
         f"-I{top.path.parent / option[2:]}" if option.startswith("-I") and option[2:] else option
         for option in options
     )
-
-
-def _include_folders(options: Sequence[str]) -> tuple[Path, ...]:
-    return tuple(Path(option[2:]) for option in options if option.startswith("-I") and option[2:])
 
 
 def _roundings(top: Table) -> Expression | None:

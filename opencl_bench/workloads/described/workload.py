@@ -195,11 +195,10 @@ def local_size_of(expressions: Sequence[Expression], definitions: Definitions) -
 
 def launches_at(description: Description, size: Size, local_size: LocalSize) -> tuple[Launch, ...]:
     """The launches at these sizes, also where a condition does not hold. Raises InvalidInputError."""
-    if not description.launches:
-        return (own_launch(description, size, local_size),)
     values = values_of(description, size, local_size)
+    launches = description.launches or (description.own_launch,)
     with at(description, "launches"):
-        in_order = tuple(islice(_unrolled(description.launches, values), MOST_LAUNCHES + 1))
+        in_order = tuple(islice(_unrolled(launches, values), MOST_LAUNCHES + 1))
         if len(in_order) > MOST_LAUNCHES:
             raise InvalidInputError(f"repeat makes more than {MOST_LAUNCHES} launches")
     made = tuple(
@@ -234,8 +233,7 @@ def _unrolled(
 def _launch(
     description: Description, launch: LaunchDescription, values: Mapping[str, int], local_size: LocalSize
 ) -> Launch:
-    """One launch of several."""
-    key = f"launches[{description.launches.index(launch)}]"
+    key = f"launches[{description.launches.index(launch)}]" if description.launches else "ndrange"
     with at(description, f"{key}.local_size"):
         own = local_size if launch.local_size is None else tuple(positive(e, values) for e in launch.local_size)
     with at(description, f"{key}.global_size"):
@@ -246,21 +244,10 @@ def _launch(
         _argument(description, places[name], description.arguments[places[name]], values)
         for name in launch.arguments
     )
-    return Launch(launch.kernel, global_size, own, arguments)
-
-
-def own_launch(description: Description, size: Size, local_size: LocalSize) -> Launch:
-    """Return the launch that `ndrange` describes, whatever `launches` says. Raises InvalidInputError."""
-    values = values_of(description, size, local_size)
-    with at(description, "ndrange.global_size"):
-        global_size = tuple(positive(extent, values) for extent in description.ndrange.global_size)
-        check_whole_groups(global_size, local_size)
-    arguments = tuple(
-        _argument(description, index, argument, values) for index, argument in enumerate(description.arguments)
-    )
     with at(description, "ndrange.global_offset"):
-        offset = tuple(at_least(entry, values, 0) for entry in description.ndrange.global_offset)
-    return Launch(description.kernel, global_size, local_size, arguments, offset)
+        offsets = () if description.launches else description.ndrange.global_offset
+        offset = tuple(at_least(entry, values, 0) for entry in offsets)
+    return Launch(launch.kernel, global_size, own, arguments, offset)
 
 
 def _argument(
