@@ -141,7 +141,7 @@ def index_uses(kernel: Kernel) -> Mapping[str, IndexUse]:
         addressed = [
             other
             for other, theirs in pointers.items()
-            if theirs & reached & {_pointer(each).text for each in _accesses(kernel, theirs)}
+            if reached & {_pointer(each).text for each in _accesses(kernel, theirs)}
         ]
         uses[name] = IndexUse(
             tuple(addressed),

@@ -226,7 +226,8 @@ def _structure_lines(kind: ElementType, passed_as: str, launch: LaunchGuess) -> 
         yield f"value = {toml(bytes(kind.byte_count).hex())}  # CHECK: its bytes, in hexadecimal digits"
         return
     yield f"element_bytes = {kind.byte_count}"
-    yield f"elements = {toml(_items(launch) if passed_as == 'local' else ' * '.join(['n'] * launch.dimensions))}  # CHECK"
+    elements = _items(launch) if passed_as == "local" else " * ".join(["n"] * launch.dimensions)
+    yield f"elements = {toml(elements)}  # CHECK"
     if passed_as == "buffer":
         yield f"values = {toml('zeros')}  # CHECK: a file of NumPy's structures has its fields compared"
 
