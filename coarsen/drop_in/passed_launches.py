@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pyopencl
 
@@ -19,17 +18,11 @@ from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.tuned_checks import without_own_folder
 from coarsen.runtime.advice import PassedLaunch
-from coarsen.tuning.recording import region_of, same_as
-from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
+from coarsen.tuning.recording import passed_arguments
 from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
-    PassedArgument,
-    PassedBuffer,
-    PassedOther,
-    PassedScalar,
-    PassedShared,
     read_launch_list,
     write_launch_list,
 )
@@ -156,7 +149,7 @@ def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
     if launch.arguments is None or not whole or min((*whole, *(local or ()))) < 1:
         return None
     try:
-        arguments = _passed(launch.kernel, launch.arguments)
+        arguments = passed_arguments(launch.kernel, tuple(launch.arguments))
     except (CoarsenError, pyopencl.Error):
         return None
     offset = tuple(map(int, launch.offset or ()))
@@ -166,40 +159,3 @@ def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
         offset if any(offset) else (),
         arguments,
     )
-
-
-def _passed(kernel: str, arguments: Iterable[Any]) -> tuple[PassedArgument, ...]:
-    """Return arguments as they are listed.
-
-    Raises:
-        InvalidInputError: shared virtual memory of no known size; buffers that overlap.
-    """
-    values = tuple(arguments)
-    if any(isinstance(each, pyopencl.SVMPointer) for each in values):
-        raise InvalidInputError("the size of shared virtual memory is not known")
-    regions = {index: region for index, each in enumerate(values) if (region := region_of(each)) is not None}
-    same = same_as(kernel, regions)
-    return tuple(
-        PassedShared(same[index])
-        if index in same
-        else PassedBuffer(regions[index].byte_count)
-        if index in regions
-        else _other(value)
-        for index, value in enumerate(values)
-    )
-
-
-def _other(value: Any) -> PassedArgument:  # noqa: ANN401 (whatever PyOpenCL takes)
-    """Return what is no buffer. Raises InvalidInputError for what has no bytes."""
-    if value is None:
-        return NullArgument()
-    if isinstance(value, pyopencl.LocalMemory):
-        return LocalArgument(int(value.size))
-    if isinstance(value, pyopencl.Image):
-        return PassedOther("image")
-    if isinstance(value, pyopencl.Sampler):
-        return PassedOther("sampler")
-    try:
-        return PassedScalar(memoryview(value).tobytes())
-    except TypeError:
-        raise InvalidInputError(f"an argument is of type {type(value).__name__}") from None
