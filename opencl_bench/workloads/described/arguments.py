@@ -303,7 +303,7 @@ def read_structures(top: Table) -> dict[str, ElementType]:
 def _structure(structures: Table, name: str) -> ElementType:
     if not name.isidentifier():
         raise structures.error(name, "a structure's name has letters, digits and _ only")
-    if _is_known(name):
+    if name == OPAQUE or name.rstrip("0123456789") in SCALAR_NAMES:
         raise structures.error(name, "that is a type of OpenCL C or of descriptions; choose another name")
     table = structures.table(name)
     if not table.values:
@@ -312,11 +312,6 @@ def _structure(structures: Table, name: str) -> ElementType:
     if kind.byte_count > LARGEST_STRUCTURE:
         raise structures.error(name, f"it has {kind.byte_count} bytes; {LARGEST_STRUCTURE} are the most")
     return kind
-
-
-def _is_known(name: str) -> bool:
-    scalar = name.rstrip("0123456789")
-    return name == OPAQUE or scalar in SCALAR_NAMES
 
 
 def _structure_field(table: Table, name: str) -> StructureField:

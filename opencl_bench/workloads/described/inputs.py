@@ -19,7 +19,7 @@ from pathlib import Path
 
 from coarsen.base.files import MEBIBYTE, read_file
 from coarsen.dispatch.expressions import parse_condition
-from coarsen.errors import InternalError, InvalidInputError
+from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.ndrange import local_size
 from coarsen.opencl_bench.workloads.described.table import Table
 from coarsen.tuning.workload.benchmark import LocalSize, Size
@@ -87,9 +87,7 @@ def write_inputs(path: Path, inputs: Sequence[Size]) -> None:
 
 
 def read_inputs(path: Path) -> Iterator[tuple[str, dict[str, int]]]:
-    """Read the names and numbers of a list of inputs. Raises InternalError where there is no list."""
-    if not path.exists():
-        raise InternalError(f"{path} is missing")
+    """Read the names and numbers of a list of inputs."""
     with path.open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
             name = line.pop("input")

@@ -296,17 +296,16 @@ def read_order_free(
     top: Table, outputs: tuple[str, ...], arguments: tuple[ArgumentDescription, ...]
 ) -> tuple[tuple[str, ...], ...]:
     """Return the groups of outputs whose elements may come in any order. Raises InvalidInputError."""
-    images = [argument.name for argument in arguments if isinstance(argument, ImageDescription)]
-    shaped = [each.name for each in arguments if isinstance(each, BufferDescription) and each.shape]
+    ordered = {each.name: "is an image, whose pixels" for each in arguments if isinstance(each, ImageDescription)}
+    shaped = (each.name for each in arguments if isinstance(each, BufferDescription) and each.shape)
+    ordered |= dict.fromkeys(shaped, "has a shape, whose elements")
     groups = tuple(_group(top, entry) for entry in top.array("order_free", []))
     named = [name for group in groups for name in group]
     for name in named:
         if name not in outputs:
             raise top.error("order_free", f"'{name}' is none of the outputs, {', '.join(outputs)}")
-        if name in images:
-            raise top.error("order_free", f"'{name}' is an image, whose pixels have their places")
-        if name in shaped:
-            raise top.error("order_free", f"'{name}' has a shape, whose elements have their places; give elements")
+        if name in ordered:
+            raise top.error("order_free", f"'{name}' {ordered[name]} have their places")
         if named.count(name) > 1:
             raise top.error("order_free", f"'{name}' is named twice")
     return groups
