@@ -308,7 +308,7 @@ def _of_kernel(kernels: Sequence[ListedKernel], own: Description, recording: Pat
 def _counted(
     own: Description, kernels: Iterable[ListedKernel]
 ) -> tuple[Counter[tuple[tuple[str, int], ...]], Counter[str]]:
-    """How many launches have which sizes, and how many are not as described, by the reason."""
+    """Count the launches by their sizes, and those that are not as described by the reason."""
     counts: Counter[tuple[tuple[str, int], ...]] = Counter()
     left_out: Counter[str] = Counter()
     for kernel in kernels:
