@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pyopencl
 
@@ -19,17 +18,11 @@ from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.tuned_checks import without_own_folder
 from coarsen.runtime.advice import PassedLaunch
-from coarsen.tuning.recording import region_of, same_as
-from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
+from coarsen.tuning.recording import passed_arguments
 from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
     ListedKernel,
     ListedLaunch,
-    PassedArgument,
-    PassedBuffer,
-    PassedOther,
-    PassedScalar,
-    PassedShared,
     read_launch_list,
     write_launch_list,
 )
@@ -50,13 +43,9 @@ class _Kernel:
 
 @dataclass(slots=True)
 class _Launches:
-    """The launches of one kernel, each as it is listed with a count of 1 and no contents.
-
-    Contents are of a launch with its local size left out: whoever captures them may be told another.
-    """
+    """The launches of one kernel, each as it is listed with a count of 1."""
 
     counts: dict[ListedLaunch, int] = field(default_factory=dict)
-    contents: dict[ListedLaunch, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     further: int = 0
 
     def add(self, launch: ListedLaunch, count: int = 1) -> None:
@@ -67,11 +56,8 @@ class _Launches:
             self.counts[launch] = self.counts.get(launch, 0) + count
 
     def listed(self) -> tuple[ListedLaunch, ...]:
-        """Return all launches with their counts and contents."""
-        return tuple(
-            replace(each, count=count, contents=self.contents.get(replace(each, local_size=None), ()))
-            for each, count in self.counts.items()
-        )
+        """Return all launches with their counts."""
+        return tuple(replace(each, count=count) for each, count in self.counts.items())
 
 
 class PassedLaunches:
@@ -102,14 +88,6 @@ class PassedLaunches:
                 launches.further += 1
             else:
                 launches.add(listed)
-
-    def add_contents(self, source: str, launch: PassedLaunch, files: Mapping[int, str]) -> None:
-        """Note the files, by indices of arguments, that a launch's buffers were written to."""
-        listed = listed_launch(launch)
-        if listed is not None:
-            with self._lock:
-                launches = self._of(source, launch.options, launch.kernel)
-                launches.contents[replace(listed, local_size=None)] = tuple(sorted(files.items()))
 
     def write(self) -> Path | None:
         """Write the list and the sources; return the list's path, None where there is nothing to list.
@@ -146,11 +124,7 @@ class PassedLaunches:
             launches = self._kernels.setdefault(key, _Launches())
             launches.further += kernel.further
             for each in kernel.launches:
-                launches.add(replace(each, count=1, contents=()), each.count)
-                if each.contents:
-                    launches.contents.setdefault(
-                        replace(each, local_size=None, count=1, contents=()), each.contents
-                    )
+                launches.add(replace(each, count=1), each.count)
         self._before = ()
 
 
@@ -175,7 +149,7 @@ def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
     if launch.arguments is None or not whole or min((*whole, *(local or ()))) < 1:
         return None
     try:
-        arguments = _passed(launch.kernel, launch.arguments)
+        arguments = passed_arguments(launch.kernel, tuple(launch.arguments))
     except (CoarsenError, pyopencl.Error):
         return None
     offset = tuple(map(int, launch.offset or ()))
@@ -185,40 +159,3 @@ def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
         offset if any(offset) else (),
         arguments,
     )
-
-
-def _passed(kernel: str, arguments: Iterable[Any]) -> tuple[PassedArgument, ...]:
-    """Return arguments as they are listed.
-
-    Raises:
-        InvalidInputError: shared virtual memory of no known size; buffers that overlap.
-    """
-    values = tuple(arguments)
-    if any(isinstance(each, pyopencl.SVMPointer) for each in values):
-        raise InvalidInputError("the size of shared virtual memory is not known")
-    regions = {index: region for index, each in enumerate(values) if (region := region_of(each)) is not None}
-    same = same_as(kernel, regions)
-    return tuple(
-        PassedShared(same[index])
-        if index in same
-        else PassedBuffer(regions[index].byte_count)
-        if index in regions
-        else _other(value)
-        for index, value in enumerate(values)
-    )
-
-
-def _other(value: Any) -> PassedArgument:  # noqa: ANN401 (whatever PyOpenCL takes)
-    """Return what is no buffer. Raises InvalidInputError for what has no bytes."""
-    if value is None:
-        return NullArgument()
-    if isinstance(value, pyopencl.LocalMemory):
-        return LocalArgument(int(value.size))
-    if isinstance(value, pyopencl.Image):
-        return PassedOther("image")
-    if isinstance(value, pyopencl.Sampler):
-        return PassedOther("sampler")
-    try:
-        return PassedScalar(memoryview(value).tobytes())
-    except TypeError:
-        raise InvalidInputError(f"an argument is of type {type(value).__name__}") from None

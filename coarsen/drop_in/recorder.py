@@ -26,7 +26,7 @@ from coarsen.drop_in.launch_table import LaunchRow, LaunchTable, SourceObserver,
 from coarsen.drop_in.measured_launch import check_sizes_are_known
 from coarsen.drop_in.passed_launches import PassedLaunches, listed_launch
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.opencl_bench.workloads.described.captured import content_files, write_capture
+from coarsen.opencl_bench.workloads.described.captured import write_capture
 from coarsen.runtime.advice import AdviceRequest, PassedLaunch
 from coarsen.tuning.recording import ProgramText, captured_launch
 from coarsen.tuning.remembered.choice import SizeClass
@@ -165,7 +165,6 @@ class Recorder:
             most_bytes=self._left,
         )
         path = write_capture(captured, self._folder, self._name(passed))
-        self.passed.add_contents(source, passed, content_files(captured, path))
         self._left -= captured.byte_count
         self._captured[passed.kernel] += 1
         self.recorded.append(Recorded(path, passed.kernel, launch.device.name.strip(), captured.byte_count))

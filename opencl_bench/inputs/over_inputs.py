@@ -38,9 +38,8 @@ from coarsen.opencl_bench.inputs.measuring import (
 )
 from coarsen.opencl_bench.inputs.stage_one import StageOneSettings, search_versions
 from coarsen.opencl_bench.workloads.described.description import Description
-from coarsen.opencl_bench.workloads.described.launch_features import kernel_arguments
+from coarsen.opencl_bench.workloads.described.inputs import PREFIX
 from coarsen.opencl_bench.workloads.described.read import read_benchmark, read_description
-from coarsen.opencl_bench.workloads.input_space import PREFIX
 from coarsen.tuning.engine.observer import CollectingObserver, SweepObserver
 from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.engine.speedups import is_uncertain
@@ -222,7 +221,7 @@ def tuned_file(
     choice = shipped(regret_tree(times, margin, supplied), times)
     file = TunedFile(
         kernel=description.kernel,
-        arguments=tuple(kernel_arguments(description.arguments_of(description.kernel))),
+        arguments=description.kernel_arguments,
         source_hash=description.source_hash,
         device=device.name,
         driver=device.driver_version,

@@ -24,7 +24,7 @@ from coarsen.opencl_bench.inputs.evidence import (
     worth_of_choice,
     worth_of_versions,
 )
-from coarsen.opencl_bench.workloads.input_space import sizes_in
+from coarsen.opencl_bench.workloads.described.inputs import sizes_in
 
 T = TypeVar("T")
 

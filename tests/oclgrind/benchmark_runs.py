@@ -32,6 +32,7 @@ from coarsen.variant.transforms import Transforms, Use
 from tests.coarsened_kernel import coarsened_with
 from tests.fuzz import launches
 from tests.oclgrind.watch import Findings, watching
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 
 FACTORS = (2, 4)
 LOCAL_MEMORY = 32768  # of Oclgrind's device, in bytes
@@ -81,7 +82,7 @@ class Outcome:
 def workload_of(benchmark: str, dimension: int) -> Workload:
     """The workload at the `test` preset, with work-groups of which the largest factor's number can be merged."""
     chosen = SUITE[benchmark]
-    sizes = (*chosen.local_sizes_of("test"), chosen.divisible_local_sizes[dimension])
+    sizes = (*chosen.local_sizes_of("test"), DIVISIBLE[benchmark][dimension])
     workloads = (chosen.workload("test", local_size=size) for size in sizes if size[dimension] % max(FACTORS) == 0)
     return next(workload for workload in workloads if _local_bytes(workload) * max(FACTORS) <= LOCAL_MEMORY)
 

@@ -25,6 +25,7 @@ from coarsen.tuning.workload.benchmark import Launch, Workload
 from coarsen.variant.coarsening import Configuration, configuration
 from tests import selection
 from tests.coarsened_kernel import coarsened_with
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 from tests.selection import FULL, turns_by
 from tests.transform.harness import build_coarsened, form_by_turns, is_left_out
 from tests.transform.pairwise import Pair, pairs_of
@@ -45,7 +46,7 @@ def coarsened(benchmark: str, chosen: Configuration) -> CoarsenedKernel:
 @functools.lru_cache(maxsize=32)
 def workload(benchmark: str, dimension: int) -> Workload:
     chosen = SUITE[benchmark]
-    return chosen.workload("test", local_size=chosen.divisible_local_sizes[dimension])
+    return chosen.workload("test", local_size=DIVISIBLE[benchmark][dimension])
 
 
 class CoarsenedBenchmark:

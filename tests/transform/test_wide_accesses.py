@@ -26,6 +26,7 @@ from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant
 from tests.oclgrind.benchmark_runs import FACTORS as WATCHED
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 from tests.selection import everything_is_asked_for, turns_by
 from tests.transform import test_suite
 from tests.transform.cases import CASES, Case
@@ -239,7 +240,7 @@ BENCHMARKS = [
     for benchmark in SUITE.values()
     for dimension in benchmark.dimensions
     for factor in FACTORS
-    if benchmark.divisible_local_sizes[dimension][dimension] % factor == 0
+    if DIVISIBLE[benchmark.name][dimension][dimension] % factor == 0
 ]
 TURNS = turns_by([(each.benchmark, each.coarsening.dimension) for each in BENCHMARKS])
 

@@ -32,6 +32,7 @@ from coarsen.tuning.measure.run import (
 from coarsen.tuning.workload.benchmark import Launch, LocalSize, Workload
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from tests.coarsened_kernel import coarsened_with
+from tests.opencl_bench.workloads.divisible import DIVISIBLE
 from tests.selection import everything_is_asked_for, turns_by
 from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items
 from tests.transform.pairwise import pairwise_cover
@@ -77,7 +78,7 @@ class Merging:
 @functools.lru_cache(maxsize=32)
 def workload(benchmark: str, dimension: int) -> Workload:
     chosen = SUITE[benchmark]
-    size = list(chosen.divisible_local_sizes[dimension])
+    size = list(DIVISIBLE[benchmark][dimension])
     size[dimension] //= 8
     return chosen.workload("test", local_size=LOCAL_SIZES.get((benchmark, dimension), tuple(size)))
 

@@ -23,10 +23,8 @@ from coarsen.opencl_bench.inputs.drawing import list_inputs, numbers_of
 from coarsen.opencl_bench.inputs.evidence import worth_of_choice
 from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_from
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
-from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY
+from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY, InputSpace, list_file
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
-from coarsen.opencl_bench.workloads.described.recorded_inputs import KEY as RECORDED
-from coarsen.opencl_bench.workloads.input_space import InputSpace
 from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.store.database import Store, open_store
@@ -51,7 +49,7 @@ def described_over_inputs(asked: TuneOptions) -> Path | None:
     name, is_asked_for = described_name(asked.kernel), asked.has_inputs or asked.output is not None
     if isinstance(name, Path):
         table = read_table(name)
-        return name if is_asked_for or table.has(KEY) or table.has(RECORDED) else None
+        return name if is_asked_for or table.has(KEY) else None
     if is_asked_for:
         raise InvalidInputError(f"{asked.kernel} has no inputs to tune over: name a description, KERNEL.toml")
     return None
@@ -148,7 +146,7 @@ class ListedInputs:
     """Inputs to tune over.
 
     Args:
-        path: of the description that lists them.
+        path: of the description.
         count: how many of those that it lists; None for all.
         places: the numbers of each, by name.
         lines: what else is to be said of what they cover.
@@ -192,15 +190,14 @@ def listed_inputs(path: Path, count: int | None, recording: Path | None) -> List
     if recording is not None:
         found = inputs_from(path, recording, count or DEFAULT_COUNT)
         note(f"listed the inputs in {found.path}")
-        return ListedInputs(found.path, None, found.places, tuple(_recorded_lines(found, path.name)))
-    if not read_table(path).has(RECORDED):
+        return ListedInputs(path, None, found.inputs, tuple(_recorded_lines(found)))
+    if read_table(path).has(KEY) or not list_file(path).is_file():
         listed, is_new = list_inputs(path)
         if is_new:
             note(f"listed the inputs in {listed}")
     description = read_description(path)
     sizes = [description.sizes[name] for name in listed_presets(description, count)]
-    space = None if description.recorded else description.inputs
-    lines = () if space is None else tuple(_drawn_lines(space, sizes))
+    lines = () if description.inputs is None else tuple(_drawn_lines(description.inputs, sizes))
     return ListedInputs(path, count, tuple({**each} for each in sizes), lines)
 
 
@@ -214,18 +211,12 @@ def _drawn_lines(space: InputSpace, sizes: Sequence[Size]) -> Iterator[str]:
     yield f"{counted(len(sizes), 'input')} of {counted(groups, 'different size')}"
 
 
-def _recorded_lines(found: FromRecording, name: str) -> Iterator[str]:
-    """Yield what is to be said of recorded launches; `name` is the file name of the kernel's description."""
-    chosen, groups = len(found.inputs), len({each.group for each in found.inputs})
+def _recorded_lines(found: FromRecording) -> Iterator[str]:
+    """Yield what is to be said of recorded launches."""
     yield (
-        f"{counted(chosen, 'input')} of {counted(groups, 'different size')}, from "
-        f"{found.different} different launches; of {found.launches} recorded launches of the kernel, "
-        f"{found.covered} passed exactly these"
+        f"{counted(len(found.inputs), 'input')} of {counted(found.different, 'different size')}; of "
+        f"{found.launches} recorded launches of the kernel, {found.covered} have these sizes"
     )
-    if found.without_contents:
-        generated = "uniform, for none were recorded" if found.has_uniform else f"generated as {name} declares"
-        recorded = chosen - found.without_contents
-        yield f"contents of buffers: {recorded} as recorded, {found.without_contents} {generated}"
     for reason, count in [*found.left_out.items()][:_REASONS]:
         yield f"left out: {count} launch{'' if count == 1 else 'es'}, since {reason}"
     others = [*found.left_out.values()][_REASONS:]

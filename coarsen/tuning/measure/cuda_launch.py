@@ -24,7 +24,7 @@ from coarsen.tuning.workload.benchmark import (
     NullArgument,
 )
 from coarsen.tuning.workload.driver_tools import round_up
-from coarsen.tuning.workload.image_format import SamplerArgument
+from coarsen.tuning.workload.element_types import SamplerArgument
 from coarsen.variant.coarsening import DIMENSIONS
 
 # The largest alignment that an OpenCL type asks for, which is also that of the dynamic shared memory.

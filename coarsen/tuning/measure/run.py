@@ -31,7 +31,7 @@ from coarsen.tuning.workload.benchmark import (
     Workload,
 )
 from coarsen.tuning.workload.driver_tools import round_up
-from coarsen.tuning.workload.image_format import ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import ImageFormat, SamplerArgument
 
 MINIMUM_GUARD_BYTES = 4096
 

@@ -19,7 +19,7 @@ from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.recording import ProgramText, captured_launch
 from coarsen.tuning.settings import Deadline, Tune
 from coarsen.tuning.workload.captured_launch import CapturedImage, CapturedLaunch
-from coarsen.tuning.workload.image_format import Addressing, Filter, ImageFormat, SamplerArgument
+from coarsen.tuning.workload.element_types import Addressing, Filter, ImageFormat, SamplerArgument
 from coarsen.variant.transforms import DEFAULT
 
 SOURCE = """\

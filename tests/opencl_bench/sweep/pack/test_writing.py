@@ -12,7 +12,6 @@ import pytest
 
 from coarsen.base.codec import decoded, encoded
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.inputs.from_recording import inputs_from
 from coarsen.opencl_bench.sweep.pack.plan import (
     Pack,
     PackedCandidate,
@@ -31,7 +30,6 @@ from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.data_layout import SOA, ArrayLayout, Order
 from coarsen.variant.space import ArrayChoices
 from coarsen.variant.variant import Variant
-from tests.opencl_bench.inputs.recordings import described, launch, recorded
 from tests.opencl_bench.sweep.pack.small_pack import SPACE, make_pack, request
 
 SCALE = "kernel void scale(global float *values, float factor) { values[get_global_id(0)] *= factor; }\n"
@@ -90,17 +88,6 @@ def test_two_kernels_of_one_source_are_two_codes(tmp_path: Path) -> None:
         made = [codes.compiled(Variant((64,), coarsened)).code for coarsened in ((), (Coarsening(2),))]
         assert [code.kernel for code in made if code is not None] == [name, name]
         assert made[0] is not None and made[0].content == both
-
-
-def test_what_a_recorded_input_is_filled_with_is_packed(tmp_path: Path) -> None:
-    folder = recorded(tmp_path, launch(64, contents=((0, "in.npy"),)))
-    np.save(folder / "in.npy", np.full(64, 7, np.float32))
-    listed = inputs_from(described(tmp_path), folder).path
-    part = PackPart(listed, "input-000", SPACE)
-    write_pack(replace(request(listed), parts=(part,)), tmp_path / "pack")
-    (sweep,) = Pack(tmp_path / "pack").plan.sweeps
-    packed = find_benchmark(tmp_path / "pack" / sweep.benchmark)
-    assert (packed.workload("input-000", 0, None, ()).buffers["in"] == 7).all()
 
 
 def test_the_plan_knows_what_the_device_must_not_be_asked_for(small_pack: Path) -> None:

@@ -20,7 +20,7 @@ from coarsen.tuning.measure.run import PlacedImage, build_program, kernels_of, r
 from coarsen.tuning.records.measurement import Invalidity
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.workload.benchmark import Workload
-from coarsen.tuning.workload.image_format import (
+from coarsen.tuning.workload.element_types import (
     CHANNEL_TYPES,
     CHANNELS,
     KINDS,
