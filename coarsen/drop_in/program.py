@@ -30,8 +30,7 @@ from coarsen.runtime.launch import required_local_size
 from coarsen.runtime.launches import KernelLaunches
 from coarsen.runtime.plan import Arrays, CoarseningPlan, Requested, requested_arrays, requested_of
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
-from coarsen.runtime.text_cache.store import CacheFolder
-from coarsen.runtime.text_cache.toolchain import cached_toolchain
+from coarsen.runtime.text_cache.store import CacheFolder, store_of
 from coarsen.runtime.toolchain import Form, Toolchain
 from coarsen.variant.coarsening import Level
 from coarsen.variant.transforms import TransformKeywords, transforms_of
@@ -207,7 +206,7 @@ class Program(pyopencl.Program):
             self._requested,
             kernels,
             self._form_for_devices(),
-            self._toolchain or cached_toolchain(macros, cache_dir),
+            self._toolchain or Toolchain(macros, store_of(cache_dir)),
             partial(PlainKernel, raw_program),
             self._transforms,
             cache_dir,

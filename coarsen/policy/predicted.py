@@ -64,12 +64,9 @@ class Predicted(Policy):
     def _predicted(self, request: AdviceRequest) -> Decision:
         assert request.toolchain is not None, "a program's launches have its toolchain"
         try:
+            device = describe_device(request.launch.device).index
             predicted = request.toolchain.predict(
-                request.source,
-                device=describe_device(request.launch.device).index,
-                kernel=request.kernel,
-                options=request.options,
-                local_size=request.launch.local_size,
+                request.source, request.options, request.kernel, device, request.launch.local_size
             )
         except DeviceError as error:
             self._say(f"kernels stay as they are: {error}")

@@ -71,7 +71,7 @@ def advised(
     **options: Anything,
 ) -> tuple[Program, FakeAdvisor]:
     advisor = FakeAdvisor(answer)
-    toolchain = (hand or HandToolchain()).toolchain
+    toolchain = hand or HandToolchain()
     chosen: dict[str, Anything] = {"kernels": ["record"], "toolchain": toolchain, **options}
     policy = FirstOf(advisor, Predicted()) if predicts else advisor
     return Program(context, SOURCE, tune=policy, **chosen).build(), advisor

@@ -18,6 +18,7 @@ from coarsen.frontend.device_macros import DeviceMacros
 from coarsen.frontend.included import IncludedFiles, included_files, tells_more_than_text
 from coarsen.frontend.options import parse_options
 from coarsen.runtime.text_cache.store import Entry, Store, StoredRefusal, entry_of, file_of
+from coarsen.runtime.text_cache.versions import versions
 
 T = TypeVar("T")
 # These may be due to the moment: the depth of the caller's stack, a process that was stopped or took too long.
@@ -41,8 +42,9 @@ def kept(
     source: str,
     options: Sequence[str],
     macros: DeviceMacros,
-    others: Callable[[], Mapping[str, object] | None],
+    others: Mapping[str, object],
     make: Callable[[], T],
+    code: Callable[[], Mapping[str, str] | None] = versions,
 ) -> T:
     """Return what is made of a source: from the store, or made and stored. Raises as `make` does.
 
@@ -52,13 +54,14 @@ def kept(
         source: OpenCL C.
         options: the build options, one by one.
         macros: what the source may find out about its device.
-        others: returns what it depends on besides, as JSON takes it; None where not all of that is known.
+        others: what it depends on besides, as JSON takes it.
         make: makes it; of its refusals, those that may be due to the moment are not kept.
+        code: describes the code that takes part; None where that can't be told.
     """
 
     def key_now() -> Key | None:
-        told = others()
-        return None if told is None else digest_of(source, options, macros, told)
+        told = code()
+        return None if told is None else digest_of(source, options, macros, {**others, "versions": told})
 
     key = None if store is None else key_now()
     if store is None or key is None:

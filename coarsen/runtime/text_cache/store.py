@@ -172,6 +172,12 @@ def text_folder(cache_dir: CacheFolder) -> Path | None:
     return _in_folder(named) if named else platformdirs.user_cache_path("coarsen") / _NAME
 
 
+def store_of(cache_dir: CacheFolder) -> Store | None:
+    """Return the store in the folder of coarsened text; None where nothing is cached. Argument as there."""
+    folder = text_folder(cache_dir)
+    return None if folder is None else Store(folder)
+
+
 @lru_cache(maxsize=16)
 def _in_folder(named: str) -> Path:
     return Path(named) / _NAME
