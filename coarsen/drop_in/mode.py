@@ -62,25 +62,37 @@ def mode_of(tune: object) -> Mode | None:
     raise InvalidInputError(f"tune is True, False, 'remembered', 'predict' or a coarsen.Tune, not {tune!r}")
 
 
-def policy_of(tune: TuneChoice | Policy, factor: object, form: Form) -> Policy | None:
+def policy_of(tune: TuneChoice | Policy, factor: object, form: Form, by_nearest: bool = False) -> Policy | None:
     """Return what decides about kernels without a requested factor; None where they stay as they are.
 
     Args:
         tune: as `mode_of` takes it, or a policy.
         factor: as a program is given it; None if it is given none.
         form: of the code: nothing is measured, and so remembered, of another than OpenCL C.
+        by_nearest: whether what is remembered of the nearest size goes before all else.
 
     Raises:
-        InvalidInputError: as `mode_of`; something to tune beside a factor.
+        InvalidInputError: as `mode_of`; something to tune, or by the nearest size, beside a factor.
     """
-    if tune is not None and not isinstance(tune, bool | str | Tune) and hasattr(tune, "choose"):
-        return tune
-    mode = mode_of(tune)
-    if tune is not None and mode is not None and factor is not None:
-        raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
-    if mode is None or factor is not None:
-        return None
-    return policy_in(mode, form)
+    if by_nearest and (factor is not None or form != "opencl_c"):
+        raise InvalidInputError(
+            "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
+        )
+    if isinstance(tune, Policy):
+        policy: Policy | None = tune
+    else:
+        mode = mode_of(tune)
+        if tune is not None and mode is not None and factor is not None:
+            raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
+        policy = None if mode is None or factor is not None else policy_in(mode, form)
+    if not by_nearest:
+        return policy
+    # Imported late: most programs have only one policy.
+    from coarsen.policy.nearest import Nearest
+    from coarsen.policy.predicted import FirstOf
+
+    nearest = Nearest(tune if isinstance(tune, Tune) else Tune())
+    return nearest if policy is None else FirstOf(nearest, policy)
 
 
 def policy_in(mode: Mode, form: Form) -> Policy | None:
@@ -100,11 +112,6 @@ def policy_in(mode: Mode, form: Form) -> Policy | None:
     from coarsen.drop_in.search import SearchNow
 
     return SearchNow(mode.settings)
-
-
-def settings_of(tune: TuneChoice | Policy) -> Tune:
-    """Return the settings that a value of `tune` has: those by default where it has none."""
-    return tune if isinstance(tune, Tune) else Tune()
 
 
 def _check_packages() -> None:

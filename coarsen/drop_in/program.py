@@ -21,7 +21,7 @@ from pyopencl.tools import is_spirv
 
 from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import common_macros_of
-from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of, settings_of
+from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
 from coarsen.runtime.advice import LaunchObserver, Policy
 from coarsen.runtime.code import BuildOptions, device_options, options_of_coarsened
@@ -119,7 +119,6 @@ class Program(pyopencl.Program):
         self._plan: CoarseningPlan | None = None
         self._launches: dict[str, KernelLaunches] = {}
         self._text = _text_of(source)
-        self._tuned_choice = tuned
         self._files = _given_files(tuned, factor, form)
         self._requested = requested_of(factor, dim, stride, level)
         self._transforms = transforms_of(**transforms)
@@ -133,7 +132,7 @@ class Program(pyopencl.Program):
         self._asked = {"factor": factor, "dim": dim, "stride": stride, "level": level}
         self._used = {**transforms, "form": form, "toolchain": toolchain, "observer": observer}
         self._tune = tune
-        self._policy = policy_of(tune, factor, form)
+        self._policy = policy_of(tune, factor, form, tuned == REMEMBERED)
         if form not in ("opencl_c", "spirv"):
             raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
         if isinstance(binaries, int):
@@ -186,7 +185,7 @@ class Program(pyopencl.Program):
             cache_dir = getattr(self._opencl_context, "cache_dir", None)
         macros = common_macros_of(devices or self._opencl_context.devices)
         self._laid_out = self._build_laid_out(options, devices, cache_dir)
-        files = self._files_for_build(options, devices, cache_dir)
+        files = tuple(file for file in self._files if file.kernel not in self._laid_out)
         kernels = self._kernels_to_coarsen(files)
         self._arrays.check_kernels(kernels)
         policy, tuned = self._policy, self._tuned_policy(files, options, devices, cache_dir)
@@ -276,25 +275,6 @@ class Program(pyopencl.Program):
 
     def _kernel_names(self) -> tuple[str, ...]:
         return tuple(filter(None, str(self.get_info(pyopencl.program_info.KERNEL_NAMES)).split(";")))
-
-    def _files_for_build(
-        self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
-    ) -> tuple[TunedFile, ...]:
-        """Return the tuned files of a build: those that were given, or that are made of what is remembered."""
-        if self._tuned_choice != REMEMBERED:
-            return tuple(file for file in self._files if file.kernel not in self._laid_out)
-        # Imported late: most programs have no such file.
-        from coarsen.policy.tree import RememberedKernel, remembered_files
-
-        names = self._kernel_names() if self._wanted_kernels is None else self._wanted_kernels
-        kernels = [
-            RememberedKernel(
-                self._text or "", name, PlainKernel(self, name).num_args, options, self._transforms, cache_dir
-            )
-            for name in names
-            if name not in self._laid_out
-        ]
-        return remembered_files(kernels, devices or self._opencl_context.devices, settings_of(self._tune))
 
     def _tuned_policy(
         self,
@@ -398,13 +378,7 @@ def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested) -> tupl
 
 def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedFile, ...]:
     """Return the tuned files that are given, read where they aren't yet."""
-    if tuned == REMEMBERED:
-        if factor is not None or form != "opencl_c":
-            raise InvalidInputError(
-                "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
-            )
-        return ()
-    if tuned is None:
+    if tuned is None or tuned == REMEMBERED:
         return ()
     # Imported late: most programs have no such file.
     from coarsen.policy.tuned_checks import tuned_files

@@ -59,7 +59,7 @@ class Known:
     @property
     def reason(self) -> str:
         """Return the origin of a choice, and what it gains."""
-        return self.origin if self.choice is None else _reason(self.choice, self.origin)
+        return self.origin if self.choice is None else reason_for(self.choice, self.origin)
 
 
 class Remembered(Policy):
@@ -245,7 +245,8 @@ def without_result(choice: RememberedChoice) -> str:
     )
 
 
-def _reason(choice: RememberedChoice, origin: str) -> str:
+def reason_for(choice: RememberedChoice, origin: str) -> str:
+    """Return the origin of a choice, and what it gains."""
     if choice.leaves_as_is:
         return f"{origin}: nothing is faster than the launch as it is"
     gain = choice.speedup

@@ -1,4 +1,4 @@
-"""Tables of what tuning has remembered of a kernel at several sizes, used from `build()` on."""
+"""What tuning has remembered of a kernel at several sizes, of which the nearest counts, from `build()` on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
-from coarsen.dispatch.choosing import chooser
-from coarsen.dispatch.tree import Leaf
-from coarsen.dispatch.tuned_file import TunedFile
+import coarsen
 from coarsen.drop_in import measured_launch
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
-from coarsen.policy.tree import FEATURES, RememberedKernel, RememberedSize, remembered_file, remembered_tree
+from coarsen.policy.nearest import Nearest, nearest_choice
 from coarsen.runtime.advice import AdviceRequest
+from coarsen.tuning.measure.speedup import Speedup
+from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass
 from coarsen.tuning.settings import Tune
 from coarsen.tuning.store.database import open_store
 from coarsen.tuning.tuned import Tuned
@@ -27,6 +27,7 @@ from tests.drop_in.tuned_programs import SOURCE, Buffers, Recorder, found, progr
 
 pytestmark = [pytest.mark.compiled_devices, pytest.mark.usefixtures("certain")]
 # What the search is made to find, by the number of work-items.
+OTHER = SOURCE.replace("factor * terms[item]", "0.5f * factor * terms[item] + 0.5f * factor * terms[item]")
 FACTORS = {1024: 2, 8192: 4, 65536: 4, 262144: 8}
 
 
@@ -75,7 +76,7 @@ def test_nothing_is_built_or_looked_up_at_a_launch(
         "pyopencl.Program.build",
         "coarsen.runtime.plan.build_for_launches",
         "coarsen.runtime.code.Codes._coarsened",
-        "coarsen.policy.remembered.Remembered.choose",
+        "coarsen.policy.remembered.remembered_choices",
     ):
         monkeypatch.setattr(name, refuse)
     for count in (1024, 8192, 1016, 300_000, 524288):
@@ -98,46 +99,47 @@ def test_kernels_of_which_nothing_is_remembered_are_tuned(
     assert [divided.coarsenings for divided in recorder.seen] == 2 * [(Coarsening(4),)]
 
 
-def kernel(**changes: Any) -> RememberedKernel:  # noqa: ANN401 (any field)
-    return replace(RememberedKernel(SOURCE, "add", 4), **changes)
-
-
-def test_a_file_to_be_kept(context: cl.Context, queue: cl.CommandQueue, remembered: str, tmp_path: Path) -> None:
-    file = remembered_file(kernel(), context.devices[0])
-    assert file is not None
-    assert file == remembered_file(kernel(), context.devices[0], Tune(store=remembered))
-    assert TunedFile.from_bytes(file.to_bytes()).to_bytes() == file.to_bytes()
-    assert {version.variant.factor for version in file.versions} == {1, 2, 4, 8}
-    assert len(file.versions) == 4
-    path = tmp_path / "add.tuned.json"
-    file.write(path)
-    Path(remembered).unlink()
-    recorder = Recorder()
-    program = Program(context, SOURCE, tuned=path, tune=False, observer=recorder).build()
-    Buffers(context, 4096).launch(queue, program)
-    assert recorder.seen[-1].coarsenings == (Coarsening(4),)
-
-
-@pytest.mark.parametrize(
-    "changes", [{"source": SOURCE.replace("+=", "-=")}, {"name": "other"}, {"options": "-cl-mad-enable"}], ids=str
-)
-def test_other_kernels_have_none(changes: dict[str, Any], context: cl.Context, remembered: str) -> None:
+def test_other_kernels_have_none(context: cl.Context, queue: cl.CommandQueue, remembered: str) -> None:
     assert Path(remembered).exists()
-    assert remembered_file(kernel(**changes), context.devices[0]) is None
+    for source, options in (
+        (OTHER, ""),
+        (SOURCE, "-cl-mad-enable"),
+    ):
+        recorder = Recorder()
+        program = Program(context, source, tuned="remembered", tune=False, observer=recorder).build(options)
+        Buffers(context, 1024).launch(queue, program)
+        assert recorder.seen[-1].coarsenings == ()
 
 
-def test_what_no_longer_holds_or_isnt_allowed_is_left_out(context: cl.Context, remembered: str) -> None:
+def test_what_no_longer_holds_or_isnt_allowed_is_left_out(
+    context: cl.Context, queue: cl.CommandQueue, remembered: str
+) -> None:
     with open_store(remembered) as opened:
-        choices = opened.remembered.choices()
-        opened.remembered.put(replace(choices[0], driver_version="0"))
-        opened.remembered.put(replace(choices[1], versions=(("coarsen", "0.0.1"),)))
-        opened.remembered.put(replace(choices[2], variant=Variant()))
-    file = remembered_file(kernel(), context.devices[0])
-    assert file is not None
-    assert len(file.versions) == 2
-    assert isinstance(file.evidence["remembered"], list)
-    assert len(file.evidence["remembered"]) == 2
-    assert remembered_file(kernel(), context.devices[0], Tune(levels=("group",))) is None
+        choices = {choice.global_size: choice for choice in opened.remembered.choices()}
+        opened.remembered.put(replace(choices[(1024,)], driver_version="0"))
+        opened.remembered.put(replace(choices[(8192,)], versions=(("coarsen", "0.0.1"),)))
+        opened.remembered.put(replace(choices[(65536,)], variant=Variant()))
+    program, recorder = table_program(context, tune=False)
+    wanted = {1024: 1, 8192: 1, 65536: 1, 262144: 8}
+    for count, factor in wanted.items():
+        Buffers(context, count).launch(queue, program)
+        assert recorder.seen[-1].coarsenings == ((Coarsening(factor),) if factor > 1 else ()), count
+    recorder = Recorder()
+    policy = Nearest(Tune(levels=("group",)))
+    program = Program(context, SOURCE, tune=policy, observer=recorder).build()
+    Buffers(context, 262144).launch(queue, program)
+    assert recorder.seen[-1].coarsenings == ()
+
+
+def test_places_of_arrays_go_with_what_is_remembered(
+    context: cl.Context, queue: cl.CommandQueue, remembered: str
+) -> None:
+    """Arrays by kernel's name were refused: "add" was not among the kernels to coarsen."""
+    assert Path(remembered).exists()
+    plan = coarsen.array_plan("terms", place="constant")
+    program, recorder = table_program(context, tune=False, arrays={"add": [plan]})
+    Buffers(context, 1024).launch(queue, program)
+    assert recorder.seen[-1].coarsenings == (Coarsening(2),)
 
 
 def test_what_cant_be_asked_for_together(context: cl.Context, store: str, said: Callable[[], list[str]]) -> None:
@@ -150,29 +152,24 @@ def test_what_cant_be_asked_for_together(context: cl.Context, store: str, said: 
     assert not said()
 
 
-def chosen(sizes: list[RememberedSize], launch: tuple[tuple[int, ...], tuple[int, ...] | None]) -> int:
-    """The version that a tree of sizes chooses for a launch."""
-    from tests.dispatch.files import PLAIN
-
-    versions = tuple(replace(PLAIN.versions[0], variant=Variant((1 + number,))) for number in range(20))
-    tree = remembered_tree(sizes, 0)
-    file = replace(PLAIN, versions=versions, features=FEATURES, tree=tree, tree_without_supplied=None)
-    made = chooser(file, tree)
-    whole, local = launch
-    sizes_of = (
-        *whole,
-        *[1] * (3 - len(whole)),
-        *((0, 0, 0) if local is None else (*local, *[1] * (3 - len(local)))),
+def choice(number: int, global_size: tuple[int, ...], local_size: tuple[int, ...] | None) -> RememberedChoice:
+    """A choice for launches of a size, told by its number of trials."""
+    key = RememberedKey(
+        "0" * 64, "add", "vendor", "device", "platform", "{}", SizeClass.of(global_size, local_size)
     )
-    names = [f"{which}_size_{dimension}" for which in ("global", "local") for dimension in range(3)]
-    numbers = dict(zip(names, sizes_of, strict=True))
-    version = made.version([numbers[name] for name in made.features.inputs])
-    assert version is not None
-    return version
+    gain = Speedup(2.0, 1.9, 2.1)
+    own = (global_size, local_size)
+    return RememberedChoice(key, Variant(), gain, None, *own, "1", "1", (), number, 1.0, 3, "2026-11-28")
 
 
-def test_a_tree_knows_every_size_and_no_other_local_size() -> None:
-    """Sizes of one to three dimensions, and several local sizes, each with a version of its own."""
+def chosen(choices: list[RememberedChoice], launch: tuple[tuple[int, ...], tuple[int, ...] | None]) -> int:
+    """The number of the choice for a launch; 0 for none."""
+    found = nearest_choice(choices, *launch)
+    return 0 if found is None else found.trials
+
+
+def test_every_size_is_its_own_nearest_and_no_other_local_size_is() -> None:
+    """Sizes of one to three dimensions, and several local sizes."""
     launches: list[tuple[tuple[int, ...], tuple[int, ...] | None]] = [
         ((1024,), (64,)),
         ((1 << 20,), (64,)),
@@ -185,13 +182,24 @@ def test_a_tree_knows_every_size_and_no_other_local_size() -> None:
         ((64, 64, 64), (8, 8, 4)),
         ((512, 64, 64), (8, 8, 4)),
     ]
-    sizes = [RememberedSize(*launch, number) for number, launch in enumerate(launches, 1)]
-    assert [chosen(sizes, launch) for launch in launches] == list(range(1, 11))
-    assert [chosen(sizes[::-1], launch) for launch in launches] == list(range(1, 11))
+    choices = [choice(number, *launch) for number, launch in enumerate(launches, 1)]
+    assert [chosen(choices, launch) for launch in launches] == list(range(1, 11))
+    assert [chosen(choices[::-1], launch) for launch in launches] == list(range(1, 11))
     for other in ((128,), (1,), (64, 2)):
-        assert chosen(sizes, ((1024, 2)[: len(other)], other)) == 0
-    assert chosen(sizes, ((1024 * 31,), (64,))) == 1
-    assert chosen(sizes, ((1024 * 33,), (64,))) == 2
-    assert [chosen(sizes, ((size,), (64,))) for size in (256, 255, 1 << 22, (1 << 22) + 1)] == [1, 0, 2, 0]
-    assert remembered_tree([], 3) == Leaf(3)
-    assert remembered_tree([RememberedSize((64,), None, 3)], 3) == Leaf(3)
+        assert chosen(choices, ((1024, 2)[: len(other)], other)) == 0
+    assert chosen(choices, ((1024 * 31,), (64,))) == 1
+    assert chosen(choices, ((1024 * 33,), (64,))) == 2
+    assert [chosen(choices, ((size,), (64,))) for size in (256, 255, 1 << 22, (1 << 22) + 1)] == [1, 0, 2, 0]
+    assert chosen([], ((64,), None)) == 0
+
+
+def test_of_equal_extents_the_first_counts() -> None:
+    choices = [choice(1, (64,), None), choice(2, (64, 1), None)]
+    assert chosen(choices, ((64, 1, 1), None)) == 1
+
+
+def test_further_dimensions_are_far_from_launches_that_have_none() -> None:
+    choices = [choice(1, (4096,), None)]
+    assert chosen(choices, ((4096, 1, 1), None)) == 1
+    assert chosen(choices, ((4096, 4096, 64), None)) == 0
+    assert chosen(choices, ((4 * 4096 + 1, 1, 1), None)) == 0
