@@ -62,29 +62,30 @@ def mode_of(tune: object) -> Mode | None:
     raise InvalidInputError(f"tune is True, False, 'remembered', 'predict' or a coarsen.Tune, not {tune!r}")
 
 
-def policy_of(tune: TuneChoice | Policy, factor: object, form: Form, by_nearest: bool = False) -> Policy | None:
-    """Return what decides about kernels without a requested factor; None where they stay as they are.
+def policy_of(
+    tune: TuneChoice | Policy, requested: Policy | None, form: Form, by_nearest: bool = False
+) -> Policy | None:
+    """Return what decides about kernels; None where they stay as they are.
 
     Args:
         tune: as `mode_of` takes it, or a policy.
-        factor: as a program is given it; None if it is given none.
+        requested: decides as is asked for; None where nothing is.
         form: of the code: nothing is measured, and so remembered, of another than OpenCL C.
         by_nearest: whether what is remembered of the nearest size goes before all else.
 
     Raises:
         InvalidInputError: as `mode_of`; something to tune, or by the nearest size, beside a factor.
     """
-    if by_nearest and (factor is not None or form != "opencl_c"):
+    if by_nearest and (requested is not None or form != "opencl_c"):
         raise InvalidInputError(
             "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
         )
-    if isinstance(tune, Policy):
-        policy: Policy | None = tune
-    else:
-        mode = mode_of(tune)
-        if tune is not None and mode is not None and factor is not None:
-            raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
-        policy = None if mode is None or factor is not None else policy_in(mode, form)
+    mode = None if isinstance(tune, Policy) else mode_of(tune)
+    if requested is not None and tune is not None and (mode is not None or isinstance(tune, Policy)):
+        raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
+    policy = tune if isinstance(tune, Policy) else requested
+    if policy is None and mode is not None:
+        policy = policy_in(mode, form)
     if not by_nearest:
         return policy
     # Imported late: most programs have only one policy.
@@ -97,21 +98,28 @@ def policy_of(tune: TuneChoice | Policy, factor: object, form: Form, by_nearest:
 
 def policy_in(mode: Mode, form: Form) -> Policy | None:
     """Return what decides in a mode, about code of a form; None where kernels stay as they are."""
-    if mode.otherwise is Otherwise.PREDICT:
-        # Imported late: most programs predict nothing.
-        from coarsen.policy.predicted import FirstOf, Predicted
+    is_remembered = form == "opencl_c"
+    return with_guesses(remembered_in(mode) if is_remembered else None, mode.otherwise)
 
-        return (
-            FirstOf(Remembered(mode.settings, is_last=False), Predicted()) if form == "opencl_c" else Predicted()
-        )
-    if form != "opencl_c":
-        return None
-    if mode.otherwise is Otherwise.LEAVE:
-        return Remembered(mode.settings)
+
+def remembered_in(mode: Mode, says_reasons: bool = True) -> Remembered:
+    """Return what decides as is remembered, or searches in the mode that does; it may say why it can't."""
+    if mode.otherwise is not Otherwise.TUNE:
+        return Remembered(mode.settings, is_last=mode.otherwise is Otherwise.LEAVE)
     # Imported late: a program that remembers measures nothing.
     from coarsen.drop_in.search import SearchNow
 
-    return SearchNow(mode.settings)
+    return SearchNow(mode.settings, says_reasons)
+
+
+def with_guesses(policy: Policy | None, otherwise: Otherwise) -> Policy | None:
+    """Return a policy and, where factors are to be predicted, one that does that after it."""
+    if otherwise is not Otherwise.PREDICT:
+        return policy
+    # Imported late: most programs predict nothing.
+    from coarsen.policy.predicted import FirstOf, Predicted
+
+    return Predicted() if policy is None else FirstOf(policy, Predicted())
 
 
 def _check_packages() -> None:

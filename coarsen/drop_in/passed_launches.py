@@ -18,7 +18,7 @@ from coarsen.base.files import replace_file
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.tuned_checks import without_own_folder
-from coarsen.runtime.advice import PassedLaunch
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.recording import region_of, same_as
 from coarsen.tuning.workload.benchmark import LocalArgument, NullArgument
 from coarsen.tuning.workload.launch_list import (
@@ -93,22 +93,22 @@ class PassedLaunches:
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def add(self, source: str, launch: PassedLaunch) -> None:
-        """Count a launch of a program with this source."""
+    def add(self, launch: LaunchRequest) -> None:
+        """Count a launch."""
         with self._lock:
-            launches = self._of(source, launch.options, launch.kernel)
+            launches = self._of(launch)
             listed = listed_launch(launch)
             if listed is None:
                 launches.further += 1
             else:
                 launches.add(listed)
 
-    def add_contents(self, source: str, launch: PassedLaunch, files: Mapping[int, str]) -> None:
+    def add_contents(self, launch: LaunchRequest, files: Mapping[int, str]) -> None:
         """Note the files, by indices of arguments, that a launch's buffers were written to."""
         listed = listed_launch(launch)
         if listed is not None:
             with self._lock:
-                launches = self._of(source, launch.options, launch.kernel)
+                launches = self._of(launch)
                 launches.contents[replace(listed, local_size=None)] = tuple(sorted(files.items()))
 
     def write(self) -> Path | None:
@@ -131,14 +131,16 @@ class PassedLaunches:
                 replace_file(text.encode(errors="surrogatepass"), self._folder / _source_file(source))
             return write_launch_list(map(_listed_kernel, *zip(*self._kernels.items(), strict=True)), self._folder)
 
-    def _of(self, source: str, options: Iterable[str], kernel: str) -> _Launches:
-        options = tuple(options)
+    def _of(self, launch: LaunchRequest) -> _Launches:
+        source, options = launch.source, launch.options
         if (source, options) not in self._hashes:
             text = source.encode(errors="replace").decode()
             self._hashes[source, options] = hash_with_headers(text, options)
         source_hash = self._hashes[source, options]
         self._sources.setdefault(source_hash, source)
-        return self._kernels.setdefault(_Kernel(source_hash, without_own_folder(options), kernel), _Launches())
+        return self._kernels.setdefault(
+            _Kernel(source_hash, without_own_folder(options), launch.kernel), _Launches()
+        )
 
     def _add_those_before(self) -> None:
         for kernel in self._before:
@@ -169,7 +171,7 @@ def _source_file(source_hash: str) -> str:
     return f"source-{source_hash[:_DIGITS]}.cl"
 
 
-def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
+def listed_launch(launch: LaunchRequest) -> ListedLaunch | None:
     """Return a launch as it is listed; None where what it passes isn't known, or it has no work-items."""
     whole, local = launch.launch.global_size, launch.launch.local_size
     if launch.arguments is None or not whole or min((*whole, *(local or ()))) < 1:

@@ -23,12 +23,13 @@ from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import common_macros_of
 from coarsen.drop_in.mode import REMEMBERED, TuneChoice, policy_of
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError
+from coarsen.policy.requested import Arrays, Requested, requested_arrays, requested_of
 from coarsen.runtime.advice import LaunchObserver, Policy
 from coarsen.runtime.code import BuildOptions, device_options, options_of_coarsened
 from coarsen.runtime.kernel import Kernel
 from coarsen.runtime.launch import required_local_size
 from coarsen.runtime.launches import KernelLaunches
-from coarsen.runtime.plan import Arrays, CoarseningPlan, Requested, requested_arrays, requested_of
+from coarsen.runtime.plan import CoarseningPlan
 from coarsen.runtime.pyopencl_names import launch_ours_through_pyopencl
 from coarsen.runtime.text_cache.store import CacheFolder, store_of
 from coarsen.runtime.toolchain import Form, Toolchain
@@ -120,19 +121,19 @@ class Program(pyopencl.Program):
         self._launches: dict[str, KernelLaunches] = {}
         self._text = _text_of(source)
         self._files = _given_files(tuned, factor, form)
-        self._requested = requested_of(factor, dim, stride, level)
+        requested = requested_of(factor, dim, stride, level)
         self._transforms = transforms_of(**transforms)
         self._layouts, plans = _by_argument(arrays)
         self._laid_out: dict[str, tuple[Program, LaidOutSignature]] = {}
         self._arrays = requested_arrays(plans)
-        self._wanted_kernels = _wanted_kernels(kernels, self._requested)
+        self._wanted_kernels = _wanted_kernels(kernels, requested)
         self._form = form
         self._toolchain = toolchain
         self._observer = observer
         self._asked = {"factor": factor, "dim": dim, "stride": stride, "level": level}
         self._used = {**transforms, "form": form, "toolchain": toolchain, "observer": observer}
         self._tune = tune
-        self._policy = policy_of(tune, factor, form, tuned == REMEMBERED)
+        self._policy = policy_of(tune, requested, form, tuned == REMEMBERED)
         if form not in ("opencl_c", "spirv"):
             raise InvalidInputError(f"the form of a coarsened kernel is 'opencl_c' or 'spirv', not {form!r}")
         if isinstance(binaries, int):
@@ -202,7 +203,6 @@ class Program(pyopencl.Program):
             self._text,
             device_options(options),
             devices,
-            self._requested,
             kernels,
             self._form_for_devices(),
             self._toolchain or Toolchain(macros, store_of(cache_dir)),
@@ -211,7 +211,7 @@ class Program(pyopencl.Program):
             cache_dir,
             policy,
             self._observer,
-            self._arrays,
+            {kernel: self._arrays.of(kernel) for kernel in kernels},
         )
         self._launches = {}
         self._coarsen_now(self._plan, kernels)
@@ -369,11 +369,12 @@ def _not_found(name: str) -> str:
     return f"'{name}' was not found as a program info attribute or as a kernel name"
 
 
-def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested) -> tuple[str, ...] | None:
+def _wanted_kernels(kernels: Sequence[str] | None, requested: Requested | None) -> tuple[str, ...] | None:
     """Return the kernels asked for by name; None if none is named."""
-    if kernels is not None and requested.kernels is not None:
+    by_name = None if requested is None else requested.kernels
+    if kernels is not None and by_name is not None:
         raise InvalidInputError("factors that are given by kernel say which kernels: leave `kernels` out")
-    return requested.kernels if kernels is None else tuple(kernels)
+    return by_name if kernels is None else tuple(kernels)
 
 
 def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedFile, ...]:

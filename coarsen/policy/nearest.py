@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 
 from coarsen.policy.remembered import Remembered, reason_for
-from coarsen.runtime.advice import AdviceRequest, Decision
+from coarsen.runtime.advice import Decision, LaunchRequest
 from coarsen.runtime.launch import Sizes
 from coarsen.tuning.remembered.choice import RememberedChoice
 from coarsen.tuning.settings import Tune
@@ -28,14 +28,14 @@ class Nearest(Remembered):
         super().__init__(settings)
         self._choices: dict[Hashable, list[RememberedChoice]] = {}
 
-    def choices(self, request: AdviceRequest) -> list[RememberedChoice]:
+    def choices(self, request: LaunchRequest) -> list[RememberedChoice]:
         """As `Remembered.choices`, read once."""
         key = request.source, request.options, request.kernel, request.launch.device.int_ptr
         if key not in self._choices:
             self._choices[key] = super().choices(request)
         return self._choices[key]
 
-    def choose(self, request: AdviceRequest) -> Decision | None:
+    def choose(self, request: LaunchRequest) -> Decision | None:
         """Return what is remembered of the nearest size; None for a kernel of which nothing is."""
         choices = self.choices(request)
         if not choices:

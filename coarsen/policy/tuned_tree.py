@@ -12,27 +12,22 @@ import numpy as np
 from coarsen.base.names import did_you_mean
 from coarsen.dispatch.choosing import Chooser, Number, chooser
 from coarsen.dispatch.features import SIZE_NAMES
-from coarsen.dispatch.launch_sizes import (
-    SequenceSizes,
-    VersionSizes,
-    sequence_function,
-    size_inputs,
-    sizes_function,
-)
+from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes, sequence_function, size_inputs
 from coarsen.dispatch.tree import Split, Tree, features_of, walk
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
-from coarsen.runtime.launch import PassedSizes
+from coarsen.runtime.launch import PassedSizes, Sizes
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A chooser, the supplied features that it needs, and what takes its numbers from among a launch's.
+    """A tree with its chooser, the supplied features that it needs, and what takes its numbers from a launch's.
 
     `is_of_arguments` says that these are numbers of arguments alone.
     """
 
+    tree: Tree
     chooser: Chooser
     supplied: tuple[str, ...]
     taken: Callable[[Sequence[Number | None]], Sequence[Number | None]]
@@ -50,7 +45,7 @@ class TreeChoice:
     def __init__(self, file: TunedFile, say_once: Callable[[object, str], None]) -> None:
         self._file = file
         self._say_once = say_once
-        sizes = size_inputs(file)
+        self._sizes = sizes = size_inputs(file)
         # The names of the arguments' numbers, and of sizes of buffers, that a decision depends on, in order: first
         # those that launches' sizes are computed from.
         self.names = (*sizes, *sorted(_feature_inputs(file) - set(sizes)))
@@ -100,6 +95,40 @@ class TreeChoice:
         needed = choice.taken(every)
         return None if None in needed else choice.chooser.version(cast("Sequence[Number]", needed))
 
+    def explain(self, values: Mapping[str, Number]) -> TunedExplanation:
+        """Return what is chosen for a launch.
+
+        Args:
+            values: numbers by name: of arguments, of supplied features, sizes of buffers as `bytes_NAME`, and
+                `global_size_0` and so on where the file has no sizes.
+
+        Raises:
+            InvalidInputError: a number is missing, or one is of a name that the file doesn't have.
+        """
+        file = self._file
+        given = [values[name] for name in self._sizes if name in values]
+        have_sizes = len(given) == len(self._sizes)
+        numbers = dict(values)
+        if file.has_sizes and have_sizes:
+            default = sequence_function(file, file.default_version, self._sizes)(*given)
+            if default is not None:
+                numbers |= zip(SIZE_NAMES, _padded(default.launches[0][:2]), strict=True)
+        choice = self._choice
+        if self._choice_without is not None and any(name not in values for name in choice.supplied):
+            choice = self._choice_without
+        needed = choice.chooser.features.inputs
+        own = (argument.name for argument in file.arguments)
+        supplied = (feature.name for feature in file.features if feature.is_supplied)
+        _check_names(values, {*self.names, *own, *supplied, *needed}, needed, numbers)
+        found = choice.chooser.features.of(numbers)
+        path = () if found is None else walk(choice.tree, found)
+        number = file.default if found is None else choice.chooser.tree(*found.values())
+        version = file.versions[number]
+        sizes = sequence_function(file, version, self._sizes)(*given) if have_sizes else None
+        return TunedExplanation(
+            found or {}, path, number, version, sizes, _gain(file, number), number == file.default
+        )
+
     def _choice_by(self, tree: Tree) -> _Choice:
         made = chooser(self._file, tree)
         asked = features_of(tree)
@@ -108,7 +137,7 @@ class TreeChoice:
         )
         every = (*self.names, *SIZE_NAMES, *supplied)
         places = tuple(every.index(name) for name in made.features.inputs)
-        return _Choice(made, supplied, _taking(places), max(places, default=0) < len(self.names))
+        return _Choice(tree, made, supplied, _taking(places), max(places, default=0) < len(self.names))
 
     def _choice_with(self, supplied: Mapping[str, float]) -> _Choice | None:
         missing = [name for name in self._choice.supplied if name not in supplied]
@@ -139,9 +168,9 @@ def _feature_inputs(file: TunedFile) -> set[str]:
     return names - set(SIZE_NAMES)
 
 
-def _padded(sizes: PassedSizes) -> tuple[int, ...]:
+def _padded(sizes: tuple[Sizes | None, Sizes | None]) -> tuple[int, ...]:
     """Sizes for three dimensions, 1 for those that aren't there; a local size that is left open is 0."""
-    whole, local = sizes
+    whole, local = sizes[0] or (), sizes[1]
     own = (0, 0, 0) if local is None else (*local, *[1] * (3 - len(local)))
     return (*whole, *[1] * (3 - len(whole)), *own)
 
@@ -158,7 +187,7 @@ class TunedExplanation:
         path: the questions on the way, each with True where the value was at most the threshold.
         number: of the version; the default's where a feature has no value.
         version: that is chosen.
-        sizes: that it is launched with, of each launch where it takes several; None where they have no value.
+        sizes: that it is launched with; None where they have no value.
         gain: over the default version where it was measured, as a ratio of times; None where the file doesn't say.
         is_default: whether it is the default version.
     """
@@ -167,7 +196,7 @@ class TunedExplanation:
     path: tuple[tuple[Split, bool], ...]
     number: int
     version: TunedVersion
-    sizes: VersionSizes | SequenceSizes | None
+    sizes: SequenceSizes | None
     gain: float | None
     is_default: bool
 
@@ -176,10 +205,10 @@ class TunedExplanation:
         for split, is_at_most in self.path:
             lines.append(f"{split.feature} {'≤' if is_at_most else '>'} {split.threshold:g}")
         lines.append(f"version {self.number}{' (the default)' if self.is_default else ''}: {self.version.variant}")
-        if isinstance(self.sizes, SequenceSizes):
+        if self.sizes is not None and self.version.is_sequence:
             lines += _launch_lines(self.version, self.sizes)
-        elif self.sizes is not None and self.sizes.global_size is not None:
-            lines.append(f"{_in_words(self.sizes)}, before anything is merged")
+        elif self.sizes is not None and self.sizes.launches[0].global_size is not None:
+            lines.append(f"{_in_words(self.sizes.launches[0])}, before anything is merged")
         if self.gain is not None:
             lines.append(f"{self.gain:.2f} times as fast as the default version, where it was measured")
         return "\n".join(lines)
@@ -196,51 +225,6 @@ def _in_words(sizes: VersionSizes) -> str:
     return f"global size {sizes.global_size}, local size {sizes.local_size or 'left to the driver'}"
 
 
-def explain(file: TunedFile, values: Mapping[str, Number]) -> TunedExplanation:
-    """Return what a file chooses for a launch.
-
-    Args:
-        file: any.
-        values: numbers by name: of arguments, of supplied features, sizes of buffers as `bytes_NAME`, and
-            `global_size_0` and so on where the file has no sizes.
-
-    Raises:
-        InvalidInputError: a number is missing, or one is of a name that the file doesn't have.
-    """
-    size_names = size_inputs(file)
-    numbers = dict(values)
-    if file.has_sizes and all(name in values for name in size_names):
-        default = sizes_function(file, file.versions[file.default], size_names)(*(values[n] for n in size_names))
-        numbers |= _sizes_by_name(default)
-    supplied = {feature.name for feature in file.features if feature.is_supplied}
-    is_without = file.tree_without_supplied is not None and bool((supplied & features_of(file.tree)) - set(values))
-    tree = file.tree_without_supplied if is_without and file.tree_without_supplied is not None else file.tree
-    made = chooser(file, tree)
-    _check_names(
-        values, {*size_names, *supplied, *made.features.inputs, *_all_inputs(file)}, made.features.inputs, numbers
-    )
-    found = made.features.of(numbers)
-    path = () if found is None else walk(tree, found)
-    number = file.default if found is None else made.tree(*found.values())
-    version = file.versions[number]
-    sizes: VersionSizes | SequenceSizes | None = None
-    if all(name in values for name in size_names):
-        given = [values[name] for name in size_names]
-        if version.is_sequence:
-            sizes = sequence_function(file, version, size_names)(*given)
-        else:
-            sizes = sizes_function(file, version, size_names)(*given)
-    return TunedExplanation(found or {}, path, number, version, sizes, _gain(file, number), number == file.default)
-
-
-def _all_inputs(file: TunedFile) -> set[str]:
-    names: set[str] = set()
-    for feature in file.features:
-        formula = feature.formula()
-        names |= set() if formula is None else formula.names
-    return names | {argument.name for argument in file.arguments}
-
-
 def _check_names(
     values: Mapping[str, Number], known: set[str], needed: tuple[str, ...], numbers: Mapping[str, Number]
 ) -> None:
@@ -250,15 +234,6 @@ def _check_names(
     missing = [name for name in needed if name not in numbers]
     if missing:
         raise InvalidInputError(f"the choice needs {missing[0]}: explain({missing[0]}=…)")
-
-
-def _sizes_by_name(sizes: VersionSizes | None) -> dict[str, Number]:
-    """Return the names that features have for the default version's sizes."""
-    if sizes is None or sizes.global_size is None:
-        return {}
-    whole, local = sizes.global_size, sizes.local_size
-    every = (*whole, *[1] * (3 - len(whole)), *((0, 0, 0) if local is None else (*local, *[1] * (3 - len(local)))))
-    return dict(zip(SIZE_NAMES, every, strict=True))
 
 
 def _gain(file: TunedFile, number: int) -> float | None:

@@ -113,7 +113,7 @@ class Toolchain:
             RefusalError: the kernel can't be coarsened so, or has no such form.
             InvalidInputError: the source does not compile.
         """
-        make = partial(self.coarsened, source, options, kernel, variant, form)
+        make = partial(self.coarsen_anew, source, options, kernel, variant, form)
         if self._store is None:
             return make()
         told = {"coarsened": kernel, "variant": encoded(variant), "form": form}
@@ -136,7 +136,7 @@ class Toolchain:
             RefusalError: the kernel can't be read.
             InvalidInputError: the source does not compile.
         """
-        make = partial(self.predicted, source, options, kernel, device, local_size)
+        make = partial(self.predict_anew, source, options, kernel, device, local_size)
         described = None if self._store is None else _described(device)
         if described is None:
             return make()
@@ -144,14 +144,14 @@ class Toolchain:
         return kept(self._store, PredictedFactor, source, options, self._macros, told, make, prediction_versions)
 
     # Both import late: a program with explicit factors needs no models, one that finds its text no compiler.
-    def coarsened(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
+    def coarsen_anew(self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form) -> Code:
         """As `coarsen`, without the store."""
         from coarsen.api.coarsening import coarsen_variant
 
         unit = self._sources.unit(source, options, self._macros)
         return Code.of(coarsen_variant(unit, variant, kernel=kernel), form)
 
-    def predicted(
+    def predict_anew(
         self, source: str, options: Sequence[str], kernel: str, device: str, local_size: Sequence[int] | None
     ) -> PredictedFactor:
         """As `predict`, without the store."""

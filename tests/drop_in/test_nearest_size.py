@@ -15,7 +15,7 @@ from coarsen.drop_in import measured_launch
 from coarsen.drop_in.program import Program
 from coarsen.errors import InvalidInputError
 from coarsen.policy.nearest import Nearest, nearest_choice
-from coarsen.runtime.advice import AdviceRequest
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.measure.speedup import Speedup
 from coarsen.tuning.remembered.choice import RememberedChoice, RememberedKey, SizeClass
 from coarsen.tuning.settings import Tune
@@ -35,7 +35,7 @@ FACTORS = {1024: 2, 8192: 4, 65536: 4, 262144: 8}
 def remembered(context: cl.Context, queue: cl.CommandQueue, store: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store with what a program with `tune=True` remembers at four sizes."""
 
-    def tune_request(request: AdviceRequest, *_rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
+    def tune_request(request: LaunchRequest, *_rest: Any) -> Tuned:  # noqa: ANN401 (as they are)
         return found(request, FACTORS[request.launch.global_size[0]])
 
     monkeypatch.setattr(measured_launch, "tune_request", tune_request)
@@ -87,7 +87,7 @@ def test_nothing_is_built_or_looked_up_at_a_launch(
 
 
 def test_kernels_of_which_nothing_is_remembered_are_tuned(
-    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, searched: list[AdviceRequest]
+    context: cl.Context, queue: cl.CommandQueue, buffers: Buffers, store: str, searched: list[LaunchRequest]
 ) -> None:
     program, recorder = table_program(context, tune=True)
     buffers.launch(queue, program)

@@ -97,11 +97,11 @@ def test_a_compiled_kernel_runs_with_wide_accesses_while_buffers_are_small(
     asked: list[bool] = []
 
     class Limited(Toolchain):
-        def coarsened(
+        def coarsen_anew(
             self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form
         ) -> Code:
             asked.append(variant.transforms.wide_accesses)
-            made = super().coarsened(source, options, kernel, variant, form)
+            made = super().coarsen_anew(source, options, kernel, variant, form)
             assert made.objects_below is None or made.objects_below >= 1 << 32
             return replace(made, objects_below=None if made.objects_below is None else 32 * SIZE)
 

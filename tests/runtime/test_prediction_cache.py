@@ -57,7 +57,7 @@ def asked(
 ) -> PredictedFactor:
     """The answer of a fresh cache in the folder."""
     made = Toolchain(macros, Store(folder))
-    made.predicted = model  # type: ignore[method-assign]
+    made.predict_anew = model  # type: ignore[method-assign]
     return made.predict(source, options, kernel, device, local_size)
 
 

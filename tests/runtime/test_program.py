@@ -241,7 +241,7 @@ def test_a_variant_whose_work_groups_are_too_small_leaves_the_original(
     kernel = program_of(context).build().record
     limit = cl.kernel_work_group_info.WORK_GROUP_SIZE
     launches = kernel._launches
-    variant = launches._chooser._variants.get(launches.plan.variant_of((Coarsening(4, 0, 1),)))
+    variant = launches.plan.told_by("record", launches.plan.variant_of((Coarsening(4, 0, 1),)))
     assert variant is not None
     # PyOpenCL keeps what a kernel said about itself: a device that allows two work-items is feigned there.
     variant.get_work_group_info(limit, context.devices[0])

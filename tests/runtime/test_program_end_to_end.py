@@ -105,11 +105,11 @@ def test_transforms_are_chosen(chosen: dict[str, Any], context: cl.Context, queu
     asked: list[Transforms] = []
 
     class Recording(Toolchain):
-        def coarsened(
+        def coarsen_anew(
             self, source: str, options: Sequence[str], kernel: str, variant: Variant, form: Form
         ) -> Code:
             asked.append(variant.transforms)
-            return super().coarsened(source, options, kernel, variant, form)
+            return super().coarsen_anew(source, options, kernel, variant, form)
 
     program = Program(context, GUARDED, factor=4, toolchain=Recording(), **chosen).build()
     assert replace(asked[0], device_kind=DeviceKind.ANY) == transforms_of(**chosen)

@@ -52,7 +52,7 @@ def asked(
 ) -> Code:
     """The answer of a fresh cache in the folder to a request."""
     toolchain = Toolchain(macros, Store(folder))
-    toolchain.coarsened = compiler  # type: ignore[method-assign]
+    toolchain.coarsen_anew = compiler  # type: ignore[method-assign]
     return toolchain.coarsen(source, options, kernel, variant, form)
 
 

@@ -79,6 +79,6 @@ def test_the_text_of_what_was_found_is_where_the_program_looks(
         raise AssertionError("the program compiles it once more")
 
     toolchain = Toolchain(device.macros, Store(texts))
-    toolchain.coarsened = never  # type: ignore[method-assign]
+    toolchain.coarsen_anew = never  # type: ignore[method-assign]
     code = Codes(SOURCE, (), "opencl_c", toolchain).coarsen("twice", Variant((), (Coarsening(4),)))
     assert "twice" in str(code.text)
