@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,8 @@ class _Chooser(KernelFile):
         # Why versions can't be used, by their numbers.
         self._not_built: dict[int, str] = {}
         self._inputs = size_inputs(file)
-        self._default_sizes = sequence_function(file, file.default_version, self._inputs)
+        # Asked at each `Kernel.launch`.
+        self._default_sizes = lru_cache(maxsize=4096)(sequence_function(file, file.default_version, self._inputs))
         self._is_own = True
         self._problem: Problem | None = None
         self._problems: dict[int, Problem] = {}

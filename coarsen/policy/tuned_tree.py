@@ -13,7 +13,7 @@ from coarsen.base.names import did_you_mean
 from coarsen.dispatch.choosing import Chooser, Number, chooser
 from coarsen.dispatch.features import SIZE_NAMES
 from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes, sequence_function, size_inputs
-from coarsen.dispatch.tree import Split, Tree, features_of, walk
+from coarsen.dispatch.tree import Split, Tree, answer, features_of, walk
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
@@ -22,12 +22,11 @@ from coarsen.runtime.launch import PassedSizes, Sizes
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A tree with its chooser, the supplied features that it needs, and what takes its numbers from a launch's.
+    """A chooser, the supplied features that it needs, and what takes its numbers from among a launch's.
 
     `is_of_arguments` says that these are numbers of arguments alone.
     """
 
-    tree: Tree
     chooser: Chooser
     supplied: tuple[str, ...]
     taken: Callable[[Sequence[Number | None]], Sequence[Number | None]]
@@ -121,8 +120,8 @@ class TreeChoice:
         supplied = (feature.name for feature in file.features if feature.is_supplied)
         _check_names(values, {*self.names, *own, *supplied, *needed}, needed, numbers)
         found = choice.chooser.features.of(numbers)
-        path = () if found is None else walk(choice.tree, found)
-        number = file.default if found is None else choice.chooser.tree(*found.values())
+        path = () if found is None else walk(choice.chooser.tree, found)
+        number = file.default if found is None else answer(choice.chooser.tree, found)
         version = file.versions[number]
         sizes = sequence_function(file, version, self._sizes)(*given) if have_sizes else None
         return TunedExplanation(
@@ -137,7 +136,7 @@ class TreeChoice:
         )
         every = (*self.names, *SIZE_NAMES, *supplied)
         places = tuple(every.index(name) for name in made.features.inputs)
-        return _Choice(tree, made, supplied, _taking(places), max(places, default=0) < len(self.names))
+        return _Choice(made, supplied, _taking(places), max(places, default=0) < len(self.names))
 
     def _choice_with(self, supplied: Mapping[str, float]) -> _Choice | None:
         missing = [name for name in self._choice.supplied if name not in supplied]
