@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import importlib.util
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from coarsen.errors import InvalidInputError
 from coarsen.policy.remembered import Remembered
@@ -26,8 +26,7 @@ class Otherwise(enum.Enum):
     TUNE = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(NamedTuple):
     """A way to choose.
 
     Attributes:
@@ -81,9 +80,9 @@ def policy_of(
             "what is remembered goes with no factor, and with OpenCL C: leave out factor and form"
         )
     mode = None if isinstance(tune, Policy) else mode_of(tune)
-    if requested is not None and tune is not None and (mode is not None or isinstance(tune, Policy)):
+    if requested is not None and tune is not None and mode is not None:
         raise InvalidInputError("a factor is given or found by tuning: leave out factor or tune")
-    policy = tune if isinstance(tune, Policy) else requested
+    policy = requested or (tune if isinstance(tune, Policy) else None)
     if policy is None and mode is not None:
         policy = policy_in(mode, form)
     if not by_nearest:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyopencl
 
@@ -38,8 +38,7 @@ _log = logging.getLogger("coarsen")
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(NamedTuple):
     """Where launches are recorded, what their buffers may hold in all, in bytes, and whose contents are wanted.
 
     None stands for what `Recorder` takes by default.
@@ -50,8 +49,7 @@ class Recording:
     contents: Contents | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(NamedTuple):
     """The outcome of a run.
 
     Attributes:

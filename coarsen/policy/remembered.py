@@ -10,8 +10,8 @@ import logging
 import threading
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyopencl
 
@@ -38,8 +38,7 @@ _log = logging.getLogger("coarsen")
 AS_IT_IS = Decision(Variant(), "nothing is remembered of such launches; tune=True searches")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """The knowledge of a program about a class of launches.
 
     Attributes:

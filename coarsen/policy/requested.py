@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
@@ -22,16 +22,16 @@ Numbers: TypeAlias = int | Sequence[int]
 Names: TypeAlias = str | Sequence[str]
 
 
-@dataclass(frozen=True)
 class Requested(Policy):
     """Decides as is asked for: `common` for all kernels, or `by_kernel` by name, where others stay as they are."""
 
-    common: Configuration = ()
-    by_kernel: Mapping[str, Configuration] | None = None
+    def __init__(self, common: Configuration = (), by_kernel: Mapping[str, Configuration] | None = None) -> None:
+        self._common = common
+        self._by_kernel = by_kernel
 
     def requested(self, kernel: str) -> Configuration:
         """Return the coarsening of a kernel."""
-        return self.common if self.by_kernel is None else self.by_kernel.get(kernel, ())
+        return self._common if self._by_kernel is None else self._by_kernel.get(kernel, ())
 
     def choose(self, request: LaunchRequest) -> Decision:
         """Return the coarsening of a launch's kernel."""
@@ -40,7 +40,7 @@ class Requested(Policy):
     @property
     def kernels(self) -> tuple[str, ...] | None:
         """The kernels asked for by name; None if none is named."""
-        return None if self.by_kernel is None else tuple(self.by_kernel)
+        return None if self._by_kernel is None else tuple(self._by_kernel)
 
 
 def requested_of(
@@ -84,12 +84,11 @@ def _of_kernel(name: str, factor: Mapping[str, Numbers], others: Mapping[str, tu
     return configuration_of(factor[name], *values)
 
 
-@dataclass(frozen=True, slots=True)
-class RequestedArrays:
+class RequestedArrays(NamedTuple):
     """The requested plans: `common` to all kernels, or `by_kernel` by name."""
 
     common: _Plans = ()
-    by_kernel: Mapping[str, _Plans] = field(default_factory=dict)
+    by_kernel: Mapping[str, _Plans] = MappingProxyType({})
 
     def of(self, kernel: str) -> _Plans:
         """Return the plans for a kernel's arrays."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import pyopencl
 
@@ -39,8 +39,7 @@ IMPATIENCE = 0.05
 GUESS = "predicted for the device and the local size: a guess, which nobody measured here; tune=True does"
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchRequest:
+class LaunchRequest(NamedTuple):
     """A launch as a program asks for it: what a policy decides about, and observers see.
 
     Args:

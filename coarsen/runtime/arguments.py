@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import pyopencl
@@ -322,8 +321,7 @@ def _is_below(value: Argument, limit: int) -> bool:
 _INFO = pyopencl.mem_info
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPlace:
+class MemoryPlace(NamedTuple):
     """A part of a memory object.
 
     Attributes:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pyopencl
 
@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from coarsen.variant.data_plan import ArrayPlan
 
 
-@dataclass(frozen=True, slots=True)
-class Assumptions:
+class Assumptions(NamedTuple):
     """What is so, or may be assumed.
 
     Attributes:
@@ -173,7 +172,7 @@ class LaunchChooser:
                 launch = launch._replace(local_size=required)
         if request is None:
             return self._plan.decision(self._plan.request(self._name, launch))
-        return self._plan.decision(replace(request, launch=launch))
+        return self._plan.decision(request._replace(launch=launch))
 
     def _carried_out(
         self, launch: OriginalLaunch, decision: Decision | None, assumptions: Assumptions = ALL_HOLD
@@ -217,8 +216,7 @@ class LaunchChooser:
         advised = decision.variant.transforms
         transforms = assumptions.of(advised)
         guards = decision.variant.any_size or not decision.is_exact
-        choice = replace(
-            self._choice(required, transforms),
+        choice = self._choice(required, transforms)._replace(
             original=kernel,
             definitions=decision.variant.definitions,
             is_exact=decision.is_exact,
@@ -292,7 +290,7 @@ class LaunchChooser:
         merged = merged_sizes(wanted, decision.variant.coarsenings)
         if merged != wanted:
             # The original is never launched with it; what the coarsened kernel takes is asked when it is there.
-            limits = replace(limits, max_work_group_size=int(launch.device.max_work_group_size))
+            limits = limits._replace(max_work_group_size=int(launch.device.max_work_group_size))
         if not is_plain(launch.global_size, wanted) or not fits(merged, limits):
             return own
         return own if self._plan.groups_matter(self._name, decision.variant) else wanted
@@ -341,8 +339,7 @@ def _keep(known: dict[Hashable, _Value], key: Hashable, value: _Value) -> None:
 _INFO = pyopencl.kernel_work_group_info
 
 
-@dataclass(frozen=True, slots=True)
-class VariantChoice:
+class VariantChoice(NamedTuple):
     """Chooses among the variants of the kernel `name` by `transforms` (None: the program's) and for `arrays`.
 
     `original` is a kernel object of the uncoarsened kernel; `has_required` says that it demands its local size.

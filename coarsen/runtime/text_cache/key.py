@@ -8,10 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.frontend.device_macros import DeviceMacros
@@ -28,8 +27,7 @@ PASSING = frozenset({"too-deep", "spirv-unsupported"})
 _FORMAT = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """The digest, 64 hexadecimal digits, and the files that went into it."""
 
     digest: str
