@@ -54,13 +54,10 @@ def _without_warnings() -> Iterator[None]:
 
 
 def build_uncached(
-    context: pyopencl.Context,
-    source: str | bytes,
-    options: Sequence[str] = (),
-    devices: Sequence[pyopencl.Device] | None = None,
+    context: pyopencl.Context, source: str | bytes, options: Sequence[str] = ()
 ) -> pyopencl.Program:
-    """As `build_for_launches`, without PyOpenCL's cache."""
-    return build_for_launches(context, source, options, devices, False)
+    """As `build_for_launches`, for all devices and without PyOpenCL's cache."""
+    return build_for_launches(context, source, options, cache_dir=False)
 
 
 def build_for_launches(

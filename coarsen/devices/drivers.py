@@ -177,12 +177,8 @@ def missing_drivers(setup: LoaderSetup) -> tuple[Driver, ...]:
         mapped = Path("/proc/self/maps").read_text(errors="replace")
     except OSError:
         return ()
-    return tuple(driver for driver in setup.drivers if _mapped_name(driver) not in mapped)
-
-
-def _mapped_name(driver: Driver) -> str:
-    """Return the part of the library's name that the dynamic linker is sure to show, for it follows links."""
-    return driver.file_name.split(".so")[0] + ".so"
+    # The dynamic linker follows links: of a library's name it is sure to show this part.
+    return tuple(each for each in setup.drivers if each.file_name.split(".so")[0] + ".so" not in mapped)
 
 
 def _icd_files(folder: Path) -> list[Path]:

@@ -57,7 +57,8 @@ def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_
     # Without PyOpenCL's cache: where it can't be written, that says nothing about the device.
     paths = os.pathsep.join(path for path in sys.path if path)
     environment = os.environ | {"PYTHONPATH": paths, "PYOPENCL_NO_CACHE": "1"}
-    limit = time_limit * _waiting_for_each_processor()
+    # How many processes share each processor, from the load of the last minute; at least one.
+    limit = time_limit * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     try:
         finished = subprocess.run(
             command,
@@ -71,11 +72,6 @@ def check_health(description: DeviceDescription, time_limit: float = TIME_LIMIT_
     except subprocess.TimeoutExpired:
         return Health(False, f"the test kernel did not finish within {limit:.4g} s", limit * 1e3)
     return _verdict(finished.returncode, finished.stdout, finished.stderr)
-
-
-def _waiting_for_each_processor() -> float:
-    """Return how many processes share each processor, from the load of the last minute; at least one."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _verdict(return_code: int, output: str, errors: str) -> Health:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyopencl
 
@@ -39,8 +39,7 @@ MOST_LAUNCHES = 4096
 _DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernel:
+class _Kernel(NamedTuple):
     """A kernel of a program, by its source and its build options."""
 
     source: str
@@ -129,7 +128,11 @@ class PassedLaunches:
                 raise InvalidInputError(f"{self._folder}: can't be made: {error.strerror}") from None
             for source, text in self._sources.items():
                 replace_file(text.encode(errors="surrogatepass"), self._folder / _source_file(source))
-            return write_launch_list(map(_listed_kernel, *zip(*self._kernels.items(), strict=True)), self._folder)
+            listed = (
+                ListedKernel(name, source, _source_file(source), options, each.listed(), each.further)
+                for (source, options, name), each in self._kernels.items()
+            )
+            return write_launch_list(listed, self._folder)
 
     def _of(self, launch: LaunchRequest) -> _Launches:
         source, options = launch.source, launch.options
@@ -154,17 +157,6 @@ class PassedLaunches:
                         replace(each, local_size=None, count=1, contents=()), each.contents
                     )
         self._before = ()
-
-
-def _listed_kernel(kernel: _Kernel, launches: _Launches) -> ListedKernel:
-    return ListedKernel(
-        kernel.name,
-        kernel.source,
-        _source_file(kernel.source),
-        kernel.options,
-        launches.listed(),
-        launches.further,
-    )
 
 
 def _source_file(source_hash: str) -> str:

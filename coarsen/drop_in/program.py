@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
     from coarsen.policy.tuned import TunedFiles
     from coarsen.policy.tuned_checks import TunedChoice
-    from coarsen.runtime.laid_out_kernel import LaidOutSignature
+    from coarsen.runtime.laid_out_kernel import RewrittenKernel
     from coarsen.runtime.layout import Layout
 
 _log = logging.getLogger("coarsen")
@@ -119,12 +119,12 @@ class Program(pyopencl.Program):
         # Before anything else: an attribute that isn't there yet would be looked up as a kernel.
         self._plan: CoarseningPlan | None = None
         self._launches: dict[str, KernelLaunches] = {}
-        self._text = _text_of(source)
+        self._text = source_of(context, source)
         self._files = _given_files(tuned, factor, form)
         requested = requested_of(factor, dim, stride, level)
         self._transforms = transforms_of(**transforms)
         self._layouts, plans = _by_argument(arrays)
-        self._laid_out: dict[str, tuple[Program, LaidOutSignature]] = {}
+        self._laid_out: dict[str, tuple[Program, RewrittenKernel]] = {}
         self._arrays = requested_arrays(plans)
         self._wanted_kernels = _wanted_kernels(kernels, requested)
         self._form = form
@@ -244,8 +244,8 @@ class Program(pyopencl.Program):
             # Imported late: most programs have no such kernel.
             from coarsen.runtime.laid_out_kernel import LaidOutKernel
 
-            program, signature = self._laid_out[name]
-            return LaidOutKernel(program.kernel(name), signature)
+            program, kernel = self._laid_out[name]
+            return LaidOutKernel(program.kernel(name), kernel)
         if name not in self._launches:
             self._launches[name] = KernelLaunches(self, name, self._plan)
         return Kernel(self, self._launches[name])
@@ -294,7 +294,7 @@ class Program(pyopencl.Program):
 
     def _build_laid_out(
         self, options: BuildOptions, devices: Sequence[pyopencl.Device] | None, cache_dir: CacheFolder
-    ) -> dict[str, tuple[Program, LaidOutSignature]]:
+    ) -> dict[str, tuple[Program, RewrittenKernel]]:
         """Build programs of the kernels whose arrays lie otherwise, by their names."""
         if not self._layouts:
             return {}
@@ -302,13 +302,13 @@ class Program(pyopencl.Program):
         from coarsen.drop_in.laid_out import rewritten_kernels, version_of
 
         source, given, own = self._text or "", device_options(options), devices or self._opencl_context.devices
-        built: dict[str, tuple[Program, LaidOutSignature]] = {}
+        built: dict[str, tuple[Program, RewrittenKernel]] = {}
         for name, kernel in rewritten_kernels(source, self._layouts, given, common_macros_of(own)).items():
             version = version_of(self._files, kernel, source, options, own)
             asked = self._asked_of(name) if version is None else {"tune": version}
             program = Program(self._opencl_context, kernel.text, **{**self._used, **asked})
             program.build([*options_of_coarsened(given), kernel.standard], devices, cache_dir)
-            built[name] = program, kernel.signature
+            built[name] = program, kernel
         return built
 
     def _asked_of(self, kernel: str) -> dict[str, Any]:
@@ -335,8 +335,10 @@ class Program(pyopencl.Program):
         for kernel in kernels:
             try:
                 # A kernel object takes PyOpenCL up to half as long as a build from its cache.
-                required = self._required_local_size(kernel) if plan.may_require_local_size else ()
-                plan.coarsen_requested(kernel, required)
+                required = None
+                if plan.may_require_local_size:
+                    required = required_local_size(PlainKernel(self, kernel), self._opencl_context.devices[0])
+                plan.coarsen_requested(kernel, required or ())
             except RefusalError as refusal:
                 if self._wanted_kernels is not None:
                     raise
@@ -345,10 +347,6 @@ class Program(pyopencl.Program):
             raise refusals[0][1]
         for kernel, reason in refusals:
             plan.say_once(kernel, f"kernel {kernel} stays as it is: {reason}")
-
-    def _required_local_size(self, kernel: str) -> tuple[int, ...]:
-        """Return the `reqd_work_group_size` of a kernel; empty where it has none."""
-        return required_local_size(PlainKernel(self, kernel), self._opencl_context.devices[0]) or ()
 
 
 def _by_argument(arrays: Any) -> tuple[dict[str, Layout], Any]:  # noqa: ANN401 (as a program takes them)
@@ -387,11 +385,18 @@ def _given_files(tuned: TunedChoice, factor: object, form: Form) -> tuple[TunedF
     return tuned_files(tuned, factor, form)
 
 
-def _text_of(source: object) -> str | None:
-    """Return the OpenCL C text; None for SPIR-V, and for what is no source."""
-    if isinstance(source, bytes):
-        return None if is_spirv(source) else source.decode()
-    return source if isinstance(source, str) else None
+def source_of(
+    context: Any = None,  # noqa: ANN401 (whatever PyOpenCL takes)
+    source: Any = None,  # noqa: ANN401
+    binaries: Any = None,  # noqa: ANN401
+) -> str | None:
+    """Return the OpenCL C that a program with these arguments is made from; None where it is something else."""
+    if binaries is not None or not isinstance(source, str | bytes) or is_spirv(source):
+        return None
+    try:
+        return source if isinstance(source, str) else source.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _form_of(source: object) -> str:

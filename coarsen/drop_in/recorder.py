@@ -173,10 +173,8 @@ class Recorder:
         kernel = _NO_FILE_NAME.sub("_", passed.kernel)[:_LONGEST_NAME]
         first = f"{kernel}-{'x'.join(map(str, passed.launch.global_size))}"
         names = itertools.chain((first,), (f"{first}-{number}" for number in itertools.count(2)))
-        return next(name for name in names if not self._is_taken(name))
-
-    def _is_taken(self, name: str) -> bool:
-        return any((self._folder / f"{name}{ending}").exists() for ending in (".toml", ".cl"))
+        endings = (".toml", ".cl")
+        return next(name for name in names if not any((self._folder / f"{name}{e}").exists() for e in endings))
 
 
 class RecordingObserver(SourceObserver):

@@ -193,7 +193,7 @@ def own_options(options: BuildOptions) -> tuple[str, ...]:
 
 def without_own_folder(every: Sequence[str]) -> tuple[str, ...]:
     """Return build options, given one by one, without PyOpenCL's own folder."""
-    folder = _folder_of_pyopencl()
+    folder = device_options(None)[1]
     kept: list[str] = []
     for option in every:
         if option == folder and kept and kept[-1] == "-I":
@@ -201,10 +201,6 @@ def without_own_folder(every: Sequence[str]) -> tuple[str, ...]:
         else:
             kept.append(option)
     return tuple(kept)
-
-
-def _folder_of_pyopencl() -> str:
-    return device_options(None)[1]
 
 
 def are_left(definitions: Definitions, options: Sequence[str]) -> bool:

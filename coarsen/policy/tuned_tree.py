@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import cast
 
 import numpy as np
@@ -13,24 +12,11 @@ from coarsen.base.names import did_you_mean
 from coarsen.dispatch.choosing import Chooser, Number, chooser
 from coarsen.dispatch.features import SIZE_NAMES
 from coarsen.dispatch.launch_sizes import SequenceSizes, VersionSizes, sequence_function, size_inputs
-from coarsen.dispatch.tree import Split, Tree, answer, features_of, walk
+from coarsen.dispatch.tree import Split, answer, features_of, walk
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.dispatch.tuned_version import TunedVersion
 from coarsen.errors import InvalidInputError
 from coarsen.runtime.launch import PassedSizes, Sizes
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """A chooser, the supplied features that it needs, and what takes its numbers from among a launch's.
-
-    `is_of_arguments` says that these are numbers of arguments alone.
-    """
-
-    chooser: Chooser
-    supplied: tuple[str, ...]
-    taken: Callable[[Sequence[Number | None]], Sequence[Number | None]]
-    is_of_arguments: bool
 
 
 class TreeChoice:
@@ -48,14 +34,12 @@ class TreeChoice:
         # The names of the arguments' numbers, and of sizes of buffers, that a decision depends on, in order: first
         # those that launches' sizes are computed from.
         self.names = (*sizes, *sorted(_feature_inputs(file) - set(sizes)))
-        self._choice = self._choice_by(file.tree)
+        self._chooser = chooser(file, file.tree)
         without = file.tree_without_supplied
-        self._choice_without = None if without is None else self._choice_by(without)
-
-    @property
-    def supplied(self) -> tuple[str, ...]:
-        """The features that the caller supplies, as far as they count."""
-        return self._choice.supplied
+        self._chooser_without = None if without is None else chooser(file, without)
+        asked = features_of(file.tree)
+        # The features that the caller supplies, as far as they count.
+        self.supplied = tuple(each.name for each in file.features if each.is_supplied and each.name in asked)
 
     def supplied_values(self, features: Mapping[str, float]) -> tuple[float | None, ...]:
         """Return the supplied features that count, None for those that aren't there.
@@ -85,14 +69,12 @@ class TreeChoice:
             sizes: of the default version's launch.
             supplied: features that the caller supplies.
         """
-        choice = self._choice if not self._choice.supplied else self._choice_with(supplied)
-        if choice is None:
-            return None
-        every = numbers
-        if not choice.is_of_arguments:
-            every = (*numbers, *_padded(sizes), *(supplied.get(name) for name in choice.supplied))
-        needed = choice.taken(every)
-        return None if None in needed else choice.chooser.version(cast("Sequence[Number]", needed))
+        named: dict[str, Number | None] = dict(zip(self.names, numbers, strict=True))
+        named |= zip(SIZE_NAMES, _padded(sizes), strict=True)
+        named |= supplied
+        made = self._chooser_with(supplied)
+        needed = () if made is None else [named[name] for name in made.features.inputs]
+        return None if made is None or None in needed else made.version(cast("Sequence[Number]", needed))
 
     def explain(self, values: Mapping[str, Number]) -> TunedExplanation:
         """Return what is chosen for a launch.
@@ -112,50 +94,32 @@ class TreeChoice:
             default = sequence_function(file, file.default_version, self._sizes)(*given)
             if default is not None:
                 numbers |= zip(SIZE_NAMES, _padded(default.launches[0][:2]), strict=True)
-        choice = self._choice
-        if self._choice_without is not None and any(name not in values for name in choice.supplied):
-            choice = self._choice_without
-        needed = choice.chooser.features.inputs
+        made = self._chooser
+        if self._chooser_without is not None and any(name not in values for name in self.supplied):
+            made = self._chooser_without
+        needed = made.features.inputs
         own = (argument.name for argument in file.arguments)
         supplied = (feature.name for feature in file.features if feature.is_supplied)
         _check_names(values, {*self.names, *own, *supplied, *needed}, needed, numbers)
-        found = choice.chooser.features.of(numbers)
-        path = () if found is None else walk(choice.chooser.tree, found)
-        number = file.default if found is None else answer(choice.chooser.tree, found)
+        found = made.features.of(numbers)
+        path = () if found is None else walk(made.tree, found)
+        number = file.default if found is None else answer(made.tree, found)
         version = file.versions[number]
         sizes = sequence_function(file, version, self._sizes)(*given) if have_sizes else None
         return TunedExplanation(
             found or {}, path, number, version, sizes, _gain(file, number), number == file.default
         )
 
-    def _choice_by(self, tree: Tree) -> _Choice:
-        made = chooser(self._file, tree)
-        asked = features_of(tree)
-        supplied = tuple(
-            feature.name for feature in self._file.features if feature.is_supplied and feature.name in asked
-        )
-        every = (*self.names, *SIZE_NAMES, *supplied)
-        places = tuple(every.index(name) for name in made.features.inputs)
-        return _Choice(made, supplied, _taking(places), max(places, default=0) < len(self.names))
-
-    def _choice_with(self, supplied: Mapping[str, float]) -> _Choice | None:
-        missing = [name for name in self._choice.supplied if name not in supplied]
+    def _chooser_with(self, supplied: Mapping[str, float]) -> Chooser | None:
+        missing = [name for name in self.supplied if name not in supplied]
         if not missing:
-            return self._choice
+            return self._chooser
         self._say_once(
             ("supplied", self._file.kernel),
             f"kernel {self._file.kernel}: launched without the feature {missing[0]}, which its tuned file asks "
             "for: launch(…, features={…}) takes it (said once)",
         )
-        return self._choice_without
-
-
-def _taking(places: tuple[int, ...]) -> Callable[[Sequence[Number | None]], Sequence[Number | None]]:
-    """Return what takes the numbers at these places."""
-    if len(places) > 1:
-        # It makes a tuple, faster than anything else.
-        return itemgetter(*places)
-    return lambda every: [every[place] for place in places]
+        return self._chooser_without
 
 
 def _feature_inputs(file: TunedFile) -> set[str]:

@@ -243,7 +243,10 @@ class LaunchChooser:
             reason = _does_not_fit(decision.variant, found)
             return DividedLaunch(launch.global_size, launch.local_size, (), reason=reason)
         # What is said to be gained was gained by the variant itself.
-        reason = decision.reason if is_as_advised else _nearly(decision.variant)
+        reason = decision.reason
+        if not is_as_advised:
+            limits = "the launch's sizes and buffers, and the device, allow"
+            reason = f"as near to what is advised ({decision.variant}) as {limits}"
         return replace(found, transforms=transforms, reason=reason)
 
     def _as_programs(
@@ -299,11 +302,6 @@ class LaunchChooser:
         """Return True unless OpenCL rejects the sizes, whatever the device's limits are."""
         sizes = launch.global_size, launch.local_size
         return is_plain(*sizes) or (self._plan.any_groups and has_work(*sizes))
-
-
-def _nearly(advised: Variant) -> str:
-    """Return the reason for a launch that isn't quite what is advised."""
-    return f"as near to what is advised ({advised}) as the launch's sizes and buffers, and the device, allow"
 
 
 def _does_not_fit(advised: Variant, nearest: DividedLaunch) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -130,7 +130,9 @@ def is_certain(key: Key, source: str, options: Sequence[str], macros: DeviceMacr
 def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
     try:
         folders = _include_folders(tuple(options))
-        if _is_unusual(folders) or tells_more_than_text(" ".join(options)):
+        # Clang reads a file as a table of headers, and `=` as another root.
+        is_unusual = any(folder.is_file() or str(folder).startswith(("=", "-")) for folder in folders)
+        if is_unusual or tells_more_than_text(" ".join(options)):
             return None
         return included_files(source, folders)
     except (InvalidInputError, OSError):
@@ -141,8 +143,3 @@ def _files_of(source: str, options: Sequence[str]) -> IncludedFiles | None:
 def _include_folders(options: tuple[str, ...]) -> tuple[Path, ...]:
     """Return the folders that build options name; programs of an application have theirs in common."""
     return tuple(Path(word[2:]) for word in parse_options(options).clang_options if word.startswith("-I"))
-
-
-def _is_unusual(folders: Iterable[Path]) -> bool:
-    """Return True if one is no folder: clang reads a file as a table of headers, and `=` as another root."""
-    return any(folder.is_file() or str(folder).startswith(("=", "-")) for folder in folders)

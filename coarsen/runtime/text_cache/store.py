@@ -210,7 +210,7 @@ class Entry(Generic[T]):
 
 def file_of(entry: Entry[T]) -> bytes:
     """Return what is written to an entry's file."""
-    content = json.dumps(encoded(entry, {bytes: _base64})).encode()
+    content = json.dumps(encoded(entry, {bytes: lambda data: base64.b64encode(data).decode()})).encode()
     return b"%s\n%s" % (_checksum(content), content)
 
 
@@ -232,10 +232,6 @@ def entry_of(file: bytes, key: str, kind: type[T]) -> Entry[T] | None:
 
 def _checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).hexdigest().encode()
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 def _from_base64(text: object) -> bytes:
