@@ -141,7 +141,8 @@ def _names(tree: ast.expr, text: str, grammar: _Grammar) -> set[str]:
         return _names(tree.operand, text, grammar)
     if isinstance(tree, ast.Name) and tree.id.isascii():
         return {tree.id}
-    if isinstance(tree, ast.Constant) and type(tree.value) in grammar.constants and math.isfinite(tree.value):
+    value = tree.value if isinstance(tree, ast.Constant) else None
+    if isinstance(value, int | float) and type(value) in grammar.constants and math.isfinite(value):
         return set()
     if isinstance(tree, ast.Call) and len(tree.args) in grammar.functions.get(function_of(tree), ()):
         return {name for argument in tree.args for name in _names(argument, text, grammar)}

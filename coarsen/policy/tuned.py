@@ -439,11 +439,7 @@ def _numbers_function(file: TunedFile, wanted: Sequence[str | int]) -> Callable[
             parts[argument.name] = f"{argument.kind.value}(a[{index}])"
     return tuple_function(
         [parts.get(name, "None") for name in wanted],
-        {
-            "size": _bytes_of,
-            "whole": partial(_number, int, _WHOLE),
-            "real": partial(_number, float, (*_REAL, *_WHOLE)),
-        },
+        {"size": _bytes_of, "whole": _whole, "real": _real},
     )
 
 
@@ -453,5 +449,9 @@ def _bytes_of(value: Argument) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _number(kind: type[int] | type[float], known: tuple[type, ...], value: Argument) -> float | None:
-    return kind(value) if isinstance(value, known) else None
+def _whole(value: Argument) -> int | None:
+    return int(value) if isinstance(value, _WHOLE) else None
+
+
+def _real(value: Argument) -> float | None:
+    return float(value) if isinstance(value, (*_REAL, *_WHOLE)) else None
