@@ -16,8 +16,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coarsen.base.clone import find_parts
-from coarsen.base.names import lazy_names
+from coarsen.base.names import folders_of_parts, lazy_names
 from coarsen.errors import makes_readable
 
 if TYPE_CHECKING:
@@ -94,6 +93,6 @@ __all__ = [*_MODULE_OF]
 
 # Whatever handlers a program gives it.
 logging.getLogger("coarsen").addFilter(makes_readable)
-find_parts(__name__, Path(__file__).parent)
+__path__ += folders_of_parts(Path(__file__).parent)
 _INSTEAD_OF = {"LaidOutProgram": 'coarsen.Program(context, source, arrays={"name": layout})'}
 __getattr__, __dir__ = lazy_names(__name__, _MODULE_OF, _INSTEAD_OF)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pyopencl
 
@@ -17,7 +17,7 @@ from coarsen.base.files import replace_file
 from coarsen.errors import CoarsenError, InvalidInputError
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.policy.tuned_checks import without_own_folder
-from coarsen.runtime.advice import PassedLaunch
+from coarsen.runtime.advice import LaunchRequest
 from coarsen.tuning.recording import passed_arguments
 from coarsen.tuning.workload.launch_list import (
     LIST_FILE,
@@ -32,8 +32,7 @@ MOST_LAUNCHES = 4096
 _DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernel:
+class _Kernel(NamedTuple):
     """A kernel of a program, by its source and its build options."""
 
     source: str
@@ -79,10 +78,10 @@ class PassedLaunches:
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def add(self, source: str, launch: PassedLaunch) -> None:
-        """Count a launch of a program with this source."""
+    def add(self, launch: LaunchRequest) -> None:
+        """Count a launch."""
         with self._lock:
-            launches = self._of(source, launch.options, launch.kernel)
+            launches = self._of(launch)
             listed = listed_launch(launch)
             if listed is None:
                 launches.further += 1
@@ -107,16 +106,22 @@ class PassedLaunches:
                 raise InvalidInputError(f"{self._folder}: can't be made: {error.strerror}") from None
             for source, text in self._sources.items():
                 replace_file(text.encode(errors="surrogatepass"), self._folder / _source_file(source))
-            return write_launch_list(map(_listed_kernel, *zip(*self._kernels.items(), strict=True)), self._folder)
+            listed = (
+                ListedKernel(name, source, _source_file(source), options, each.listed(), each.further)
+                for (source, options, name), each in self._kernels.items()
+            )
+            return write_launch_list(listed, self._folder)
 
-    def _of(self, source: str, options: Iterable[str], kernel: str) -> _Launches:
-        options = tuple(options)
+    def _of(self, launch: LaunchRequest) -> _Launches:
+        source, options = launch.source, launch.options
         if (source, options) not in self._hashes:
             text = source.encode(errors="replace").decode()
             self._hashes[source, options] = hash_with_headers(text, options)
         source_hash = self._hashes[source, options]
         self._sources.setdefault(source_hash, source)
-        return self._kernels.setdefault(_Kernel(source_hash, without_own_folder(options), kernel), _Launches())
+        return self._kernels.setdefault(
+            _Kernel(source_hash, without_own_folder(options), launch.kernel), _Launches()
+        )
 
     def _add_those_before(self) -> None:
         for kernel in self._before:
@@ -128,22 +133,11 @@ class PassedLaunches:
         self._before = ()
 
 
-def _listed_kernel(kernel: _Kernel, launches: _Launches) -> ListedKernel:
-    return ListedKernel(
-        kernel.name,
-        kernel.source,
-        _source_file(kernel.source),
-        kernel.options,
-        launches.listed(),
-        launches.further,
-    )
-
-
 def _source_file(source_hash: str) -> str:
     return f"source-{source_hash[:_DIGITS]}.cl"
 
 
-def listed_launch(launch: PassedLaunch) -> ListedLaunch | None:
+def listed_launch(launch: LaunchRequest) -> ListedLaunch | None:
     """Return a launch as it is listed; None where what it passes isn't known, or it has no work-items."""
     whole, local = launch.launch.global_size, launch.launch.local_size
     if launch.arguments is None or not whole or min((*whole, *(local or ()))) < 1:

@@ -79,7 +79,7 @@ def test_a_local_size_that_is_too_large_for_the_variant_leaves_the_own(
 ) -> None:
     program, _ = advised(context, advice(4, (48,)), HandToolchain(groups_matter=False))
     launches = program.record._launches
-    variant = launches._chooser._variants.get(launches.plan.variant_of((Coarsening(4),)))
+    variant = launches.plan.told_by(launches.name, launches.plan.variant_of((Coarsening(4),)))
     assert variant is not None
     feign_limit(variant, context.devices[0], 8)
     program.record(queue, (SIZE,), (16,), *buffers.all)
