@@ -110,8 +110,7 @@ def context_of(
 
 def compiler_of(plan: SweepPlan, device: DeviceDescription, pool: CompilePool) -> Compiler:
     """Return the compiler of a plan's benchmark, for all presets; it is closed as a context manager."""
-    machine = None if plan.form == "ptx" else machine_to_json(device)
-    return Compiler(name_of(plan), plan.form, machine, plan.method, pool)
+    return Compiler(name_of(plan), plan.form, machine_to_json(device), plan.method, pool)
 
 
 def name_of(plan: SweepPlan) -> str:

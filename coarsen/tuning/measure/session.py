@@ -1,7 +1,7 @@
 """Measures candidates of one benchmark on one machine: load, try and verify, time against the baseline.
 
-This is what runs in the process that can be killed. It needs nothing but Python, NumPy and the machine's own
-package, so that it also runs where neither clang nor LLVM is installed.
+This is what runs in the process that can be killed. It needs nothing but Python, NumPy and PyOpenCL, so that it
+also runs where neither clang nor LLVM is installed.
 """
 
 from __future__ import annotations
@@ -10,17 +10,21 @@ import contextlib
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from coarsen.errors import InternalError
 from coarsen.ir.kernel import WrittenArgument
 from coarsen.tuning.measure.comparison import compare, is_same, padding_of, without_padding
 from coarsen.tuning.measure.laid_out import Arrangements, arrangements_of, as_the_host_has_them, laid_out
-from coarsen.tuning.measure.machine import BuildError, Executor, Job, LaunchError, Machine
+from coarsen.tuning.measure.machine import BuildError, Job, LaunchError
 from coarsen.tuning.measure.timing import Timed, TimedRun, interleaved
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import CheckedAgainst, Method
 from coarsen.tuning.workload.benchmark import Array, Benchmark, Clock, Launch, LocalSize, Workload
 from coarsen.variant.variant import Definitions, Variant
+
+if TYPE_CHECKING:
+    from coarsen.tuning.measure.opencl_machine import OpenClExecutor, OpenClMachine
 
 # The message about a changed guard zone.
 WROTE_OUTSIDE = "wrote outside of the buffer"
@@ -55,7 +59,7 @@ class Trial:
 class _Loaded:
     candidate: Variant
     placement: Placement
-    executor: Executor
+    executor: OpenClExecutor
     arrangements: Arrangements
     job: Job
 
@@ -70,7 +74,7 @@ class _LaidOut:
 
     workload: Workload
     arrangements: Arrangements
-    executor: Executor
+    executor: OpenClExecutor
 
 
 # Bytes of workloads that are kept although neither kernel needs them just now, unless another number is asked for.
@@ -95,7 +99,7 @@ class Session:
 
     def __init__(
         self,
-        machine: Machine,
+        machine: OpenClMachine,
         benchmark: Benchmark,
         preset: str,
         seed: int,
@@ -252,7 +256,7 @@ class Session:
 
     def _executor(
         self, placement: Placement, code: Code, launches: Sequence[Launch] | None
-    ) -> tuple[Executor, Arrangements]:
+    ) -> tuple[OpenClExecutor, Arrangements]:
         """The workload for some code: where that wants arrays to lie otherwise, on buffers of its own.
 
         Those that were packed last are kept: packing takes longer than most launches, and variants whose arrays
@@ -270,7 +274,7 @@ class Session:
             kept = self._laid_out = _LaidOut(workload, arrangements, executor)
         return kept.executor, arrangements
 
-    def _tried_twice(self, place: Callable[[], Executor]) -> Executor:
+    def _tried_twice(self, place: Callable[[], OpenClExecutor]) -> OpenClExecutor:
         """Return what is placed; where it doesn't fit beside the workloads that are kept, these are given up."""
         with contextlib.suppress(LaunchError):
             return place()
@@ -346,7 +350,7 @@ class Placement:
         executor: where it is.
     """
 
-    def __init__(self, workload: Workload, executor: Executor) -> None:
+    def __init__(self, workload: Workload, executor: OpenClExecutor) -> None:
         self.workload = workload
         self.executor = executor
         self._expected: Mapping[str, Array] | None = None

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coarsen.errors import InvalidInputError
-from coarsen.tuning.measure.machine import Durations, Executor, Job
+from coarsen.tuning.measure.machine import Durations, Job
 from coarsen.tuning.measure.speedup import bootstrap_interval, median
 from coarsen.tuning.records.measurement import Method
 from coarsen.tuning.workload.benchmark import Clock
+
+if TYPE_CHECKING:
+    from coarsen.tuning.measure.opencl_machine import OpenClExecutor
 
 # A bootstrap takes milliseconds: not after every repetition.
 REPETITIONS_BETWEEN_LOOKS = 3
@@ -105,7 +109,7 @@ class TimedRun:
         clock: by which one.
     """
 
-    def __init__(self, executor: Executor, job: Job, method: Method, clock: Clock = Clock.SUM) -> None:
+    def __init__(self, executor: OpenClExecutor, job: Job, method: Method, clock: Clock = Clock.SUM) -> None:
         self._executor = executor
         self._job = job
         self._method = method

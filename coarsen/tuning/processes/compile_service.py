@@ -36,8 +36,6 @@ from coarsen.tuning.workload.padding import written_arguments
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json
 
-PTX_ARCHITECTURE = "sm_75"
-
 
 class CompileService:
     """Keeps lowered kernels, benchmarks and the device's context between requests.
@@ -156,10 +154,7 @@ class CompileService:
             return None
         index = request["machine"]["device"]["index"]
         if index not in self._machines:
-            machine = open_machine(request["machine"])
-            if not isinstance(machine, OpenClMachine):
-                raise InternalError("binaries are made by OpenCL devices")
-            self._machines[index] = machine
+            self._machines[index] = open_machine(request["machine"])
         return self._machines[index].compile(code)
 
 
@@ -178,13 +173,13 @@ def ir_hash_of(kernel: Kernel, benchmark: Benchmark, others: Iterable[Kernel] = 
 
 def macros_for(machine: Mapping[str, Any] | None) -> DeviceMacros:
     """Return the macros of what `machine_to_json` describes; the portable ones where that isn't known."""
-    device = machine["device"] if machine and "device" in machine else {}
+    device = machine["device"] if machine else {}
     extensions = device.get("extensions", "")
     return device_macros(extensions, device.get("version", "")) if extensions else PORTABLE
 
 
 def _platform_version(machine: Mapping[str, Any] | None) -> str:
-    return str(machine["device"].get("platform_version", "")) if machine and "device" in machine else ""
+    return str(machine["device"].get("platform_version", "")) if machine else ""
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:
@@ -219,8 +214,6 @@ def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) ->
         arrays=tuple(_laid_arguments(coarsened)),
         placed=coarsened.placed_arguments,
     )
-    if form == "ptx":
-        return replace(made, content=coarsened.ptx(PTX_ARCHITECTURE))
     if form == "spirv":
         return replace(made, content=coarsened.spirv)
     left = options_of_coarsened(options)

@@ -342,7 +342,7 @@ class MeasuringProcess:
 
 def machine_to_json(device: DeviceDescription) -> dict[str, object]:
     """Return a device as the child processes take it."""
-    return {"kind": "opencl", "device": asdict(device)}
+    return {"device": asdict(device)}
 
 
 def _is_slow(nanoseconds: int, longest: float | None) -> bool:

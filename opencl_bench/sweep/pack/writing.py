@@ -150,7 +150,7 @@ def _packed_sweep(
 ) -> PackedSweep:
     space = points(benchmark, part.preset, part.space, request.limits, request.device_kind)
     if form == "opencl_c" and has_includes(benchmark.source):
-        raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv or ptx")
+        raise InvalidInputError("its source includes files, which a pack does not hold; pack it as spirv")
     name = str(part.benchmark)
     futures = {_code_key(p): compiler.ahead(_code_key(p)) for p in space if p.violation is None}
     subjects = _subjects(request.seed, part.preset, benchmark, space, compiler)
@@ -218,7 +218,7 @@ class _Compilers:
 
 
 README = """\
-Measures coarsened OpenCL kernels: needs Python 3.11 or later, NumPy, PyOpenCL (or cuda-bindings) and coarsen
+Measures coarsened OpenCL kernels: needs Python 3.11 or later, NumPy, PyOpenCL and coarsen
 (`pip install --no-deps coarsen`); no compiler. In this folder: `python -m coarsen.opencl_bench.run_pack .`
 writes results.jsonl; take that back, to `coarsen results import`. `--help` lists the options.
 """
