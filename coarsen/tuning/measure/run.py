@@ -10,20 +10,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 import pyopencl as cl
 
-from coarsen.devices.building import build_uncached
-from coarsen.errors import InternalError, InvalidInputError
+from coarsen.errors import InvalidInputError
 from coarsen.tuning.measure.machine import Durations, raising_launch_errors
 from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
-    Benchmark,
     BufferArgument,
     Launch,
     LocalArgument,
@@ -57,15 +54,6 @@ class LaunchableKernel(Protocol):
 
 KernelChoice = Callable[[Launch], LaunchableKernel]
 Enqueue = Callable[[], cl.Event]
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """The results of a run: outputs, names of the buffers whose guard zones changed, the kernels' time."""
-
-    outputs: dict[str, Array]
-    violated: tuple[str, ...]
-    nanoseconds: int
 
 
 class GuardedBuffer:
@@ -221,44 +209,6 @@ def _value(queue: cl.CommandQueue, argument: Argument, buffers: Mapping[str, cl.
     if isinstance(argument, SamplerArgument):
         return opencl_sampler(queue.context, argument)
     return None if isinstance(argument, NullArgument) else argument.value
-
-
-def run_workload(queue: cl.CommandQueue, workload: Workload, get_kernel: KernelChoice) -> RunResult:
-    """Run a workload once.
-
-    Args:
-        queue: an in-order queue with profiling enabled.
-        workload: the buffers and launches.
-        get_kernel: gives the kernel to use for a launch.
-
-    Returns:
-        The outputs, the buffers whose guard zones changed, and the kernels' time.
-
-    Raises:
-        InvalidInputError: the queue does not profile.
-        pyopencl.Error: the device refused a buffer or a launch.
-    """
-    on_device = DeviceWorkload(queue, workload)
-    nanoseconds = on_device.execute(get_kernel)
-    return RunResult(on_device.outputs(), on_device.violated(), nanoseconds)
-
-
-def build_program(context: cl.Context, benchmark: Benchmark) -> cl.Program:
-    """Build a benchmark's uncoarsened kernel for every device of the context."""
-    return build_uncached(context, benchmark.source, benchmark.build_options)
-
-
-def kernels_of(program: cl.Program) -> KernelChoice:
-    """Return a kernel choice that takes a launch's kernel from this program; a kernel is made once."""
-    # PyOpenCL's annotation of a kernel's arguments leaves out local memory, hence the cast.
-    kernels = {kernel.function_name: cast("LaunchableKernel", kernel) for kernel in program.all_kernels()}
-
-    def choose(launch: Launch) -> LaunchableKernel:
-        if launch.kernel not in kernels:
-            raise InternalError(f"the program has no kernel {launch.kernel!r}")
-        return kernels[launch.kernel]
-
-    return choose
 
 
 # Images of a workload on a PyOpenCL queue, and samplers.

@@ -9,11 +9,7 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import (
-    DeviceWorkload,
-    build_program,
-    kernels_of,
-)
+from coarsen.tuning.measure.run import DeviceWorkload
 from coarsen.tuning.measure.speedup import (
     RESAMPLES,
     Speedup,
@@ -21,6 +17,7 @@ from coarsen.tuning.measure.speedup import (
     median,
     resampled_ratios,
 )
+from tests.workload_runs import build_program, kernels_of
 
 
 def speedup(baseline: list[float], candidate: list[float]) -> Speedup:

@@ -9,9 +9,10 @@ import pytest
 
 from coarsen.devices.building import build_uncached
 from coarsen.opencl_bench.workloads.training_kernels import training_kernel
-from coarsen.tuning.measure.run import enqueue_launch, kernels_of
+from coarsen.tuning.measure.run import enqueue_launch
 from coarsen.tuning.workload.benchmark import LocalSize
 from tests.opencl_bench.workloads.watched import log, runs_on, watched
+from tests.workload_runs import kernels_of
 
 __all__ = ["log", "runs_on", "watched"]
 

@@ -11,9 +11,9 @@ import pytest
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import BufferArgument, NullArgument
 from tests.opencl_bench.workloads.coarsened_run import coarsened_kernels
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 KERNEL = """\
 kernel void scale(global int *now, global int *before, global const int *bias)
