@@ -112,19 +112,7 @@ def sweep(
         RefusalError: the kernel can't be read at all.
         DeviceError: no such device; it can't be opened (any more).
     """
-    recorder = _Recorder(observer or SweepObserver(), plan)
-    return recorder.result(*_swept(plan, store, recorder, again, pool, request))
-
-
-def _swept(
-    plan: SweepPlan,
-    store: Store,
-    recorder: _Recorder,
-    again: Remeasure,
-    pool: CompilePool | None,
-    request: SearchRequest | None,
-) -> tuple[str, Searched | None]:
-    """Measure; return why there is no baseline, and what a search found."""
+    recorder = observer if isinstance(observer, _Recorder) else _Recorder(observer or SweepObserver(), plan)
     benchmark = find_benchmark(name_of(plan))
     device = find_device(plan.device)
     measure = _measuring(plan, benchmark, device, request)
@@ -132,7 +120,7 @@ def _swept(
         problem, searched = measure(context)
     if isinstance(plan.benchmark, Path):
         problem = explained(problem, benchmark, Path(name_of(plan)), plan.preset, recorder.rows)
-    return problem, searched
+    return recorder.result(problem, searched)
 
 
 def _measuring(
@@ -229,7 +217,7 @@ def sweep_one(
     """
     recorder = _Recorder(observer, plan)
     try:
-        return recorder.result(*_swept(plan, store, recorder, again, pool, request))
+        return sweep(plan, store, recorder, again, pool, request)
     except Exception as error:  # a bug, too, must not end the other sweeps
         store.find("")  # a store that has failed ends them
         problem, exit_code = problem_of(error)

@@ -18,9 +18,8 @@ from coarsen.tuning.workload.benchmark import Clock
 class Durations:
     """The durations of one run of all launches, in nanoseconds.
 
-    `nanoseconds`: by the clock that was asked for. Beside a span, `sum`: of the launches, added up, None where the
-    device tells only how long the whole took; and `host`: on the host's clock, from before the first launch is
-    enqueued until all have finished.
+    `nanoseconds`: by the clock that was asked for. Beside a span, `sum`: of the launches, added up; and `host`: on
+    the host's clock, from before the first launch is enqueued until all have finished.
     """
 
     nanoseconds: int

@@ -10,6 +10,7 @@ import contextlib
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from coarsen.errors import InternalError
@@ -17,7 +18,7 @@ from coarsen.ir.kernel import WrittenArgument
 from coarsen.tuning.measure.comparison import compare, is_same, padding_of, without_padding
 from coarsen.tuning.measure.laid_out import Arrangements, arrangements_of, as_the_host_has_them, laid_out
 from coarsen.tuning.measure.machine import BuildError, Job, LaunchError
-from coarsen.tuning.measure.timing import Timed, TimedRun, interleaved
+from coarsen.tuning.measure.timing import Timed, interleaved, timed_run
 from coarsen.tuning.records.code import Code
 from coarsen.tuning.records.measurement import CheckedAgainst, Method
 from coarsen.tuning.workload.benchmark import Array, Benchmark, Clock, Launch, LocalSize, Workload
@@ -204,9 +205,10 @@ class Session:
             LaunchError: a launch failed.
         """
         baseline, candidate = (self._loaded[slot] for slot in (Slot.BASELINE, Slot.CANDIDATE))
-        first, second = (TimedRun(each.executor, each.job, method, self.clock) for each in (baseline, candidate))
-        timed = interleaved(first, second, method)
-        return replace(timed, baseline_beside=first.beside, candidate_beside=second.beside)
+        first, second = (
+            partial(timed_run, each.executor, each.job, method, self.clock) for each in (baseline, candidate)
+        )
+        return interleaved(first, second, method)
 
     def wrong_at_last(self) -> tuple[str, ...]:
         """Compare the results of the candidate's last timed run with the expected ones.

@@ -16,7 +16,7 @@ from typing import Any
 
 from coarsen.coarsened_kernel import CoarsenedKernel
 from coarsen.devices.building import check_ways_by_barriers, most_ways_by_barriers
-from coarsen.errors import CoarsenError, InternalError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.included import file_directives
 from coarsen.frontend.lower import compile_source, lower
@@ -205,7 +205,14 @@ def has_includes(source: str) -> bool:
 
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:
-    """Return a coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
+    """Return a coarsened kernel as a device is given it.
+
+    Raises:
+        RefusalError: the form can't express it.
+        InvalidInputError: PTX, which is measured no more.
+    """
+    if form == "ptx":
+        raise InvalidInputError("devices are given OpenCL C or SPIR-V; `coarsen apply --emit ptx` writes PTX")
     made = Code(
         form,
         coarsened.kernel.name,

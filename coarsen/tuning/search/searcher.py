@@ -46,13 +46,14 @@ class Searcher(abc.ABC):
     def name(self) -> str:
         """The name by which a user asks for it."""
 
-    def search(self, evaluator: Evaluator, budget: Budget, seed: int) -> Found:
+    def search(self, evaluator: Evaluator, budget: Budget, seed: int, first: Iterable[Choice] = ()) -> Found:
         """Search the evaluator's space for its fastest choice.
 
         Args:
             evaluator: the only way to a time.
             budget: the most that may be tried.
             seed: the same seed tries the same choices in the same order, where the times are the same.
+            first: what is tried before anything else, as far as it is valid.
 
         Raises:
             InvalidInputError: the budget is a share of a space that is too large to be counted, or a package is
@@ -61,6 +62,8 @@ class Searcher(abc.ABC):
         """
         budgeted = BudgetedEvaluator(evaluator, budget)
         try:
+            for choice in filter(evaluator.space.is_valid, first):
+                budgeted.evaluate(choice)
             ending = self.run(budgeted, random.Random(seed))
         except BudgetSpentError as spent:
             ending = str(spent)

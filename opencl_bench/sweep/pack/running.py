@@ -6,8 +6,7 @@ import importlib.metadata
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 from coarsen.base.names import did_you_mean
 from coarsen.devices.discovery import DeviceDescription, discover_devices
@@ -16,17 +15,17 @@ from coarsen.devices.selection import find_device, find_working_device
 from coarsen.errors import DeviceError, InvalidInputError, printable_in_line
 from coarsen.opencl_bench.results.best import best_words, summaries
 from coarsen.opencl_bench.results.exchange.lines import LineFile
+from coarsen.opencl_bench.sweep.engine import process_of
 from coarsen.opencl_bench.sweep.pack.plan import Pack, PackedCodes, PackedSweep
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.tuning.engine.observer import SweepObserver, exit_code_without_baseline, problem_of
-from coarsen.tuning.engine.plan import LaunchConstraint, Point, limits_of
-from coarsen.tuning.engine.row_measurer import SweepContext
+from coarsen.tuning.engine.plan import LaunchConstraint, Point, SweepPlan, limits_of
+from coarsen.tuning.engine.row_measurer import context_with
 from coarsen.tuning.engine.rows import measure_points
-from coarsen.tuning.measure.machine import environment_of, installed_versions
+from coarsen.tuning.measure.machine import installed_versions
 from coarsen.tuning.measure.session import KEPT_BYTES
 from coarsen.tuning.processes.child_process import ChildProcess
-from coarsen.tuning.processes.device_lock import device_lock
-from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
+from coarsen.tuning.processes.measuring_process import SERVICE
 from coarsen.tuning.records.code import Form
 from coarsen.tuning.records.measurement import Measurement, Method
 
@@ -135,43 +134,22 @@ def _run_sweep(
     reporter: _Reporter,
     child: ChildProcess,
 ) -> FailedSweep | None:
-    method = request.method(sweep.method)
-    machine = {**machine_to_json(device), "kept_bytes": request.kept_bytes}
-    benchmark = pack.benchmark(sweep)
-    found = find_benchmark(benchmark)
-    if benchmark.endswith(".toml"):
+    reference = pack.benchmark(sweep)
+    found = find_benchmark(reference)
+    if reference.endswith(".toml"):
         pack.check_kernel_file(found)
-    content_hash = found.content_hash(sweep.preset)
-    if sweep.content_hash != content_hash:
+    if sweep.content_hash != found.content_hash(sweep.preset):
         raise InvalidInputError(f"{sweep.name} is not what the pack was made with")
+    method = request.method(sweep.method)
+    plan = SweepPlan(reference, device.index, sweep.preset, sweep.seed, method=method, form=sweep.form)
     codes = PackedCodes(pack, sweep)
     versions = (*pack.plan.versions, *installed_versions(["pyopencl"]))
     # What was packed, and not the space anew: a sample would be another within other limits.
     violation = LaunchConstraint(found, sweep.preset, limits_of(device))
     packed = [Point(each.candidate, violation(each.candidate)) for each in sweep.candidates]
-    with MeasuringProcess(
-        benchmark,
-        sweep.preset,
-        sweep.seed,
-        machine,
-        method,
-        content_hash,
-        shared_local_size=found.shared_local_size,
-        child=child,
-    ) as process:
-        context = SweepContext(
-            device=str(device),
-            environment=environment_of(device, sweep.form, versions),
-            method=method,
-            subjects=sweep,
-            codes=codes,
-            process=process,
-            rows=rows,
-            lock=partial(device_lock, device),
-            observer=reporter,
-            confirms=request.confirms,
-            clock=found.clock,
-        )
+    with process_of(plan, found, device, child, kept_bytes=request.kept_bytes) as process:
+        context = context_with(plan, found, device, rows, codes, process, sweep, versions)
+        context = replace(context, observer=reporter, confirms=request.confirms)
         exit_code = 0
         try:
             problem = measure_points(context, [codes.with_limits_of_pack(point) for point in packed])
