@@ -34,7 +34,6 @@ from coarsen.tuning.engine.row_measurer import SweepContext, context_with
 from coarsen.tuning.engine.rows import measure_points
 from coarsen.tuning.measure.speedup import median
 from coarsen.tuning.processes.compiler import CompilePool, Compiler
-from coarsen.tuning.processes.measuring_process import SERVICE
 from coarsen.tuning.records.measurement import CheckedAgainst, Invalidity, Measurement, Method
 from coarsen.tuning.settings import Remeasure
 from coarsen.tuning.store.database import Store
@@ -135,8 +134,7 @@ class OpenedInputs:
             again: which stored rows are measured once more.
         """
         plan, default = sweep_plan(self.plan, preset), self.plan.default
-        child = self.pool.measuring(SERVICE, self.device.index)
-        with process_of(plan, self.benchmark, self.device, child, default) as process:
+        with process_of(plan, self.benchmark, self.device, self.pool, default) as process:
             context = context_with(plan, self.benchmark, self.device, self.store, self.compiler, process)
             yield replace(context, observer=observer, again=again, default=default)
 

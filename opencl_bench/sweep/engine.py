@@ -13,7 +13,6 @@ from coarsen.tuning.engine.observer import SweepObserver
 from coarsen.tuning.engine.plan import SweepPlan
 from coarsen.tuning.engine.row_measurer import SweepContext, context_with
 from coarsen.tuning.measure.session import KEPT_BYTES
-from coarsen.tuning.processes.child_process import ChildProcess
 from coarsen.tuning.processes.compiler import CompilePool, Compiler
 from coarsen.tuning.processes.measuring_process import SERVICE, MeasuringProcess, machine_to_json
 from coarsen.tuning.settings import Remeasure
@@ -48,7 +47,7 @@ def opened_context(
     with (
         CompilePool() if pool is None else nullcontext(pool) as processes,
         compiler_of(plan, device, processes) as compiler,
-        process_of(plan, benchmark, device, processes.measuring(SERVICE, device.index)) as process,
+        process_of(plan, benchmark, device, processes) as process,
     ):
         context = context_with(plan, benchmark, device, store, compiler, process)
         yield replace(context, observer=observer, again=again)
@@ -58,7 +57,7 @@ def process_of(
     plan: SweepPlan,
     benchmark: Benchmark,
     device: DeviceDescription,
-    child: ChildProcess,
+    pool: CompilePool,
     default: Variant | None = None,
     kept_bytes: int = KEPT_BYTES,
 ) -> MeasuringProcess:
@@ -68,7 +67,7 @@ def process_of(
         plan: what to measure, where and how.
         benchmark: what it names.
         device: the same.
-        child: the process, which other presets and benchmarks use as well.
+        pool: has the process, which other presets and benchmarks use as well.
         default: the version whose results others are compared with.
         kept_bytes: of inputs and outputs that may be kept for later.
     """
@@ -81,7 +80,7 @@ def process_of(
         benchmark.content_hash(plan.preset),
         shared_local_size=benchmark.shared_local_size,
         default=default,
-        child=child,
+        child=pool.measuring(SERVICE, device.index),
     )
 
 

@@ -9,9 +9,12 @@ default differs: few bases, relay supports, and ten held-out points that tell wh
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from coarsen.tuning.search.additive_design import (
     AdditiveModel,
@@ -24,7 +27,6 @@ from coarsen.tuning.search.additive_design import (
     predictable_share,
     ranked,
 )
-from coarsen.tuning.search.additivity import judged
 from coarsen.tuning.search.evaluator import BudgetedEvaluator
 from coarsen.tuning.search.exhaustive import try_all
 from coarsen.tuning.search.searcher import Searcher
@@ -97,7 +99,7 @@ class AdditiveSearcher(Searcher):
         finally:
             times = evaluator.times
             both = [(time, times[choice]) for choice, time in predicted.items() if choice in times]
-            evaluator.judge(judged([time for time, _ in both], [time for _, time in both]))
+            evaluator.notes += [verdict(both)] if both else []
 
     def _held_out(
         self, evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], draw: random.Random
@@ -112,6 +114,31 @@ class AdditiveSearcher(Searcher):
             if not evaluator.has_tried(choice) and evaluator.space.is_valid(choice):
                 found[choice] = model.predicted(choice)
         return found
+
+
+# At least this share of the variance must be predicted, or the error be at most this share of the time.
+_LEAST_R_SQUARED = 0.75
+_MOST_ERROR = 0.05
+_LEAST_POINTS = 3
+NOT_ADDITIVE = "these options are not additive"
+
+
+def verdict(both: Sequence[tuple[float, float]]) -> str:
+    """Say whether options add up, by points that were measured after their times were predicted.
+
+    Args:
+        both: the predicted and the measured time of each point, at least one; linear predictions may be below 0.
+    """
+    predicted, measured = np.array(both).T
+    error = float(np.sqrt(np.mean(((predicted - measured) / measured) ** 2)))
+    spread = float(((measured - measured.mean()) ** 2).sum())
+    r_squared = math.nan
+    if len(both) >= _LEAST_POINTS and spread > 0:
+        r_squared = 1 - float(((predicted - measured) ** 2).sum()) / spread
+    is_additive = r_squared >= _LEAST_R_SQUARED or error <= _MOST_ERROR
+    words = "these options are additive" if is_additive else NOT_ADDITIVE
+    share = "" if math.isnan(r_squared) else f"R² {r_squared:.2f}, "
+    return f"{words}: {share}error {error:.1%} on {len(both)} held-out points"
 
 
 PAPER = AdditiveSearcher(is_paper=True, held_out=0)

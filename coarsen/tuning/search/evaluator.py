@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from coarsen.errors import CoarsenError, InvalidInputError
-from coarsen.tuning.search.additivity import Additivity
 from coarsen.tuning.search.spaces import ENUMERABLE, Choice, SearchSpace, count_valid, is_choice
 
 
@@ -195,7 +194,6 @@ class BudgetedEvaluator:
 
     Attributes:
         notes: what a user should know of how the search goes, a sentence each.
-        additivity: the verdict whether the contributions of options add up; None as long as there is none.
 
     Raises:
         InvalidInputError: the budget is a share of a space that is too large to be counted.
@@ -206,7 +204,6 @@ class BudgetedEvaluator:
         self.budget = budget
         self._most_trials = budget.most_trials(evaluator.space)
         self.notes: list[str] = []
-        self.additivity: Additivity | None = None
 
     @property
     def space(self) -> SearchSpace:
@@ -278,11 +275,6 @@ class BudgetedEvaluator:
             self.prepare(taken)
             trials += map(self.evaluate, taken)
         return trials
-
-    def judge(self, additivity: Additivity | None) -> None:
-        """Tell the verdict whether options add up, if there is one."""
-        self.additivity = additivity
-        self.notes += [] if additivity is None else [str(additivity)]
 
     @property
     def _ending(self) -> str:

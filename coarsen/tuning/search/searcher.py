@@ -8,7 +8,6 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.tuning.search.additivity import Additivity
 from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, BudgetSpentError, Evaluator, Trial
 from coarsen.tuning.search.spaces import Choice
 
@@ -24,14 +23,12 @@ class Found:
         trace: everything tried, in order; its length is the number of trials.
         ending: why the search ended, in a few words.
         notes: what a user should know of how it went, a sentence each.
-        additivity: whether the contributions of the independent options add up; None where that was not judged.
     """
 
     best: Trial | None
     trace: tuple[Trial, ...]
     ending: str
     notes: tuple[str, ...] = ()
-    additivity: Additivity | None = None
 
     def with_trials(self, trace: tuple[Trial, ...]) -> Found:
         """Return the same with everything that was tried, and the fastest of it."""
@@ -67,7 +64,7 @@ class Searcher(abc.ABC):
             ending = self.run(budgeted, random.Random(seed))
         except BudgetSpentError as spent:
             ending = str(spent)
-        found = Found(None, (), ending, tuple(budgeted.notes), budgeted.additivity)
+        found = Found(None, (), ending, tuple(budgeted.notes))
         return found.with_trials(evaluator.trace)
 
     @abc.abstractmethod

@@ -24,8 +24,7 @@ from coarsen.tuning.engine.row_measurer import context_with
 from coarsen.tuning.engine.rows import measure_points
 from coarsen.tuning.measure.machine import installed_versions
 from coarsen.tuning.measure.session import KEPT_BYTES
-from coarsen.tuning.processes.child_process import ChildProcess
-from coarsen.tuning.processes.measuring_process import SERVICE
+from coarsen.tuning.processes.compiler import CompilePool
 from coarsen.tuning.records.code import Form
 from coarsen.tuning.records.measurement import Measurement, Method
 
@@ -86,14 +85,14 @@ def run_pack(
     sweeps = _chosen(pack, form, request)
     start = time.monotonic()
     failures = []
-    with ChildProcess(SERVICE) as child:
+    with CompilePool() as pool:
         for number, sweep in enumerate(sweeps):
             share = None
             if request.minutes is not None:
                 left = request.minutes * SECONDS_PER_MINUTE - (time.monotonic() - start)
                 share = left / (len(sweeps) - number)
             deadline = None if share is None else time.monotonic() + share
-            failure = _run_sweep(pack, sweep, device, rows, request, _Reporter(deadline), child)
+            failure = _run_sweep(pack, sweep, device, rows, request, _Reporter(deadline), pool)
             failures += [failure] if failure else []
     return failures
 
@@ -132,7 +131,7 @@ def _run_sweep(
     rows: LineFile,
     request: RunRequest,
     reporter: _Reporter,
-    child: ChildProcess,
+    pool: CompilePool,
 ) -> FailedSweep | None:
     reference = pack.benchmark(sweep)
     found = find_benchmark(reference)
@@ -147,7 +146,7 @@ def _run_sweep(
     # What was packed, and not the space anew: a sample would be another within other limits.
     violation = LaunchConstraint(found, sweep.preset, limits_of(device))
     packed = [Point(each.candidate, violation(each.candidate)) for each in sweep.candidates]
-    with process_of(plan, found, device, child, kept_bytes=request.kept_bytes) as process:
+    with process_of(plan, found, device, pool, kept_bytes=request.kept_bytes) as process:
         context = context_with(plan, found, device, rows, codes, process, sweep, versions)
         context = replace(context, observer=reporter, confirms=request.confirms)
         exit_code = 0
