@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import platformdirs
+
 if TYPE_CHECKING:
     from coarsen.devices.discovery import DeviceDescription
 
@@ -122,13 +124,7 @@ def _folders() -> Iterator[Path]:
     if os.environ.get(FOLDER_VARIABLE):
         yield Path(os.environ[FOLDER_VARIABLE])
         return
-    try:
-        # It comes with PyOpenCL, which a machine without OpenCL doesn't have.
-        import platformdirs
-    except ImportError:
-        pass
-    else:
-        yield Path(platformdirs.user_cache_dir("coarsen")) / "locks"
+    yield Path(platformdirs.user_cache_dir("coarsen")) / "locks"
     try:
         yield Path(tempfile.gettempdir()) / f"coarsen-{os.getuid()}" / "locks"
     except FileNotFoundError:  # not even there can files be made

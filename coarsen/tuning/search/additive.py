@@ -75,16 +75,15 @@ class AdditiveSearcher(Searcher):
                 f"the space has no more valid choices than the {runs} that would be measured: exhaustive search"
             )
             return try_all(evaluator)
-        design = measure_design(evaluator.reserving(_CHECKS), places, has_relays)
         if len(places) < base_count(space):
             bases = f"{len(places)} of {base_count(space)} combinations of the shared options have a base"
             evaluator.notes.append(bases)
-        evaluator.notes += design.notes()
-        if not design.models:
+        models = measure_design(evaluator.reserving(_CHECKS), places, has_relays)
+        if not models:
             return NO_BASE
-        share = predictable_share(space, design.models, random.Random(0))
+        share = predictable_share(space, models, random.Random(0))
         evaluator.notes.append(f"the predictions cover {share:.1%} of the valid choices")
-        self._check(evaluator, design.models, draw)
+        self._check(evaluator, models, draw)
         return PREDICTED
 
     def _check(self, evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], draw: random.Random) -> None:

@@ -239,9 +239,10 @@ class BudgetedEvaluator:
         if self.left is None:
             return self
         kept = self.left - min(trials, self.left // 2)
-        return BudgetedEvaluator(
-            self._evaluator, replace(self.budget, trials=max(1, self.tried + kept), share=None)
-        )
+        budget = replace(self.budget, trials=max(1, self.tried + kept), share=None)
+        reserving = BudgetedEvaluator(self._evaluator, budget)
+        reserving.notes = self.notes
+        return reserving
 
     def prepare(self, choices: Iterable[Choice]) -> None:
         """Begin to make ready what is tried next, as far as the budget goes."""

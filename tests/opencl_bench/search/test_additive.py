@@ -83,9 +83,9 @@ def test_figure_1() -> None:
     assert (base_count(space), support_count(space), size(space)) == (3, 9, 18)
     assert len(supports) == 9
     evaluator = BudgetedEvaluator(FunctionEvaluator(space, lambda choice: 1.0 + sum(choice)), Budget())
-    design = measure_design(evaluator, bases, relays=False)
+    models = measure_design(evaluator, bases, relays=False)
     assert evaluator.tried == 12
-    assert len(dict.fromkeys(choice for _, choice in ranked(design.models))) == 18
+    assert len(dict.fromkeys(choice for _, choice in ranked(models))) == 18
 
 
 def test_the_binning_kernel() -> None:
