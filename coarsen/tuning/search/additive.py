@@ -27,7 +27,7 @@ from coarsen.tuning.search.additive_design import (
     predictable_share,
     ranked,
 )
-from coarsen.tuning.search.evaluator import BudgetedEvaluator
+from coarsen.tuning.search.evaluator import Evaluator
 from coarsen.tuning.search.exhaustive import try_all
 from coarsen.tuning.search.searcher import Searcher
 from coarsen.tuning.search.spaces import Choice, has_at_most
@@ -62,7 +62,7 @@ class AdditiveSearcher(Searcher):
         """The name by which a user asks for it."""
         return "additive-paper" if self.is_paper else "additive"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`."""
         space, has_relays = evaluator.space, not self.is_paper
         origin = origin_of(space, (0,) * len(space.axes))
@@ -78,7 +78,8 @@ class AdditiveSearcher(Searcher):
         if len(places) < base_count(space):
             bases = f"{len(places)} of {base_count(space)} combinations of the shared options have a base"
             evaluator.notes.append(bases)
-        models = measure_design(evaluator.reserving(_CHECKS), places, has_relays)
+        with evaluator.reserving(_CHECKS):
+            models = measure_design(evaluator, places, has_relays)
         if not models:
             return NO_BASE
         share = predictable_share(space, models, random.Random(0))
@@ -86,7 +87,7 @@ class AdditiveSearcher(Searcher):
         self._check(evaluator, models, draw)
         return PREDICTED
 
-    def _check(self, evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], draw: random.Random) -> None:
+    def _check(self, evaluator: Evaluator, models: Sequence[AdditiveModel], draw: random.Random) -> None:
         """Measure the best predicted choices, then held-out ones, and tell how right the predictions were."""
         predicted: dict[Choice, float] = {}
         try:
@@ -101,7 +102,7 @@ class AdditiveSearcher(Searcher):
             evaluator.notes += [verdict(both)] if both else []
 
     def _held_out(
-        self, evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], draw: random.Random
+        self, evaluator: Evaluator, models: Sequence[AdditiveModel], draw: random.Random
     ) -> dict[Choice, float]:
         """Draw choices that are predicted and not measured yet."""
         found: dict[Choice, float] = {}
@@ -143,9 +144,7 @@ def verdict(both: Sequence[tuple[float, float]]) -> str:
 PAPER = AdditiveSearcher(is_paper=True, held_out=0)
 
 
-def best_predicted(
-    evaluator: BudgetedEvaluator, models: Sequence[AdditiveModel], count: int
-) -> dict[Choice, float]:
+def best_predicted(evaluator: Evaluator, models: Sequence[AdditiveModel], count: int) -> dict[Choice, float]:
     """Return the valid choices with the least predicted times that are not measured yet, best first."""
     fresh = (
         (choice, time)

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from coarsen.tuning.search.evaluator import BudgetedEvaluator, BudgetSpentError
+from coarsen.tuning.search.evaluator import BudgetSpentError, Evaluator
 from coarsen.tuning.search.spaces import (
     Choice,
     ConstrainedSpace,
@@ -44,7 +44,7 @@ def planned_choices(space: SearchSpace, combinations: Iterable[Choice], relays: 
 
 
 def measure_design(
-    evaluator: BudgetedEvaluator, combinations: Sequence[Choice], relays: bool
+    evaluator: Evaluator, combinations: Sequence[Choice], relays: bool
 ) -> tuple[AdditiveModel, ...]:
     """Measure bases and their supports, one combination after another, as far as the budget goes.
 
@@ -98,14 +98,14 @@ def predictable_share(space: SearchSpace, models: Sequence[AdditiveModel], draw:
     return sum(model_of(models, choice) is not None for choice in sample) / max(1, len(sample))
 
 
-def _measured_base(evaluator: BudgetedEvaluator, combination: Choice) -> Choice | None:
+def _measured_base(evaluator: Evaluator, combination: Choice) -> Choice | None:
     for candidate in itertools.islice(base_candidates(evaluator.space, combination), _BASE_TRIES):
         if evaluator.evaluate(candidate).time is not None:
             return candidate
     return None
 
 
-def _measure_supports(evaluator: BudgetedEvaluator, base: Choice, supports: Sequence[Support]) -> None:
+def _measure_supports(evaluator: Evaluator, base: Choice, supports: Sequence[Support]) -> None:
     evaluator.prepare([choice for support in supports for choice in (support.before, support.after)])
     for support in supports:
         if support.before == base or evaluator.evaluate(support.before).time is not None:

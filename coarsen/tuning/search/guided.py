@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from coarsen.tuning.search.additive_design import origin_of
-from coarsen.tuning.search.evaluator import BudgetedEvaluator
+from coarsen.tuning.search.evaluator import Evaluator
 from coarsen.tuning.search.exhaustive import try_all
 from coarsen.tuning.search.guided_models import Forest, GaussianProcess, check_package
 from coarsen.tuning.search.searcher import Searcher, fastest, run_rounds, time_of
@@ -62,7 +62,7 @@ class GuidedSearcher(Searcher):
     prior: Prior | None = None
     name: ClassVar[str] = "guided"
 
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """See `Searcher.run`.
 
         Raises:
@@ -83,7 +83,7 @@ class GuidedSearcher(Searcher):
             math.inf if evaluator.budget.is_limited else PATIENCE,
         )
 
-    def _start(self, evaluator: BudgetedEvaluator, draw: random.Random) -> None:
+    def _start(self, evaluator: Evaluator, draw: random.Random) -> None:
         """Measure the default choice, then random ones; with a prior by turns what is expected to be fast.
 
         A small budget has half of it so.
@@ -102,7 +102,7 @@ class GuidedSearcher(Searcher):
         evaluator.try_all(itertools.islice(ordered, trials), ROUND_SIZE)
 
     def _proposed(
-        self, evaluator: BudgetedEvaluator, proposals: Proposals, fresh: list[Choice], draw: random.Random
+        self, evaluator: Evaluator, proposals: Proposals, fresh: list[Choice], draw: random.Random
     ) -> list[Choice]:
         """The choices of the next round; where nothing could run yet, any."""
         count = max(ROUND_SIZE, int(_GROWTH * evaluator.tried))
@@ -141,9 +141,7 @@ class Proposals:
     centers: int = 3
     steps_taken: dict[Choice, int] = field(default_factory=dict)
 
-    def next(
-        self, evaluator: BudgetedEvaluator, fresh: Sequence[Choice], count: int, draw: random.Random
-    ) -> list[Choice]:
+    def next(self, evaluator: Evaluator, fresh: Sequence[Choice], count: int, draw: random.Random) -> list[Choice]:
         """Return at most so many choices that were not tried, the first ones the most promising.
 
         Args:
@@ -162,7 +160,7 @@ class Proposals:
         ]
         return list(itertools.islice(dict.fromkeys(_by_turns(ranked)), count))
 
-    def _steps(self, evaluator: BudgetedEvaluator, forest: Predict, best: float) -> list[Choice]:
+    def _steps(self, evaluator: Evaluator, forest: Predict, best: float) -> list[Choice]:
         """The most promising step along each axis from one of the fastest choices, the most promising first."""
         ran = sorted((trial for trial in evaluator.trace if trial.time is not None), key=time_of)
         center = min((each.choice for each in ran[: self.centers]), key=lambda each: self.steps_taken.get(each, 0))

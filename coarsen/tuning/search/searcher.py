@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, BudgetSpentError, Evaluator, Trial
+from coarsen.tuning.search.evaluator import Budget, BudgetSpentError, Evaluator, Trial
 from coarsen.tuning.search.spaces import Choice
 
 COMPLETE = "every valid choice was tried"
@@ -57,18 +57,18 @@ class Searcher(abc.ABC):
                 missing.
             DeviceError: nothing can be measured any more.
         """
-        budgeted = BudgetedEvaluator(evaluator, budget)
+        evaluator.keep_to(budget)
         try:
             for choice in filter(evaluator.space.is_valid, first):
-                budgeted.evaluate(choice)
-            ending = self.run(budgeted, random.Random(seed))
+                evaluator.evaluate(choice)
+            ending = self.run(evaluator, random.Random(seed))
         except BudgetSpentError as spent:
             ending = str(spent)
-        found = Found(None, (), ending, tuple(budgeted.notes))
+        found = Found(None, (), ending, tuple(evaluator.notes))
         return found.with_trials(evaluator.trace)
 
     @abc.abstractmethod
-    def run(self, evaluator: BudgetedEvaluator, draw: random.Random) -> str:
+    def run(self, evaluator: Evaluator, draw: random.Random) -> str:
         """Try choices; return why no more are tried, in a few words.
 
         Args:
@@ -81,7 +81,7 @@ class Searcher(abc.ABC):
 
 
 def run_rounds(
-    evaluator: BudgetedEvaluator, propose: Callable[[], Sequence[Choice]], patience: float, least_gain: float = 1.0
+    evaluator: Evaluator, propose: Callable[[], Sequence[Choice]], patience: float, least_gain: float = 1.0
 ) -> str:
     """Try what is proposed, round by round, until some rounds brought no gain; return why it ended.
 
@@ -102,7 +102,7 @@ def run_rounds(
     return f"{vain} rounds brought no gain"
 
 
-def _best_time(evaluator: BudgetedEvaluator) -> float:
+def _best_time(evaluator: Evaluator) -> float:
     return min(map(time_of, evaluator.trace), default=math.inf)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coarsen.tuning.search.evaluator import BudgetedEvaluator, Trial
+from coarsen.tuning.search.evaluator import Evaluator, Trial
 from coarsen.tuning.search.searcher import time_of
 from coarsen.tuning.search.spaces import (
     Axis,
@@ -242,7 +242,7 @@ class Candidates:
         evaluator: knows what was tried.
     """
 
-    def __init__(self, evaluator: BudgetedEvaluator) -> None:
+    def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._whole = _listed(evaluator)
 
@@ -261,7 +261,7 @@ class Candidates:
         return list(dict.fromkeys(itertools.chain(near, drawn)))
 
 
-def _listed(evaluator: BudgetedEvaluator) -> list[Choice] | None:
+def _listed(evaluator: Evaluator) -> list[Choice] | None:
     if not is_enumerable(evaluator.space, _TESTED):
         return None
     listed = list(itertools.islice(valid_choices(evaluator.space), _RANKED_WHOLE + 1))

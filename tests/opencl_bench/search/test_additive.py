@@ -16,7 +16,7 @@ from coarsen.tuning.search.additive_design import (
     ranked,
     supports_of,
 )
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget, FunctionEvaluator
 from coarsen.tuning.search.searcher import Found, Searcher
 from coarsen.tuning.search.spaces import (
     Axis,
@@ -82,7 +82,7 @@ def test_figure_1() -> None:
     supports = {support.after for base in bases for support in supports_of(space, base, relays=False)}
     assert (base_count(space), support_count(space), size(space)) == (3, 9, 18)
     assert len(supports) == 9
-    evaluator = BudgetedEvaluator(FunctionEvaluator(space, lambda choice: 1.0 + sum(choice)), Budget())
+    evaluator = FunctionEvaluator(space, lambda choice: 1.0 + sum(choice)).keep_to(Budget())
     models = measure_design(evaluator, bases, relays=False)
     assert evaluator.tried == 12
     assert len(dict.fromkeys(choice for _, choice in ranked(models))) == 18

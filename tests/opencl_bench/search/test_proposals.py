@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from coarsen.tuning.search.evaluator import Budget, BudgetedEvaluator, FunctionEvaluator
+from coarsen.tuning.search.evaluator import Budget, Evaluator, FunctionEvaluator
 from coarsen.tuning.search.guided import Proposals, expected_improvement
 from coarsen.tuning.search.spaces import Choice, valid_choices
 from coarsen.tuning.search.surrogate import Floats, Predicted, Surrogate
@@ -29,8 +29,8 @@ class Fixed(Surrogate):
         return lambda asked: Predicted(asked[:, self._place], np.ones(len(asked)))
 
 
-def tried(*choices: Choice) -> BudgetedEvaluator:
-    evaluator = BudgetedEvaluator(FunctionEvaluator(SPACE, lambda choice: 1.0 + sum(choice)), Budget())
+def tried(*choices: Choice) -> Evaluator:
+    evaluator = FunctionEvaluator(SPACE, lambda choice: 1.0 + sum(choice)).keep_to(Budget())
     for choice in choices:
         evaluator.evaluate(choice)
     return evaluator
