@@ -38,7 +38,7 @@ def run_workload(queue: cl.CommandQueue, workload: Workload, get_kernel: KernelC
         pyopencl.Error: the device refused a buffer or a launch.
     """
     on_device = DeviceWorkload(queue, workload)
-    nanoseconds = on_device.execute(get_kernel)
+    nanoseconds = on_device.run(on_device.prepared(get_kernel, workload.launches)).nanoseconds
     return RunResult(on_device.outputs(), on_device.violated(), nanoseconds)
 
 

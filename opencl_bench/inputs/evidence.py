@@ -6,7 +6,7 @@ JSON has no NaN, so what failed has no time; `endings` say how it failed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ class Evidence:
             "versions": [variant_to_json(version) for version in times.versions],
             "default": times.default,
             "endings": times.endings.tolist(),
-            "seconds": [_seconds_to_json(row) for row in times.seconds.tolist()],
+            "seconds": [[None if math.isnan(each) else each for each in row] for row in times.seconds.tolist()],
             **({"cold_cache": True} if self.is_cold else {}),
         }
 
@@ -66,7 +66,9 @@ def evidence_of(file: TunedFile) -> Evidence:
             )
             for each in kept["inputs"]
         )
-        seconds = np.array([_seconds_from_json(row) for row in kept["seconds"]])
+        seconds = np.array(
+            [[math.nan if each is None else float(each) for each in row] for row in kept["seconds"]]
+        )
         versions = tuple(variant_from_json(each) for each in kept["versions"])
         # Files of older releases tell neither endings nor the baseline.
         endings = np.array(kept.get("endings", np.zeros((0, 0))), dtype=np.int8)
@@ -100,14 +102,6 @@ def shipped_times(file: TunedFile, kept: Evidence) -> VersionTimes:
     if columns[file.default] != kept.times.default:
         raise InvalidInputError("the tuned file's default version isn't the one that its times are compared with")
     return kept.times.of_versions(columns)
-
-
-def _seconds_to_json(seconds: Iterable[float]) -> list[JSON]:
-    return [None if math.isnan(each) else each for each in seconds]
-
-
-def _seconds_from_json(kept: Iterable[float | None]) -> list[float]:
-    return [math.nan if each is None else float(each) for each in kept]
 
 
 # What the versions of a tuned file are worth, by the times that they were chosen by.

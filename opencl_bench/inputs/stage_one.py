@@ -166,8 +166,8 @@ class _Searches:
 
     def _nearest(self, number: int, found: Mapping[int, Found]) -> list[Found]:
         """The searches of other inputs, the nearest first."""
-        here = self._places[number]
-        others = sorted((each for each in found if each != number), key=lambda n: _distance(self._places[n], here))
+        apart = ((self._places - self._places[number]) ** 2).sum(axis=1)
+        others = sorted((each for each in found if each != number), key=apart.__getitem__)
         return [found[other] for other in others]
 
 
@@ -205,10 +205,6 @@ def _scaled(column: Array) -> Array:
     if (column > 0).all():
         column = np.log2(column)
     return np.asarray((column - column.min()) / (np.ptp(column) or 1.0))
-
-
-def _distance(one: Array, other: Array) -> float:
-    return float(((one - other) ** 2).sum())
 
 
 def _without_last(budget: Budget) -> Budget:

@@ -150,7 +150,7 @@ class OpenClExecutor(DeviceWorkload):
         def job(clock: Clock) -> Durations:
             # Arguments are found once: they are the same in every run.
             prepared[:] = prepared or self.prepared(lambda launch: kernels[launch.kernel], divided)
-            return self.run_as_one(prepared) if clock is Clock.SPAN else Durations(self.run(prepared))
+            return self.run(prepared, clock)
 
         return job
 

@@ -22,6 +22,7 @@ from coarsen.tuning.workload.benchmark import (
     Argument,
     Array,
     BufferArgument,
+    Clock,
     Launch,
     LocalArgument,
     NullArgument,
@@ -137,42 +138,29 @@ class DeviceWorkload:
         for buffer in self._buffers.values():
             buffer.reset()
 
-    def execute(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> int:
-        """Run all launches in order and wait; return the sum of the kernels' durations in nanoseconds.
+    def prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch]) -> list[Enqueue]:
+        """Return what enqueues each launch, with its arguments, to be run as often as wanted.
 
         Args:
             get_kernel: gives the kernel to use for a launch.
-            launches: in place of the workload's own, on the same buffers.
+            launches: on the workload's buffers.
         """
-        return self.run(self.prepared(get_kernel, launches))
+        return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in launches]
 
-    def prepared(self, get_kernel: KernelChoice, launches: Sequence[Launch] | None = None) -> list[Enqueue]:
-        """Return what enqueues each launch, with its arguments, to be run as often as wanted.
-
-        The arguments are those of `execute`.
-        """
-        wanted = self.workload.launches if launches is None else launches
-        return [prepared_launch(self._queue, get_kernel(launch), launch, self._views) for launch in wanted]
-
-    def run(self, prepared: Sequence[Enqueue]) -> int:
-        """Run what was prepared, as `execute` does."""
-        return sum(end - start for start, end in self._profiles(prepared))
-
-    def run_as_one(self, prepared: Sequence[Enqueue]) -> Durations:
-        """Run what was prepared, as `execute` does, in nanoseconds of the whole span too."""
+    def run(self, prepared: Sequence[Enqueue], clock: Clock = Clock.SUM) -> Durations:
+        """Run what was prepared in order, and wait; by a span, the sum and the host's time stand beside it."""
         # Neither what was enqueued before nor finding the arguments is part of the host's time.
         self._queue.finish()
         start = time.perf_counter_ns()
-        profiles = self._profiles(prepared)
-        host = time.perf_counter_ns() - start
-        span = max((end for _, end in profiles), default=0) - min((start for start, _ in profiles), default=0)
-        return Durations(span, sum(end - start for start, end in profiles), host)
-
-    def _profiles(self, prepared: Sequence[Enqueue]) -> list[tuple[int, int]]:
-        """Run launches and wait; the start and the end of each, in nanoseconds."""
         events = [enqueue() for enqueue in prepared]
         self._queue.finish()
-        return [(event.profile.start, event.profile.end) for event in events]
+        profiles = [(event.profile.start, event.profile.end) for event in events]
+        host = time.perf_counter_ns() - start
+        total = sum(end - start for start, end in profiles)
+        if clock is Clock.SUM:
+            return Durations(total)
+        span = max((end for _, end in profiles), default=0) - min((start for start, _ in profiles), default=0)
+        return Durations(span, total, host)
 
     @raising_launch_errors(cl.Error)
     def outputs(self) -> dict[str, Array]:
@@ -185,17 +173,10 @@ class DeviceWorkload:
         return tuple(name for name, buffer in self._buffers.items() if not buffer.intact())
 
 
-def enqueue_launch(
-    queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
-) -> cl.Event:
-    """Enqueue a launch with a workload's buffers and images, by their names."""
-    return prepared_launch(queue, kernel, launch, buffers)()
-
-
 def prepared_launch(
     queue: cl.CommandQueue, kernel: LaunchableKernel, launch: Launch, buffers: Mapping[str, cl.MemoryObject]
 ) -> Enqueue:
-    """Return what enqueues a launch, with its arguments found beforehand."""
+    """Return what enqueues a launch with a workload's buffers and images, its arguments found beforehand."""
     arguments = [_value(queue, argument, buffers) for argument in launch.arguments]
     offset = launch.global_offset or None
     return partial(kernel, queue, launch.global_size, launch.local_size or None, *arguments, global_offset=offset)

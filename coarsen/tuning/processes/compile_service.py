@@ -133,7 +133,8 @@ class CompileService:
         made = run_pipeline(lowered, candidate)
         coarsened = CoarsenedKernel(made.kernel, candidate.coarsenings, (), arrays=made.arrays, placed=made.placed)
         if candidate.merges_groups:
-            most = most_ways_by_barriers([_platform_version(request["machine"])])
+            device = request["machine"]["device"] if request["machine"] else {}
+            most = most_ways_by_barriers([str(device.get("platform_version", ""))])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)
         code = code_of(coarsened, form, build_options(benchmark, candidate.definitions))
         return replace(code, others=tuple(self._others(name, candidate.definitions, form)))
@@ -176,10 +177,6 @@ def macros_for(machine: Mapping[str, Any] | None) -> DeviceMacros:
     device = machine["device"] if machine else {}
     extensions = device.get("extensions", "")
     return device_macros(extensions, device.get("version", "")) if extensions else PORTABLE
-
-
-def _platform_version(machine: Mapping[str, Any] | None) -> str:
-    return str(machine["device"].get("platform_version", "")) if machine else ""
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:

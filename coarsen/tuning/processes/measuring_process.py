@@ -152,7 +152,7 @@ class MeasuringProcess:
             InvalidInputError: the benchmark isn't what it was.
         """
         start = time.perf_counter()
-        self._open()
+        self.open()
         try:
             outcome = self._measured(ready, baseline, limits)
         except _FailedError as failed:
@@ -162,10 +162,6 @@ class MeasuringProcess:
     def use(self, method: Method) -> None:
         """Time what comes next in another way."""
         self._method = method
-
-    def open(self) -> None:
-        """Start the process and have it make the inputs, unless that was done; raises as `measure` does."""
-        self._open()
 
     def start_afresh(self) -> None:
         """Measure what comes next in a new process."""
@@ -177,7 +173,8 @@ class MeasuringProcess:
         if not self._is_shared:
             self._child.close()
 
-    def _open(self) -> None:
+    def open(self) -> None:
+        """Start the process and have it make the inputs, unless that was done; raises as `measure` does."""
         if self._is_open and self._child.is_running:
             return
         self._baseline = None
@@ -261,7 +258,7 @@ class MeasuringProcess:
     def _load_baseline_alone(self, baseline: Ready) -> None:
         """Find out in a new process whether the device or the candidate is to blame. Raises DeviceError."""
         self._child.close()
-        self._open()
+        self.open()
         try:
             self._load(Slot.BASELINE, baseline)
         except _FailedError as failed:

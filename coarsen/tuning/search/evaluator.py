@@ -54,10 +54,6 @@ class BudgetSpentError(CoarsenError):
     """A search asked for one trial more than its budget allows; it ends there, and the message says why."""
 
 
-def _never() -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """The most that a search may try; what is None sets no limit, and the first limit reached ends the search.
@@ -77,7 +73,7 @@ class Budget:
     trials: int | None = None
     share: float | None = None
     seconds: float | None = None
-    is_over: Callable[[], bool] = field(default=_never, compare=False)
+    is_over: Callable[[], bool] = field(default=lambda: False, compare=False)
 
     def __post_init__(self) -> None:
         if self.trials is not None and self.trials < 1:

@@ -124,7 +124,7 @@ class Parameters:
 
     def choice(self, vector: Vector) -> Choice | None:
         """Return the valid choice that a vector makes; None where there is none."""
-        indices = self._at(vector)
+        indices = {place: self._orders[place][step] for place, step in zip(self._places, vector, strict=True)}
         choice = self.space.standing(tuple(indices.get(place, 0) for place in range(len(self.space.axes))))
         if self._following is not None:
             return self._following.get(tuple(choice[place] for place in self._places))
@@ -145,10 +145,6 @@ class Parameters:
         )
         made = (self.choice(vector) for vector in near)
         return [each for each in dict.fromkeys(made) if each is not None and each != choice]
-
-    def _at(self, vector: Vector) -> dict[int, int]:
-        """The indices of a vector's values, by the places of their axes."""
-        return {place: self._orders[place][step] for place, step in zip(self._places, vector, strict=True)}
 
     @cached_property
     def _orders(self) -> tuple[tuple[int, ...], ...]:

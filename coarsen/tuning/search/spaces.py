@@ -234,7 +234,10 @@ class VariantSearchSpace(SearchSpace):
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The dimensions of the space, in its order."""
-        return tuple(Axis(d.name, d.values, _is_shared(d.name)) for d in self.space.dimensions)
+        return tuple(
+            Axis(d.name, d.values, d.name not in TRANSFORMS and not is_of_arrays(d.name))
+            for d in self.space.dimensions
+        )
 
     @cached_property
     def listed(self) -> Mapping[Choice, None] | None:
@@ -282,10 +285,6 @@ class VariantSearchSpace(SearchSpace):
     def _may_run(self, choice: Choice) -> bool:
         variant = self.space.variant(choice)
         return variant is not None and self.space.violation(variant) is None
-
-
-def _is_shared(name: str) -> bool:
-    return name not in TRANSFORMS and not is_of_arrays(name)
 
 
 def number_of(value: object) -> float | None:

@@ -28,9 +28,9 @@ def test_outputs_are_put_back_between_runs(queue: cl.CommandQueue) -> None:
     workload = SUITE["fastWalsh"].workload("test")
     on_device = DeviceWorkload(queue, workload)
     choose = kernels_of(build_program(queue.context, SUITE["fastWalsh"]))
-    on_device.execute(choose)
+    on_device.run(on_device.prepared(choose, workload.launches))
     on_device.restore()
-    on_device.execute(choose)
+    on_device.run(on_device.prepared(choose, workload.launches))
     assert compare(on_device.outputs(), workload.expected(), workload) == []
 
 
