@@ -37,8 +37,8 @@ def coverage(durations: Callable[[np.random.Generator], Iterator[int]]) -> float
     method = Method()
     held = 0
     for seed in range(TRIALS):
-        runs = (map(Durations, durations(each)) for each in np.random.default_rng(seed).spawn(2))
-        timed = interleaved(*(each.__next__ for each in runs), method)
+        baseline, candidate = (map(Durations, durations(each)) for each in np.random.default_rng(seed).spawn(2))
+        timed = interleaved(baseline.__next__, candidate.__next__, method)
         low, high = bootstrap_interval(timed.baseline_nanoseconds, timed.nanoseconds, method.level)
         held += low <= 1 <= high
     return held / TRIALS
