@@ -93,7 +93,7 @@ class Surrogate(abc.ABC):
         """Learn how log times differ from what was expected; return what predicts it."""
 
     def _expected(self, choices: Sequence[Choice]) -> Floats:
-        """What the prior expects, 0 without one."""
+        """Log times as the prior expects them, 0 without one."""
         expected = (0.0 if self._prior is None else self._prior(choice) for choice in choices)
         return np.fromiter(expected, np.float64, len(choices))
 

@@ -19,7 +19,7 @@ from coarsen.models.launch.planning import WorkPlanner
 from coarsen.opencl_bench.sweep.grid_design import grid_space
 from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
-from coarsen.tuning.workload.benchmark import Benchmark, LocalSize, Preset, Size, Workload
+from coarsen.tuning.workload.benchmark import Benchmark, Preset
 from coarsen.variant.coarsening import Coarsening
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
@@ -36,10 +36,6 @@ kernel void assembly(global float *a) {
     a[get_global_id(0)] += 1.0f;
 }
 """
-
-
-def unusable(_size: Size, _local_size: LocalSize, _generator: np.random.Generator) -> Workload:
-    raise AssertionError("the inputs are not asked for")
 
 
 def considered(benchmark: Benchmark, preset: str, device: str) -> list[Variant]:
