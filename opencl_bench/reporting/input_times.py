@@ -242,15 +242,13 @@ def input_gains(file: TunedFile) -> dict[str, float]:
     """Return what choosing by input is worth at the inputs of the tuning, by the times that were chosen by.
 
     `over_default` and `over_fixed` are how many times as fast as the default and as the fixed best what is chosen
-    is; `share` is its share of the speed of the fastest that was tried; `over_left_open`, where it was measured,
-    stands for the default with a local size that the driver chooses. All are geometric means.
+    is; `share` is its share of the speed of the fastest that was tried. All are geometric means.
 
     Raises:
         InvalidInputError: the file keeps no times.
     """
     worth = worth_of_choice(file)
-    gains = {"over_default": worth.over_default, "over_fixed": worth.over_fixed, "share": worth.share}
-    return gains if worth.over_left_open is None else {**gains, "over_left_open": worth.over_left_open}
+    return {"over_default": worth.over_default, "over_fixed": worth.over_fixed, "share": worth.share}
 
 
 def break_even_table(times: InputTimes) -> pd.DataFrame:

@@ -95,7 +95,7 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         (("mt", "--space", "grid", "--space", "factor=2"), 2, "--space grid says what is measured: leave out the"),
         (("mt", "--device-kind", "cpu"), 2, "there is no --device-kind any more: --device cpu or gpu does that"),
         (("mt", "--tls", "."), 2, "--tls goes with --scheduler"),
-        (("mt", "--form", "ptx"), 2, "--form is opencl_c or spirv, once; ptx and several are for --pack"),
+        (("mt", "--form", "spirv", "--form", "opencl_c"), 2, "--form is given once; several are for --pack"),
         (("mt", "--caches", "both"), 2, "invalid value for '--caches': 'both' is not one of 'warm', 'cold'"),
         (
             ("mt", "--scheduler", "tcp://127.0.0.1:1", "--tls", "."),

@@ -20,7 +20,7 @@ from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import CoarsenedKernel
 from coarsen.runtime.launch import LaunchLimits, divide_launch
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import LaunchableKernel, run_workload
+from coarsen.tuning.measure.run import LaunchableKernel
 from coarsen.tuning.workload.benchmark import Launch, Workload
 from coarsen.variant.coarsening import Configuration, configuration
 from tests import selection
@@ -30,6 +30,7 @@ from tests.selection import FULL, turns_by
 from tests.transform.harness import build_coarsened, form_by_turns, is_left_out
 from tests.transform.pairwise import Pair, pairs_of
 from tests.transform.suite_combinations import Combination, all_combinations, chosen_combinations
+from tests.workload_runs import run_workload
 
 
 @functools.cache

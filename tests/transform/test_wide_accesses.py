@@ -21,7 +21,6 @@ from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import CoarsenedKernel, run_pipeline
 from coarsen.transform.wide_accesses import WideAccesses
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import run_workload
 from coarsen.variant.coarsening import Coarsening, Configuration
 from coarsen.variant.transforms import DEFAULT, REPLICATION_ALONE, Transforms
 from coarsen.variant.variant import Variant
@@ -43,6 +42,7 @@ from tests.transform.harness import (
     turns_of,
 )
 from tests.transform.suite_combinations import Combination
+from tests.workload_runs import run_workload
 
 FACTORS = (2, 4, 8) if everything_is_asked_for() else (4,)
 

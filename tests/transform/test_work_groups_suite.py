@@ -21,14 +21,7 @@ from coarsen.ir.added_arguments import AddedArgument
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.pipeline import CoarsenedKernel
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import (
-    KernelArgument,
-    KernelChoice,
-    LaunchableKernel,
-    build_program,
-    kernels_of,
-    run_workload,
-)
+from coarsen.tuning.measure.run import KernelArgument, KernelChoice, LaunchableKernel
 from coarsen.tuning.workload.benchmark import Launch, LocalSize, Workload
 from coarsen.variant.coarsening import Coarsening, Configuration, Level, configuration
 from tests.coarsened_kernel import coarsened_with
@@ -37,6 +30,7 @@ from tests.selection import everything_is_asked_for, turns_by
 from tests.transform.harness import build_coarsened, divided, form_by_turns, is_left_out, of_items
 from tests.transform.pairwise import pairwise_cover
 from tests.transform.test_suite import local_bytes, lowered
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 FACTORS = (2, 3, 4, 8)
 # Small groups, so that there are many of them; the two that want other sizes than the rest.

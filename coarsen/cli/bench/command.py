@@ -78,9 +78,7 @@ class BenchOptions:
         "how long.  [default: until it ends by itself]",
         "NUMBER|SHARE%|SECONDSs",
     )
-    form: list[CodeForm] | None = option(
-        "What a device is given; several and ptx for --pack.  [default: opencl_c]"
-    )
+    form: list[CodeForm] | None = option("What a device is given; several for --pack.  [default: opencl_c]")
     quick: bool = option("Few runs, wide intervals: a first look.", default=False)
     no_confirmation: bool = option("Don't time the best configurations once more in new processes.", default=False)
     caches: Caches = option("cold flushes the caches before every timed run.", default=Caches.WARM)
@@ -130,7 +128,7 @@ def bench(asked: BenchOptions) -> None:
     of --layout, --place and the like are tried beside the array as written. Exit code 5 if any result was wrong.
 
     With --pack nothing is measured: the folder holds the code of every configuration; inputs are made there. That
-    machine needs Python, NumPy, PyOpenCL (or cuda-bindings, for --form ptx) and coarsen, whose run_pack writes
+    machine needs Python, NumPy, PyOpenCL and coarsen, whose run_pack writes
     a file for `coarsen results import`.
 
     Example: coarsen bench sgemm mt -d pocl -d intel --quick
@@ -139,7 +137,7 @@ def bench(asked: BenchOptions) -> None:
 
     Example: coarsen bench sgemm --space level=item,group --space at-once=2 --search guided --budget 60
 
-    Example: coarsen bench sgemm mt --device gpu --form opencl_c --form ptx --pack for_the_gpu
+    Example: coarsen bench sgemm mt --device gpu --form opencl_c --form spirv --pack for_the_gpu
     """
     wanted = SpaceOptions.read(asked.space, asked.define, asked.chosen)
     if asked.pack is not None:
@@ -148,8 +146,8 @@ def bench(asked: BenchOptions) -> None:
             raise InvalidInputError(f"--pack measures nothing: leave out {' and '.join(given)}")
         _write_pack(asked, wanted, asked.pack)
         return
-    if len(asked.forms) > 1 or CodeForm.PTX in asked.forms:
-        raise InvalidInputError("--form is opencl_c or spirv, once; ptx and several are for --pack")
+    if len(asked.forms) > 1:
+        raise InvalidInputError("--form is given once; several are for --pack")
     _check_cluster(asked)
     checked_export(asked.output)
     is_sample = "sample" in wanted.values

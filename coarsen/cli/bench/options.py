@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 
 class CodeForm(enum.StrEnum):
-    """What the device is given; PTX is for packs."""
+    """What the device is given."""
 
     OPENCL_C = "opencl_c"
     SPIRV = "spirv"
-    PTX = "ptx"
 
 
 class Caches(enum.StrEnum):

@@ -278,7 +278,7 @@ def _search_lines(searched: Searched) -> Iterator[str]:
 
 def _search_as_data(searched: Searched) -> dict[str, Any]:
     """Return a search as JSON takes it."""
-    trial, verdict = searched.found.best, searched.found.additivity
+    trial = searched.found.best
     return {
         "searcher": searched.searcher,
         "tried": searched.tried,
@@ -288,6 +288,5 @@ def _search_as_data(searched: Searched) -> dict[str, Any]:
         "ending": searched.found.ending,
         "best": None if searched.best is None else variant_to_json(searched.best),
         "best_time": None if trial is None else trial.time,
-        "additivity": None if verdict is None else str(verdict),
         "notes": list(searched.found.notes),
     }

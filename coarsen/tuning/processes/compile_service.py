@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from coarsen.devices.building import check_ways_by_barriers, most_ways_by_barriers
-from coarsen.errors import CoarsenError, InternalError
+from coarsen.errors import CoarsenError, InternalError, InvalidInputError
 from coarsen.frontend.device_macros import PORTABLE, DeviceMacros, device_macros
 from coarsen.frontend.included import file_directives
 from coarsen.frontend.lower import compile_source, lower
@@ -34,8 +34,6 @@ from coarsen.tuning.workload.benchmark import Benchmark
 from coarsen.tuning.workload.padding import written_arguments
 from coarsen.variant.variant import Definitions, Variant
 from coarsen.variant.variant_json import variant_from_json
-
-PTX_ARCHITECTURE = "sm_75"
 
 
 class CompileService:
@@ -133,7 +131,8 @@ class CompileService:
         lowered = self._lowered(name, candidate.definitions, benchmark.kernel)
         coarsened = run_pipeline(lowered, candidate)
         if candidate.merges_groups:
-            most = most_ways_by_barriers([_platform_version(request["machine"])])
+            device = request["machine"]["device"] if request["machine"] else {}
+            most = most_ways_by_barriers([str(device.get("platform_version", ""))])
             check_ways_by_barriers(coarsened.ways_by_barriers, most)
         code = code_of(coarsened, form, build_options(benchmark, candidate.definitions))
         return replace(code, others=tuple(self._others(name, candidate.definitions, form)))
@@ -153,10 +152,7 @@ class CompileService:
             return None
         index = request["machine"]["device"]["index"]
         if index not in self._machines:
-            machine = open_machine(request["machine"])
-            if not isinstance(machine, OpenClMachine):
-                raise InternalError("binaries are made by OpenCL devices")
-            self._machines[index] = machine
+            self._machines[index] = open_machine(request["machine"])
         return self._machines[index].compile(code)
 
 
@@ -175,13 +171,9 @@ def ir_hash_of(kernel: Kernel, benchmark: Benchmark, others: Iterable[Kernel] = 
 
 def macros_for(machine: Mapping[str, Any] | None) -> DeviceMacros:
     """Return the macros of what `machine_to_json` describes; the portable ones where that isn't known."""
-    device = machine["device"] if machine and "device" in machine else {}
+    device = machine["device"] if machine else {}
     extensions = device.get("extensions", "")
     return device_macros(extensions, device.get("version", "")) if extensions else PORTABLE
-
-
-def _platform_version(machine: Mapping[str, Any] | None) -> str:
-    return str(machine["device"].get("platform_version", "")) if machine and "device" in machine else ""
 
 
 def build_options(benchmark: Benchmark, definitions: Definitions) -> tuple[str, ...]:
@@ -207,7 +199,14 @@ def has_includes(source: str) -> bool:
 
 
 def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) -> Code:
-    """Return a coarsened kernel as a device is given it. Raises RefusalError where the form can't express it."""
+    """Return a coarsened kernel as a device is given it.
+
+    Raises:
+        RefusalError: the form can't express it.
+        InvalidInputError: PTX, which is measured no more.
+    """
+    if form == "ptx":
+        raise InvalidInputError("devices are given OpenCL C or SPIR-V; `coarsen apply --emit ptx` writes PTX")
     made = Code(
         form,
         coarsened.kernel.name,
@@ -216,8 +215,6 @@ def code_of(coarsened: CoarsenedKernel, form: Form, options: tuple[str, ...]) ->
         arrays=tuple(_laid_arguments(coarsened)),
         placed=coarsened.placed_arguments,
     )
-    if form == "ptx":
-        return replace(made, content=coarsened.ptx(PTX_ARCHITECTURE))
     if form == "spirv":
         return replace(made, content=coarsened.spirv)
     left = options_of_coarsened(options)

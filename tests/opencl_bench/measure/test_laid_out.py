@@ -13,8 +13,8 @@ from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import run_pipeline
 from coarsen.tuning.measure.laid_out import arrangements_of, laid_out, shape_in_elements
-from coarsen.tuning.measure.machine import Executor, LaunchError
-from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.machine import LaunchError
+from coarsen.tuning.measure.opencl_machine import OpenClExecutor, OpenClMachine
 from coarsen.tuning.measure.session import Session, Slot
 from coarsen.tuning.processes.compile_service import code_of, original_code
 from coarsen.tuning.records.code import Code, Form, LaidArgument, code_from_json
@@ -59,7 +59,7 @@ class CountingMachine(OpenClMachine):
 
     placed = 0
 
-    def place(self, workload: Workload) -> Executor:
+    def place(self, workload: Workload) -> OpenClExecutor:
         self.placed += 1
         return super().place(workload)
 

@@ -12,8 +12,8 @@ from coarsen.devices.discovery import DeviceDescription
 from coarsen.frontend.lower import lower
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import run_pipeline
-from coarsen.tuning.measure.machine import UndividedError, check_placed
-from coarsen.tuning.measure.opencl_machine import OpenClMachine
+from coarsen.tuning.measure.machine import UndividedError
+from coarsen.tuning.measure.opencl_machine import OpenClMachine, check_placed
 from coarsen.tuning.measure.session import Session, Slot
 from coarsen.tuning.processes.compile_service import code_of, original_code
 from coarsen.tuning.records.code import Code, code_from_json

@@ -15,18 +15,12 @@ from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.kernel import Kernel
 from coarsen.opencl_bench.workloads.lookup import find_benchmark
 from coarsen.pipeline import CoarsenedKernel
-from coarsen.tuning.measure.run import (
-    KernelChoice,
-    LaunchableKernel,
-    RunResult,
-    build_program,
-    kernels_of,
-    run_workload,
-)
+from coarsen.tuning.measure.run import KernelChoice, LaunchableKernel
 from coarsen.tuning.workload.benchmark import Benchmark, Launch, LocalArgument, Workload
 from coarsen.variant.coarsening import Coarsening
 from tests.coarsened_kernel import coarsened_with
 from tests.fuzz import launches
+from tests.workload_runs import RunResult, build_program, kernels_of, run_workload
 
 
 @functools.lru_cache(maxsize=32)

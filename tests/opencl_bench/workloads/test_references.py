@@ -7,9 +7,9 @@ import pytest
 
 from coarsen.opencl_bench.workloads.lookup import SUITE
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import build_program, kernels_of, run_workload
 from coarsen.tuning.workload.benchmark import LocalSize
 from tests.opencl_bench.workloads.divisible import DIVISIBLE
+from tests.workload_runs import build_program, kernels_of, run_workload
 
 DIVIDED = [
     pytest.param(name, local_size, id=f"{name}-{'x'.join(map(str, local_size))}")

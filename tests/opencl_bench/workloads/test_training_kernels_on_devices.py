@@ -15,7 +15,6 @@ from coarsen.opencl_bench.workloads.training_kernels import training_kernel
 from coarsen.pipeline import run_pipeline
 from coarsen.tuning.engine.plan import DeviceLimits, Space, points
 from coarsen.tuning.measure.comparison import compare
-from coarsen.tuning.measure.run import kernels_of, run_workload
 from coarsen.tuning.measure.variant_launch import undivided, variant_launch
 from coarsen.tuning.workload.benchmark import Benchmark, Workload
 from coarsen.variant.coarsening import Level
@@ -23,6 +22,7 @@ from coarsen.variant.space import TransformChoices
 from coarsen.variant.transforms import DeviceKind
 from coarsen.variant.variant import Variant
 from tests.selection import is_one_of_two
+from tests.workload_runs import kernels_of, run_workload
 
 # Of each kind of mechanism one: a grid's stride, a product, a window, branches, a sparse row, atomics, tiles,
 # a table, a reduction, levels.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
 from coarsen.opencl_bench import plots
-from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes
 from tests.opencl_bench.reporting.tuned_files import SECONDS, tuned, tuned_over_shapes
 
 
@@ -24,12 +22,6 @@ def test_what_choosing_is_worth() -> None:
     gain = (SECONDS[4][0] / SECONDS[4][1]) ** (1 / 5)
     expected = {"over_default": gain, "over_fixed": gain, "share": 1.0}
     assert plots.input_gains(tuned()) == pytest.approx(expected)
-
-
-def test_the_driver_s_local_size_is_a_baseline_where_it_was_measured() -> None:
-    twice = LeftOpenTimes(tuple(2 * row[0] for row in SECONDS), (0,) * len(SECONDS))
-    found = plots.input_gains(replace(tuned(), evidence={**tuned().evidence, "left_open": twice.to_json()}))
-    assert found["over_left_open"] == pytest.approx(2 * found["over_default"])
 
 
 def test_where_the_fastest_changes() -> None:

@@ -11,7 +11,6 @@ import pytest
 from coarsen.dispatch.tuned_file import JSON
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench import Results, write_report
-from coarsen.opencl_bench.inputs.evidence import LeftOpenTimes
 from coarsen.opencl_bench.reporting.page.content import Report, TunedSection
 from coarsen.opencl_bench.reporting.page.page import number_text, page_of, tuned_sections
 from tests.opencl_bench.reporting.figures.sweeps import two_devices
@@ -66,16 +65,6 @@ def page_with(path: Path, **evidence: JSON) -> str:
     """The page of a file with more evidence."""
     replace(tuned(), evidence={**tuned().evidence, **evidence}).write(path)
     return page_of_tuned(tuned_sections([path]))
-
-
-def test_the_driver_s_local_size_is_told_beside_the_default(tmp_path: Path) -> None:
-    path = tmp_path / "scan.tuned.json"
-    words = "as fast as the default with a local size that the driver chooses"
-    html = page_with(path, left_open=LeftOpenTimes(tuple(3 * row[0] for row in SECONDS), (0,) * 5).to_json())
-    gain = 3 * (SECONDS[4][0] / SECONDS[4][1]) ** (1 / 5)
-    assert f"<strong>{gain:.2f}×</strong> {words}" in html
-    html = page_with(path, left_open={"reason": "the buffers depend on <it>"})
-    assert words not in html and "the driver chooses: the buffers depend on &lt;it&gt;." in html
 
 
 def test_cold_caches_are_told(tmp_path: Path) -> None:

@@ -129,12 +129,21 @@ def test_the_plan_survives_json(small_pack: Path) -> None:
 
 
 def test_a_refusal_is_part_of_the_plan(tmp_path: Path) -> None:
-    """PTX has no logarithm in full precision."""
-    summary = make_pack(tmp_path / "pack", "blackscholes", forms=("ptx",))
-    sweep = sweep_of(Pack(tmp_path / "pack"), "blackscholes")
-    allowed = [entry for entry in sweep.candidates if entry.invalidity is not Invalidity.CONSTRAINTS]
-    assert summary.codes == 0 and {entry.invalidity for entry in allowed} == {Invalidity.COMPILE}
-    assert all("log has no counterpart in PTX" in entry.failure for entry in allowed)
+    """Work-items that wait for each other can't be merged; the original is packed."""
+    waiting = (
+        "{ while (atomic_or(lock, 0) != get_global_id(0)); values[get_global_id(0)] *= factor; atomic_inc(lock); }"
+    )
+    (tmp_path / "scale.cl").write_text(
+        f"kernel void scale(global float *values, float factor, global volatile int *lock)\n{waiting}\n"
+    )
+    lock = '\n[[arguments]]\nname = "lock"\nbuffer = "int"\nelements = 1\nvalues = "zeros"\n'
+    (tmp_path / "scale.toml").write_text(SCALE_FILE + lock)
+    summary = make_pack(tmp_path / "pack", tmp_path / "scale.toml")
+    (sweep,) = Pack(tmp_path / "pack").plan.sweeps
+    coarsened = [each for each in sweep.candidates if each.candidate.is_coarsened and not each.code]
+    refused = [each for each in coarsened if each.invalidity is not Invalidity.CONSTRAINTS]
+    assert summary.codes == 1 and {each.invalidity for each in refused} == {Invalidity.COMPILE}
+    assert all("waits-for-another" in each.failure for each in refused), refused
 
 
 def test_a_benchmark_of_ones_own_comes_along(tmp_path: Path) -> None:
