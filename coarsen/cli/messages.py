@@ -10,7 +10,6 @@ import logging
 import os
 import re
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -90,30 +89,6 @@ def logging_to_stderr() -> Iterator[None]:
 def set_level(level: int) -> None:
     """Show messages from this level on: `logging.INFO` and `logging.ERROR` for `-v` and `-q`."""
     _log.setLevel(level)
-
-
-class NowAndThen:
-    """Tells when a line about the progress is due: at most one in some seconds.
-
-    Args:
-        seconds: between two lines.
-        clock: seconds since any moment.
-
-    Attributes:
-        start: when it was made.
-    """
-
-    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds = seconds
-        self._clock = clock
-        self.start = self._last = clock()
-
-    def is_due(self) -> bool:
-        """Return True if it is time for a line, which is then taken for said."""
-        now = self._clock()
-        is_due = now - self._last >= self._seconds
-        self._last = now if is_due else self._last
-        return is_due
 
 
 def note(message: str) -> None:

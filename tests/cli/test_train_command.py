@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import coarsen
-from coarsen.cli.train.cascade import plain_lines
 from coarsen.cli.train.options import TrainOptions
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.cascade.storage import SHIPPED
@@ -201,13 +200,3 @@ def test_refusals(words: tuple[str, ...], code: int, message: str, run: Run) -> 
     outcome = run("train", *words)
     assert (outcome.code, outcome.out) == (code, "")
     assert outcome.error.startswith(message)
-
-
-def test_a_long_training_says_now_and_then_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr("coarsen.cli.train.cascade.note", said.append)
-    seconds = iter([100.0, 105.0, 110.0, 112.0, 125.0, 140.0])
-    progress = plain_lines(lambda: next(seconds))
-    for done in (1, 2, 5, 6, 8, 10):
-        progress(done, 10)
-    assert said == ["training: 50% done", "training: 80% done"]

@@ -32,7 +32,7 @@ from coarsen.errors import InvalidInputError, VerificationError
 from coarsen.tuning.settings import Remeasure
 
 if TYPE_CHECKING:
-    from coarsen.cli.bench.progress import Tally
+    from coarsen.cli.progress import Tally
     from coarsen.opencl_bench.sweep.pack.writing import PackSummary
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.sweep.several import SweepResult
@@ -256,8 +256,8 @@ def _measure(
     asked: BenchOptions, expected: Mapping[SweepPlan, int], search: SearchRequest | None
 ) -> list[SweepResult]:
     """Do the sweeps and print the report; `expected` is the number of feasible rows of each."""
-    from coarsen.cli.bench.progress import watching
     from coarsen.cli.bench.report import print_report, print_report_as_json
+    from coarsen.cli.progress import Tally, watching
     from coarsen.tuning.store.database import open_store
 
     start = time.perf_counter()
@@ -265,7 +265,7 @@ def _measure(
         rows = counted(sum(expected.values()), "row")
         note(f"{rows} to measure in {counted(len(expected), 'sweep')}, those apart that the store has")
         try:
-            with watching(expected) as tally:
+            with watching(Tally(expected)) as tally:
                 results = _sweep(asked, [*expected], store, tally, search)
         except KeyboardInterrupt:
             say_interrupted(tally.measured, store.location)

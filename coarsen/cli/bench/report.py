@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from coarsen.cli.bench.progress import duration
 from coarsen.cli.output import counted, print_json, print_line, print_table, shortened
+from coarsen.cli.progress import duration
 from coarsen.cli.results.text import best_row_as_data, source_file
 from coarsen.errors import CoarsenError
 from coarsen.opencl_bench.results.best import BestRow, best_row, best_words, geometric_mean, launch_words

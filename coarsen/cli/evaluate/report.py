@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 from coarsen.base.files import replace_file
 from coarsen.cli.evaluate.data import kernel_count, read_data
-from coarsen.cli.messages import NowAndThen, note
+from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line, print_lines, print_table
+from coarsen.cli.progress import Fits, watching
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.calibration import Calibration, calibrations
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
@@ -32,8 +33,6 @@ from coarsen.opencl_bench import plots
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate.options import EvaluateOptions
-
-_SECONDS_BETWEEN_NOTES = 20.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ class Report:
         """Evaluate the methods of a plan. Raises as `read_data` and `evaluate` do."""
         data = read_data(asked, plan)
         plan = replace(plan, published=data.published, devices=data.devices)
-        found = evaluate(data.data, data.further, plan, _Progress())
+        with watching(Fits()) as fits:
+            found = evaluate(data.data, data.further, plan, fits)
         shared = {each.family for each in data.data} & {each.family for each in data.further}
         return cls(plan, found, (len(data.further), kernel_count(data.further)), bool(shared))
 
@@ -77,17 +77,6 @@ class Report:
             but = ", but never those of the predicted kernel and its family" if self.shares_kernels else ""
             return f"Nothing of this data was learned from; {further} were{but}."
         return "Each kernel was predicted by models that had not seen it or its family on any device."
-
-
-class _Progress:
-    """Prints the progress of the fits on standard error now and then."""
-
-    def __init__(self) -> None:
-        self._pace = NowAndThen(_SECONDS_BETWEEN_NOTES)
-
-    def __call__(self, method: str, done: int, total: int) -> None:
-        if self._pace.is_due():
-            note(f"{method}: {done} of {total} fits")
 
 
 # Tables.

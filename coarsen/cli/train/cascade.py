@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import logging
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coarsen.base.names import did_you_mean
-from coarsen.cli.messages import NowAndThen, note
+from coarsen.cli.messages import note
 from coarsen.cli.output import Format, counted, print_json, print_line, print_table
 from coarsen.cli.predict.output import held_out_text
-from coarsen.errors import NOTE, DeviceError, InvalidInputError
+from coarsen.cli.progress import Fits, watching
+from coarsen.errors import DeviceError, InvalidInputError
 from coarsen.models.best_factors import CITATION, DEVICES, PUBLISHED
 from coarsen.models.model_files import model_name
 from coarsen.targets import target_of
@@ -39,7 +37,6 @@ _METHODS = {
 _LIBRARIES = {"torch": "PyTorch", "sklearn": "scikit-learn"}
 # All folds at all seeds together: what seventeen kernels need at twenty seeds. More would take long.
 _MOST_FITS = 400
-_SECONDS_BETWEEN_LINES = 10.0
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,8 @@ def train_cascade(wanted: TrainOptions, device: str) -> TrainedModel:
     """
     learned = _learned(wanted, device)
     note(f"training on {counted(len(learned.examples), 'kernel')}, and again without each of them")
-    with training_progress() as progress:
-        trained, paths = _train_and_save(learned, wanted, progress)
+    with watching(Fits()) as fits:
+        trained, paths = _train_and_save(learned, wanted, partial(fits, "training"))
     if wanted.output_format is Format.JSON:
         print_json(_as_data(trained, paths))
     else:
@@ -251,33 +248,3 @@ def _print_scores(trained: TrainedModel) -> None:
             row += [f"{gain.geometric_mean:.3f}", f"{gain.worst:.2f}"] if gain else ["", ""]
         rows.append([*row, _METHODS.get(method, "")])
     print_table([*headings, ""], rows, numbers=headings[1:])
-
-
-@contextmanager
-def training_progress() -> Iterator[Callable[[int, int], None]]:
-    """Give a function to call with the iterations that are done and their total, while the context lasts."""
-    if not logging.getLogger("coarsen").isEnabledFor(NOTE) or not sys.stderr.isatty():
-        yield plain_lines()
-        return
-    # Imported late: only a terminal needs it.
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("training"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
-        task = drawn.add_task("training", total=None)
-        yield lambda done, total: drawn.update(task, completed=done, total=total)
-
-
-def plain_lines(clock: Callable[[], float] = time.monotonic) -> Callable[[int, int], None]:
-    """Return what notes how much of a training is done, every ten seconds; `clock` gives seconds."""
-    pace: NowAndThen | None = None
-
-    def progress(done: int, total: int) -> None:
-        nonlocal pace
-        if pace is None:
-            pace = NowAndThen(_SECONDS_BETWEEN_LINES, clock)
-        elif pace.is_due() and done < total:
-            note(f"training: {done / total:.0%} done")
-
-    return progress
