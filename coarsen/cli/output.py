@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -162,6 +163,17 @@ def console() -> Console:
     terminal = sys.stdout.isatty()
     width = None if terminal else _UNLIMITED_WIDTH
     return PlainConsole(file=sys.stdout, width=width, highlight=False, emoji=False)
+
+
+def check_writable(path: Path) -> None:
+    """Check that a file can be written, before the long work that fills it. Raises InvalidInputError."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise InvalidInputError(f"{path}: can't be written: it is a folder")
+    if not folder.is_dir():
+        raise InvalidInputError(f"{path}: can't be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"{path}: can't be written: {folder} is closed to you")
 
 
 def write_result(content: str | bytes, path: Path | None) -> None:

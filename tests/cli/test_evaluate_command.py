@@ -1,4 +1,4 @@
-"""`coarsen evaluate`: its tables, its JSON, its figures, and what it refuses."""
+"""`coarsen evaluate`: its tables, its JSON, and what it refuses."""
 
 from __future__ import annotations
 
@@ -149,15 +149,11 @@ def test_the_projects_own_measurements(tmp_path: Path, run: Run) -> None:
     assert along == {0: pytest.approx(1.5), 1: pytest.approx(1.8)}
 
 
-def test_a_model_fitted_anew_with_several_seeds(runtimes: Path, tmp_path: Path, run: Run) -> None:
-    folder = tmp_path / "figures"
-    words = ("--data", runtimes, "--device", "fermi", "--model", "cascade", "--seeds", 2, "--figures", folder)
-    outcome = run("evaluate", *words)
+def test_a_model_fitted_anew_with_several_seeds(runtimes: Path, run: Run) -> None:
+    outcome = run("evaluate", "--data", runtimes, "--device", "fermi", "--model", "cascade", "--seeds", 2)
     assert outcome.code == 0
     assert "cascade: geometric mean " in outcome.out and " over 2 seeds, standard deviation " in outcome.out
     assert "cascade: predicted probability that a step helps against the observed share" in outcome.out
-    assert (folder / "calibration.svg").read_bytes().startswith(b"<?xml")
-    assert (folder / "factors.md").read_text().startswith("| kernel | fermi best | fermi cascade |")
 
 
 def test_unseen_data_is_predicted_from_the_training_files(runtimes: Path, tmp_path: Path, run: Run) -> None:
@@ -208,12 +204,6 @@ def test_a_kernel_that_nobody_knows_is_named(tmp_path: Path, run: Run) -> None:
     path.write_text("kernel,factor,fermi_ns\nmine,1,100\nmine,2,50\n")
     outcome = run("evaluate", "--data", path, *SIMPLE, "-q")
     assert (outcome.code, outcome.error) == (2, "the kernel 'mine' is not in the suite, so it has no features")
-
-
-def test_figures_need_a_folder(runtimes: Path, run: Run) -> None:
-    outcome = run("evaluate", "--data", runtimes, *SIMPLE, "--figures", runtimes)
-    assert outcome.code == 2
-    assert outcome.error == f"{runtimes}: no folder can be made there: File exists"
 
 
 def test_a_device_that_nobody_knows_needs_no_figures(tmp_path: Path, run: Run) -> None:

@@ -108,21 +108,6 @@ def test_a_cascade_of_any_device_is_trained_from_runtimes_and_then_predicts(
     assert coarsen.predict(mt, device="mygpu", model="cascade").training_kernel == "mt"
 
 
-def test_data_of_one_device_may_be_taken_for_another_that_nothing_is_known_of(
-    scale: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    table = tmp_path / "runtimes.csv"
-    table.write_text(TABLE.replace("mygpu", "intel"))
-    trained = run("train", "-d", "my_chip", "--data", table)
-    assert trained.code == 0
-    assert "the data is of intel: it is taken for that of my_chip" in trained.err
-    assert json.loads(run("predict", scale, "-d", "my_chip", "-f", "json").out)["model"] == "my_chip"
-    # What is known to be another device is not.
-    refused = run("train", "-d", "fermi", "--data", table)
-    assert (refused.code, refused.error) == (2, "the data has nothing of a device 'fermi'; it has intel")
-
-
 def test_what_was_trained_goes_before_what_is_shipped(
     tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,7 +146,7 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else sys.__spec__)
     outcome = run("train", "-d", "tahiti", "-o", tmp_path / "models")
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.error == "training needs PyTorch: pip install 'coarsen[train]'"
+    assert outcome.error == "training needs more packages: pip install 'coarsen[train]'"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -192,7 +177,7 @@ def test_without_pytorch(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
         (
             ("-d", "tahiti", "-o", "/dev/null/models"),
             2,
-            "/dev/null/models: no folder can be made there: Not a directory",
+            "/dev/null/models: no folder can be made there: /dev/null is a file",
         ),
     ],
 )

@@ -14,7 +14,6 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.cli.bench.options import Caches
 from coarsen.cli.tune.options import TuneOptions
 from coarsen.cli.tune.over_inputs import ListedInputs
 from coarsen.devices.discovery import DeviceDescription
@@ -84,7 +83,7 @@ def test_the_search_is_guided_and_warm_and_has_a_share() -> None:
 def test_cold_caches_are_a_way_to_measure() -> None:
     usual = OverInputs(4, stage_one=StageOneSettings(seed=3), distinct=True)
     assert request().over_inputs(4) == usual and not request(space=["distinct=no"]).over_inputs(4).distinct
-    assert request(caches=Caches.COLD).over_inputs(4).method == Method(cold_cache=True)
+    assert request(caches="cold").over_inputs(4).method == Method(cold_cache=True)
 
 
 @pytest.mark.compiled_devices

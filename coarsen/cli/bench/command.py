@@ -9,15 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from coarsen.cli.bench.options import (
-    Caches,
     CodeForm,
     bench_search,
-    checked_export,
+    check_export,
     device_kind,
     seed_option,
     with_prior,
@@ -83,7 +82,7 @@ class BenchOptions:
     )
     quick: bool = option("Few runs, wide intervals: a first look.", default=False)
     no_confirmation: bool = option("Don't time the best configurations once more in new processes.", default=False)
-    caches: Caches = option("cold flushes the caches before every timed run.", default=Caches.WARM)
+    caches: Literal["warm", "cold"] = option("cold flushes the caches before every timed run.", default="warm")
     store: str | None = store_option()
     again: Remeasure = option("Which stored rows to measure once more.", default=Remeasure.NOTHING)
     scheduler: str | None = option(
@@ -105,9 +104,9 @@ class BenchOptions:
     output_format: Format = format_option()
 
     @property
-    def forms(self) -> tuple[CodeForm, ...]:
+    def forms(self) -> tuple[Literal["opencl_c", "spirv", "ptx"], ...]:
         """Return what devices are given."""
-        return tuple(self.form or [CodeForm.OPENCL_C])
+        return tuple(each.value for each in self.form or [CodeForm.OPENCL_C])
 
     def method(self, wanted: SpaceOptions) -> Method:
         """Return how each configuration of a space is measured."""
@@ -117,7 +116,7 @@ class BenchOptions:
         # None of so many rows as a grid has is worth minutes of a compiler's time.
         most = GRID_COMPILE_SECONDS if wanted.is_grid else usual.compile_seconds
         seconds = min(usual.compile_seconds, most)
-        return replace(usual, cold_cache=self.caches is Caches.COLD, compile_seconds=seconds)
+        return replace(usual, cold_cache=self.caches == "cold", compile_seconds=seconds)
 
 
 @takes(BenchOptions)
@@ -148,10 +147,11 @@ def bench(asked: BenchOptions) -> None:
             raise InvalidInputError(f"--pack measures nothing: leave out {' and '.join(given)}")
         _write_pack(asked, wanted, asked.pack)
         return
-    if len(asked.forms) > 1 or CodeForm.PTX in asked.forms:
+    if len(asked.forms) > 1 or "ptx" in asked.forms:
         raise InvalidInputError("--form is opencl_c or spirv, once; ptx and several are for --pack")
     _check_cluster(asked)
-    checked_export(asked.output)
+    if asked.output is not None:
+        check_export(asked.output)
     is_sample = "sample" in wanted.values
     search = bench_search(asked.search, asked.budget, asked.seed, asked.scheduler, is_sample=is_sample)
     results = _measure(asked, _planned(asked, wanted, search), search)
@@ -205,12 +205,12 @@ def _planned(asked: BenchOptions, wanted: SpaceOptions, search: SearchRequest | 
     from coarsen.tuning.engine.plan import SweepPlan
 
     preset, form = asked.preset or USUAL_PRESET, asked.forms[0]
-    usual = SweepPlan("", "", preset, asked.seed, method=asked.method(wanted), form=form.value)
+    usual = SweepPlan("", "", preset, asked.seed, method=asked.method(wanted), form=form)
     usual = replace(usual, confirms=not asked.no_confirmation)
     from coarsen.opencl_bench.sweep.search_sweep import planned_search_rows
 
     benchmarks = benchmarks_of(asked.kernels)
-    places = places_of(asked.device, form.value, asked.scheduler is not None)
+    places = places_of(asked.device, form, asked.scheduler is not None)
     expected = {}
     for benchmark, name in benchmarks:
         for place in places:
@@ -232,7 +232,7 @@ def _write_pack(asked: BenchOptions, wanted: SpaceOptions, folder: Path) -> None
             PackPart(name, preset, wanted.of(benchmark, preset, kind, USUAL_LIMITS))
             for benchmark, name in benchmarks_of(asked.kernels)
         ),
-        forms=tuple(each.value for each in asked.forms),
+        forms=asked.forms,
         seed=asked.seed,
         method=asked.method(wanted),
         device_kind=kind,

@@ -1,4 +1,4 @@
-"""The results of `coarsen evaluate`: as tables, as JSON, as figures."""
+"""The results of `coarsen evaluate`, and of the evaluation that `coarsen train` makes: as tables, as JSON."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
-from coarsen.base.files import replace_file
 from coarsen.cli.evaluate.data import kernel_count, read_data
-from coarsen.cli.messages import note
 from coarsen.cli.output import counted, print_line, print_lines, print_table
 from coarsen.cli.progress import Fits, watching
-from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.calibration import Calibration, calibrations
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
@@ -29,7 +23,6 @@ from coarsen.models.evaluation.scores import (
     SpeedupScore,
     oracle_log_speedup,
 )
-from coarsen.opencl_bench import plots
 
 if TYPE_CHECKING:
     from coarsen.cli.evaluate.options import EvaluateOptions
@@ -62,11 +55,6 @@ class Report:
     def measured_devices(self) -> tuple[str, ...]:
         """The devices whose curves are known."""
         return tuple(device for device in self.evaluation.devices if self.evaluation.is_measured(device))
-
-    @property
-    def other_devices(self) -> tuple[str, ...]:
-        """The devices of which the best factors alone are known."""
-        return tuple(device for device in self.evaluation.devices if not self.evaluation.is_measured(device))
 
     @property
     def protocol(self) -> str:
@@ -103,26 +91,28 @@ _SPEEDUP_LEGEND = (
 
 def print_report(report: Report, details: bool) -> None:
     """Print the scores on each device, and on all together; calibration; with `details` each kernel's factors."""
+    found, measured = report.evaluation, report.measured_devices
     print_line(report.protocol)
-    for device in report.measured_devices:
-        _print_speedups(device, report.evaluation.speedup_scores(device))
+    for device in measured:
+        print_speedups(device, found.speedup_scores(device))
         if details:
-            _print_details(report, device)
-    if len(report.measured_devices) > 1:
-        together = report.evaluation.speedup_scores(*report.measured_devices)
-        _print_speedups(f"all {len(report.measured_devices)} devices", together)
-    for device in report.other_devices:
-        _print_hits(device, report.evaluation.hit_scores(device))
-        if details:
-            _print_details(report, device)
-    for name, found in calibrations(report.evaluation).items():
-        _print_calibration(name, found)
+            print_choices(found, device)
+    if len(measured) > 1:
+        print_speedups(f"all {len(measured)} devices", found.speedup_scores(*measured))
+    for device in found.devices:
+        if device not in measured:
+            print_hits(f"{device} (best factors alone)", found.hit_scores(device))
+            if details:
+                print_choices(found, device)
+    for name, calibration in calibrations(found).items():
+        _print_calibration(name, calibration)
     if report.measured_devices:
         print_line()
         print_lines(*_SPEEDUP_LEGEND)
 
 
-def _print_speedups(device: str, scores: Mapping[str, SpeedupScore]) -> None:
+def print_speedups(device: str, scores: Mapping[str, SpeedupScore]) -> None:
+    """Print a table of methods and the speed-ups of what they chose."""
     _print_heading(device, max(score.cases for score in scores.values()))
     paired = any(UNIQUE in score.over for score in scores.values())
     kept = [name for name in _SPEEDUP_HEADINGS if paired or name != "over unique"]
@@ -160,8 +150,9 @@ def _choices(count: float) -> str:
     return f"{_number(count)} {'choice' if count == 1 else 'choices'}"
 
 
-def _print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
-    _print_heading(f"{device} (best factors alone)", max(score.cases for score in scores.values()))
+def print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
+    """Print a table of methods and how often they find the best factor."""
+    _print_heading(device, max(score.cases for score in scores.values()))
     rows = [
         [
             name,
@@ -181,11 +172,6 @@ def _print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
 def _print_heading(device: str, cases: int) -> None:
     print_line()
     print_line(f"{device}: {counted(cases, 'kernel' if not device.startswith('all ') else 'case')}")
-
-
-def _print_details(report: Report, device: str) -> None:
-    print_line()
-    print_table(*_details(report.evaluation, device))
 
 
 def _print_calibration(name: str, found: Calibration) -> None:
@@ -226,8 +212,8 @@ def _number(count: float) -> str:
     return f"{count:.0f}" if math.isclose(count, round(count), abs_tol=1e-9) else f"{count:.1f}"
 
 
-def _details(evaluation: Evaluation, device: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """The factors chosen on a device, with their speed-ups where these are known: headings and rows.
+def print_choices(evaluation: Evaluation, device: str) -> None:
+    """Print the factors chosen for each kernel on a device, with their speed-ups where these are known.
 
     Of several seeds: the factor chosen most often, with a mark where others were chosen too, and the geometric
     mean of the speed-ups.
@@ -242,7 +228,8 @@ def _details(evaluation: Evaluation, device: str) -> tuple[Sequence[str], Sequen
         )
         for kernel, outcome in known.items()
     ]
-    return ("kernel", "best", *outcomes), rows
+    print_line()
+    print_table(("kernel", "best", *outcomes), rows)
 
 
 def _best(outcome: Outcome) -> str:
@@ -262,42 +249,7 @@ def _chosen(outcomes: Sequence[Outcome]) -> str:
     return f"{text}: {math.exp(mean):.2f}"
 
 
-# Figures, and what `--format json` prints.
-
-NAMES = ("calibration", "predictions")
-
-
-def write_figures(report: Report, folder: Path) -> list[Path]:
-    """Write the figures that the evaluation has numbers for, and `factors.md`; says which it has none for.
-
-    Returns:
-        the files written.
-
-    Raises:
-        InvalidInputError: one can't be written.
-    """
-    paths = []
-    for name, figure in _figures(report):
-        paths.append(folder / f"{name}.svg")
-        plots.save(figure, paths[-1])
-    paths.append(folder / "factors.md")
-    replace_file(plots.markdown(plots.factor_table(plots.choice_table(report.evaluation))).encode(), paths[-1])
-    return paths
-
-
-def _figures(report: Report) -> Iterator[tuple[str, Figure]]:
-    for name in NAMES:
-        try:
-            yield name, _drawn(name, report)
-        except InvalidInputError as error:
-            note(f"no {name}: {error}")
-
-
-def _drawn(name: str, report: Report) -> Figure:
-    """A figure. Raises InvalidInputError where there is nothing to draw."""
-    if name == "calibration":
-        return plots.draw_calibration(calibrations(report.evaluation))
-    return plots.draw_predictions(plots.choice_table(report.evaluation))
+# What `--format json` prints.
 
 
 def as_data(report: Report) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def _ask_of_each(ask: Callable[[PredictOptions], None], asked: PredictOptions) -
         RefusalError: the last one, after all have been asked about.
     """
     path = Path(asked.file)
-    is_file = path.suffix in KERNEL_SUFFIXES and path.exists() and asked.measure is None
+    is_file = path.suffix in KERNEL_SUFFIXES and path.exists()
     names = kernels_of(path, asked.kernel, asked.build_options) if is_file else (asked.kernel,)
     if len(names) == 1:
         ask(asked)
@@ -160,7 +160,7 @@ def _check_measurable(given: KernelInput) -> None:
     """Raise InvalidInputError for a kernel without inputs, or where a package is missing."""
     beside = given.path.with_suffix(".toml")
     if given.benchmark is None and beside.is_file():
-        raise InvalidInputError(f"give {beside} in place of the kernel, or --measure NUMBER: it has the inputs")
+        raise InvalidInputError(f"give {beside} in place of the kernel: it has the inputs")
     if given.benchmark is None:
         raise InvalidInputError(
             "there are no inputs: `coarsen describe` writes a description of the launch, which is to be given "

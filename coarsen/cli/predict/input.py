@@ -49,8 +49,6 @@ def read_input(
     options: str,
     preset: str,
     local_size: tuple[int, ...] | None,
-    *,
-    measurable: bool = False,
 ) -> KernelInput:
     """Find and lower a kernel, with its launch where it is described.
 
@@ -60,7 +58,6 @@ def read_input(
         options: how a plain file is built.
         preset: names the sizes of a description.
         local_size: of the launch; the description's if None.
-        measurable: whether it must be described; of `kernel.cl` that is in the description beside it.
 
     Raises:
         InvalidInputError: no such file or benchmark, a mistake in it, or options that it leaves no room for.
@@ -68,9 +65,13 @@ def read_input(
     """
     path = Path(word)
     # What neither is a file nor looks like one is a name of the suite.
-    if not measurable and path.suffix != ".toml" and (path.suffix or path.exists()):
+    if path.suffix != ".toml" and (path.suffix or path.exists()):
         return KernelInput(lower_file(path, kernel, options), path)
-    benchmark, name = _described(word, measurable)
+    # Imported late: a plain kernel does without the suite.
+    from coarsen.opencl_bench.workloads.lookup import find_benchmark
+
+    name: str | Path = path.resolve() if path.suffix == ".toml" else word
+    benchmark = find_benchmark(name)
     if kernel is not None or options:
         raise InvalidInputError(
             f"{word}: its description says which kernel it is and how it is built; leave out -k, -D, -I, "
@@ -86,18 +87,3 @@ def read_input(
 
     sizes, arguments = sizes_of_launch(benchmark, lowered, preset, own)
     return KernelInput(lowered, path, benchmark, name, own, sizes.global_size[: len(own)], arguments)
-
-
-def _described(word: str, measurable: bool) -> tuple[Benchmark, str | Path]:
-    """The benchmark of a word, and what a plan calls it; checked, if it is to be measured."""
-    # Imported late: a plain kernel does without the suite.
-    if measurable:
-        from coarsen.cli.bench.inputs import benchmarks_of
-
-        ((benchmark, name),) = benchmarks_of([word])
-        return benchmark, name
-    from coarsen.opencl_bench.workloads.lookup import find_benchmark
-
-    path = Path(word)
-    called: str | Path = path.resolve() if path.suffix == ".toml" else word
-    return find_benchmark(called), called

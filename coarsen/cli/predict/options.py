@@ -55,8 +55,7 @@ class PredictOptions(SourceOptions):
     risk: Risk | None = option("How much the launch model may lose for what it may gain.  [default: neutral]")
     measure: int | None = option(
         "Run the launch as it is and this many of the launches that were predicted, the predicted choice "
-        "first, and take the best; 4 if no number is given. It needs inputs: KERNEL.toml, KERNEL.cl beside it, or "
-        "a name of the suite.",
+        "first, and take the best. It needs inputs: KERNEL.toml, or a name of the suite.",
         "NUMBER",
         min=1,
     )
@@ -87,5 +86,4 @@ class PredictOptions(SourceOptions):
 
     def input(self) -> KernelInput:
         """Read the kernel. Raises as `read_input` does."""
-        given = self.file, self.kernel, self.build_options, self.preset, self.local
-        return read_input(*given, measurable=self.measure is not None)
+        return read_input(self.file, self.kernel, self.build_options, self.preset, self.local)

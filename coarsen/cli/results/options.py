@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import enum
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from coarsen.cli.declared import argument, option
 from coarsen.cli.options import format_option
@@ -19,21 +18,6 @@ if TYPE_CHECKING:
     from coarsen.tuning.remembered.choice import RememberedChoice
     from coarsen.tuning.store.database import Store
     from coarsen.tuning.store.remembered import RememberedFilter
-
-
-class CurveOf(enum.StrEnum):
-    """The lines of a figure: one for each of these."""
-
-    DEVICE = "device"
-    DIMENSION = "dimension"
-    STRIDE = "stride"
-
-
-class Taken(enum.StrEnum):
-    """The configurations of a factor that the curves take."""
-
-    BEST = "best"
-    BASELINE = "baseline"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,10 +44,12 @@ class ResultsOptions:
     output: Path | None = option(
         "Plot there: a figure .svg, .png or .pdf, or a page .html.", "FILE", "-o --output"
     )
-    by: CurveOf | None = option("What a curve is of; all but device are of one device.  [default: device]")
-    choice: Taken | None = option(
-        "What the curves take at each factor: the best, or the best with the baseline's local size.  "
-        "[default: best]"
+    by: Literal["device", "dimension", "stride"] = option(
+        "What a curve is of; all but device are of one device.", default="device"
+    )
+    choice: Literal["best", "baseline"] = option(
+        "What the curves take at each factor: the best, or the best with the baseline's local size.",
+        default="best",
     )
     descriptions: Path | None = option("For a page: NAME.toml of kernels that are not the suite's.", "FOLDER")
     over: str | None = option(

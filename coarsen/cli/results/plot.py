@@ -7,22 +7,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from coarsen.cli.messages import note
 from coarsen.cli.options import existing_folder
-from coarsen.cli.output import print_json
-from coarsen.cli.results.options import CurveOf, ResultsOptions, Taken
+from coarsen.cli.output import check_writable, print_json
 from coarsen.cli.stores import check_packages
 from coarsen.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from coarsen.cli.results.options import ResultsOptions
-    from coarsen.opencl_bench.reporting.curve_points import By, Choice
     from coarsen.opencl_bench.results.results import Results
 
 TUNED_SUFFIX = ".tuned.json"
@@ -50,10 +47,12 @@ def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
     Raises:
         InvalidInputError: no output is named, or one that can't be written; options for another figure.
     """
-    curves: dict[str, object] = {"--by": asked.by, "--choice": asked.choice}
+    curves: dict[str, object] = {"--by": asked.by != "device", "--choice": asked.choice != "best"}
     if asked.output is not None and is_page(asked):
         _refuse({**curves, "--over": asked.over, "-f json": asked.is_json}, "for a figure, not for a page")
-        _check_page(asked.output, asked.descriptions)
+        check_packages(("jinja2",), "the page")
+        existing_folder("--descriptions", asked.descriptions)
+        check_writable(asked.output)
         return
     _refuse({"--descriptions": asked.descriptions}, "for a page: -o FILE.html")
     if asked.output is None and not asked.is_json:
@@ -69,18 +68,6 @@ def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
         from coarsen.opencl_bench.reporting.sheet import file_type
 
         file_type(asked.output)
-
-
-def _check_page(output: Path, descriptions: Path | None) -> None:
-    check_packages(("jinja2",), "the page")
-    existing_folder("--descriptions", descriptions)
-    folder = output.absolute().parent
-    if output.is_dir():
-        raise InvalidInputError(f"{output}: can't be written: it is a folder")
-    if not folder.is_dir():
-        raise InvalidInputError(f"{output}: can't be written: there is no folder {folder}")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidInputError(f"{output}: can't be written: {folder} is closed to you")
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:
@@ -104,7 +91,7 @@ def draw_curves(results: Results, asked: ResultsOptions) -> None:
     from coarsen.opencl_bench import plots
     from coarsen.opencl_bench.results.rows import frame_with_intervals
 
-    by, choice = cast("By", asked.by or CurveOf.DEVICE), cast("Choice", asked.choice or Taken.BEST)
+    by, choice = asked.by, asked.choice
     rows = frame_with_intervals(results.measurements, lambda frame: plots.curve_points(frame, by, choice)["key"])
     if asked.is_json:
         print_json({"curves": records(plots.curve_points(rows, by, choice))})
