@@ -134,10 +134,10 @@ def run_with(options: RunOptions) -> int:
     otherwise = mode_of(options.tune, options.seconds, options.store, options.predict)
     settings = settings_of(options.seconds, options.store)
     recording = recording_of(options.record, options.most_bytes, options.record_contents)
-    # The program may go to another folder.
-    file = None if options.report is None else Path(options.report).absolute()
-    if file is not None:
-        check_writable(file)
+    file = None
+    if options.report is not None:
+        check_writable(Path(options.report))
+        file = Path(options.report).absolute()  # the program may go to another folder
     # Imported late: they load PyOpenCL.
     from coarsen.cli.run_report import print_report, write_report
     from coarsen.drop_in.running import run_program

@@ -55,9 +55,7 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     # Of one kernel there is none.
     assert "geometric mean" not in first.out
     (place,) = (number for number, line in enumerate(lines) if line == f"The rows are in {store}")
-    assert (
-        lines[place - 1].startswith("9 rows; 9 of them measured now, in ") and "rows per hour" in lines[place - 1]
-    )
+    assert lines[place - 1].startswith("9 rows; 9 of them measured now, in ")
     pasted = [line.strip() for line in lines[place + 1 :]]
     # One uncoarsened, two compared, and in three new processes factor 2 and the baseline confirmed.
     assert len(read_table(export)) == 1 + 2 + 3 * 2
@@ -77,7 +75,7 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
     assert any(line.endswith("mt.cl --kernel mt --factor 2 --dim 0") for line in pasted) == helped
     assert report["geometric_means"][0]["kernels"] == 2
     assert (report["run"]["rows"], report["run"]["measured"]) == (18, 9)
-    assert 0 < report["run"]["timed_share"] < report["run"]["measuring_share"] < 1
+    assert report["run"]["seconds"] > 0
     assert report["store"] == str(store)
 
 

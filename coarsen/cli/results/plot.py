@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,33 +47,40 @@ def check(asked: ResultsOptions, tuned: Sequence[Path], has_rows: bool) -> None:
     Raises:
         InvalidInputError: no output is named, or one that can't be written; options for another figure.
     """
-    curves: dict[str, object] = {"--by": asked.by != "device", "--choice": asked.choice != "best"}
-    if asked.output is not None and is_page(asked):
-        _refuse({**curves, "--over": asked.over, "-f json": asked.is_json}, "for a figure, not for a page")
+    if asked.output is None and not asked.is_json:
+        raise InvalidInputError("no output given: use -o FILE.svg, -o FILE.html or -f json")
+    if tuned and not is_page(asked) and (has_rows or len(tuned) > 1):
+        raise InvalidInputError("a figure is of measurements or of one tuned file; -o FILE.html takes several")
+    kind = "a page" if is_page(asked) else "a tuned file" if tuned else "measurements"
+    given = {
+        "--by": asked.by != "device",
+        "--choice": asked.choice != "best",
+        "--over": asked.over,
+        "--descriptions": asked.descriptions,
+        "--format": asked.is_json,
+    }
+    for name, value in given.items():
+        if value and name not in _TAKEN[kind]:
+            raise InvalidInputError(f"{name} is not for {kind}")
+    if asked.output is None:
+        return
+    if is_page(asked):
         check_packages(("jinja2",), "the page")
         existing_folder("--descriptions", asked.descriptions)
         check_writable(asked.output)
-        return
-    _refuse({"--descriptions": asked.descriptions}, "for a page: -o FILE.html")
-    if asked.output is None and not asked.is_json:
-        raise InvalidInputError("no output given: use -o FILE.svg, -o FILE.html or -f json")
-    if tuned and (has_rows or len(tuned) > 1):
-        raise InvalidInputError("a figure is of measurements or of one tuned file; -o FILE.html takes several")
-    if tuned:
-        _refuse(curves, "for the curves of measurements")
     else:
-        _refuse({"--over": asked.over}, f"for a tuned file: --from NAME{TUNED_SUFFIX}")
-    if asked.output is not None:
         # Imported late: it loads matplotlib.
         from coarsen.opencl_bench.reporting.sheet import file_type
 
         file_type(asked.output)
 
 
-def _refuse(options: Mapping[str, object], why: str) -> None:
-    given = [name for name, value in options.items() if value]
-    if given:
-        raise InvalidInputError(f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} {why}")
+# What is drawn, and the options that it takes.
+_TAKEN = {
+    "a page": ("--descriptions",),
+    "a tuned file": ("--over", "--format"),
+    "measurements": ("--by", "--choice", "--format"),
+}
 
 
 def draw_curves(results: Results, asked: ResultsOptions) -> None:

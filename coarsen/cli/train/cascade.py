@@ -165,15 +165,3 @@ def _print(trained: TrainedModel, paths: Sequence[Path]) -> None:
     print_line()
     print_line(f"Verdict: {held_out_text(evaluation_card(evaluation, device))}")
     print_line(f"stored in {' and '.join(map(str, paths))}")
-    if _is_shipped(paths):
-        print_line("These are, to the last byte, the files that come with the package")
-
-
-def _is_shipped(paths: Sequence[Path]) -> bool:
-    """Return True if the package comes with files of these names and contents."""
-    from coarsen.models.cascade.storage import SHIPPED
-
-    own = [SHIPPED / path.name for path in paths]
-    return all(each.is_file() for each in own) and all(
-        path.read_bytes() == each.read_bytes() for path, each in zip(paths, own, strict=True)
-    )
