@@ -261,10 +261,7 @@ def print_profile(profile: DeviceProfile) -> None:
     print_line()
     print_table(["memory level", "bandwidth", "latency"], map(_level_row, profile.levels), numbers=["bandwidth"])
     print_line()
-    headings = ["operations", "a second", "±", "latency"]
-    print_table(headings, _rate_rows(profile), numbers=["a second", "±", "latency"])
-    print_line()
-    print_table(["starting work", "seconds", "±"], _launch_rows(profile), numbers=["seconds", "±"])
+    print_table(["operations, and starting work", "", "±"], _quantities(profile), numbers=["", "±"])
 
 
 def scaled(value: float | None, unit: str) -> str:
@@ -284,7 +281,7 @@ def _byte_text(count: float | None) -> str:
 
 def _described(profile: DeviceProfile) -> Iterator[list[str]]:
     yield ["compute units", str(profile.compute_units)]
-    yield ["lanes together", _text(profile.simd_width)]
+    yield ["lanes together", str(profile.simd_width or _UNKNOWN)]
     yield ["clock", scaled(profile.clock, "Hz")]
     dedicated = {True: "its own", False: "ordinary memory", None: _UNKNOWN}[profile.local_memory_is_dedicated]
     yield ["local memory", f"{_byte_text(profile.local_memory)}, {dedicated}"]
@@ -292,27 +289,21 @@ def _described(profile: DeviceProfile) -> Iterator[list[str]]:
     yield ["local bandwidth", scaled(bandwidth.value if bandwidth else None, "B/s")]
 
 
-def _text(value: int | None) -> str:
-    return _UNKNOWN if value is None else str(value)
-
-
 def _level_row(level: MemoryLevel) -> list[str]:
     size = "memory" if level.bytes is None else f"up to {_byte_text(level.bytes)}"
     return [size, scaled(level.bandwidth, "B/s"), scaled(level.latency, "s")]
 
 
-def _spread(value: Quantity | None) -> str:
-    return _UNKNOWN if value is None or value.spread is None else f"{value.spread:.0%}"
-
-
-def _rate_rows(profile: DeviceProfile) -> Iterator[list[str]]:
+def _quantities(profile: DeviceProfile) -> Iterator[list[str]]:
     for name, rate in profile.rates.items():
-        latency = rate.latency.value if rate.latency else None
-        amount = scaled(rate.throughput.value, "")
-        yield [name.replace("_", " "), amount, _spread(rate.throughput), scaled(latency, "s")]
-
-
-def _launch_rows(profile: DeviceProfile) -> Iterator[list[str]]:
+        words = name.replace("_", " ")
+        yield _quantity(f"{words}, a second", rate.throughput, "")
+        yield _quantity(f"{words}, latency", rate.latency, "s")
     for name, meaning in _LAUNCH.items():
-        cost: Quantity | None = getattr(profile.launch, name)
-        yield [meaning, scaled(cost.value if cost else None, "s"), _spread(cost)]
+        yield _quantity(meaning, getattr(profile.launch, name), "s")
+
+
+def _quantity(words: str, quantity: Quantity | None, unit: str) -> list[str]:
+    if quantity is None:
+        return [words, _UNKNOWN, _UNKNOWN]
+    return [words, scaled(quantity.value, unit), _UNKNOWN if quantity.spread is None else f"{quantity.spread:.0%}"]

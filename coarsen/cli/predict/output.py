@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from coarsen.cli.messages import note
-from coarsen.cli.output import Format, print_json, print_line, print_lines, print_records
+from coarsen.cli.output import Format, picked, print_json, print_line, print_lines, print_records
 from coarsen.models import Contribution, Prediction, Step
 from coarsen.models.launch.prediction import ExpectedLaunch, LaunchPrediction, Ratio
 from coarsen.targets import Target
@@ -86,8 +86,7 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
         "device": {"name": prediction.device, "full_name": target.descriptor.full_name},
         "own_launch": variant_to_json(prediction.own),
         "risk": prediction.risk.value,
-        "factor": prediction.factor,
-        "dimension": prediction.dimension,
+        **picked(prediction, "factor dimension"),
         "choice": _as_data(prediction.chosen),
         "choice_text": launch_text(prediction.chosen.variant, prediction.own),
         "choices": {
@@ -101,9 +100,7 @@ def launch_as_data(prediction: LaunchPrediction, target: Target) -> dict[str, ob
             {**asdict(influence), "effect": math.exp(influence.effect)} for influence in prediction.influences
         ],
         "nearest": [asdict(neighbour) for neighbour in prediction.nearest],
-        "training_kernel": prediction.training_kernel,
-        "sizes_are_assumed": prediction.sizes_are_assumed,
-        "unknown": list(prediction.unknown),
+        **picked(prediction, "training_kernel sizes_are_assumed unknown"),
     }
 
 
@@ -190,9 +187,7 @@ def _as_data(launch: ExpectedLaunch) -> dict[str, object]:
         "variant": variant_to_json(launch.variant),
         "multiple_of": list(launch.multiple_of),
         "over_best_uncoarsened": asdict(launch.over_best),
-        "over_own": asdict(launch.over_own),
-        "chance": launch.chance,
-        "utility": launch.utility,
+        **picked(launch, "over_own chance utility"),
     }
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 TUNED_SUFFIX = ".tuned.json"
 PAGE_SUFFIX = ".html"
 PLOTTING = ("matplotlib", "pandas", "pyarrow", "sqlalchemy")
-# From this number of kernels on, the page takes long enough that a note says so.
-_MANY = 30
 # The most names in a note.
 _NAMED = 3
 
@@ -149,17 +147,9 @@ def write_page(results: Results | None, asked: ResultsOptions, tuned: Sequence[P
 
     assert asked.output is not None
     names = () if results is None else results.benchmarks
-    if len(names) > _MANY:
-        note(f"coarsening and drawing {len(names)} kernels")
     write_report(results, asked.output, kernels=asked.descriptions, processes=processors(), tuned=tuple(tuned))
     unknown = [name for name in names if known_kernel(name, asked.descriptions) is None]
     if unknown:
-        note(_without_source(unknown, asked.descriptions))
+        more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+        note(f"without source, for want of --descriptions FOLDER: {', '.join(unknown[:_NAMED])}{more}")
     note(f"written: {asked.output}")
-
-
-def _without_source(names: Sequence[str], kernels: Path | None) -> str:
-    """Return what the page lacks of kernels that are neither the suite's nor described, and what mends it."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    why = "it says why" if kernels else "--descriptions FOLDER names the folder with NAME.toml of them"
-    return f"the page has no source of {', '.join(names[:_NAMED])}{more}; {why}"
