@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -30,37 +30,38 @@ from coarsen.features import FEATURES
 # Tables of the codes of refusals and of reasons, of exit codes, of the features.
 
 
+def _table(headings: str, rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; its headings are divided by commas."""
+    names = headings.split(", ")
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (names, ["---"] * len(names), *rows))
+
+
 def codes_in_markdown(codes: Mapping[str, str]) -> str:
     """Stable codes, each with its meaning."""
-    rows = (f'| <span id="{code}"></span>`{code}` | {meaning} |' for code, meaning in codes.items())
-    return "\n".join(["| code | meaning |", "| --- | --- |", *rows])
+    rows = ((f'<span id="{code}"></span>`{code}`', meaning) for code, meaning in codes.items())
+    return _table("code, meaning", rows)
 
 
 def exit_codes_in_markdown() -> str:
     """The exit codes, each with its error class."""
-    rows = "\n".join(_exit_codes())
-    return f"| exit code | when | error in Python |\n| --- | --- | --- |\n{rows}"
-
-
-def _exit_codes() -> Iterator[str]:
-    yield "| 0 | done | |"
-    for error in sorted(_error_classes(), key=lambda error: error.exit_code):
-        meaning = (error.__doc__ or "").strip().split("\n")[0]
-        yield f"| {error.exit_code} | {meaning} | [`{error.__name__}`][coarsen.errors.{error.__name__}] |"
-    yield "| 130 | Interrupted (Ctrl-C). | `KeyboardInterrupt` |"
-
-
-def _error_classes() -> Iterator[type[errors.CoarsenError]]:
-    for each in vars(errors).values():
-        if isinstance(each, type) and issubclass(each, errors.CoarsenError) and each is not errors.CoarsenError:
-            yield each
+    every = [each for each in vars(errors).values() if isinstance(each, type)]
+    found = [each for each in every if issubclass(each, errors.CoarsenError) and each is not errors.CoarsenError]
+    rows = [
+        [
+            str(each.exit_code),
+            (each.__doc__ or "").strip().split("\n")[0],
+            f"[`{each.__name__}`][coarsen.errors.{each.__name__}]",
+        ]
+        for each in sorted(found, key=lambda each: each.exit_code)
+    ]
+    interrupted = ["130", "Interrupted (Ctrl-C).", "`KeyboardInterrupt`"]
+    return _table("exit code, when, error in Python", [["0", "done", ""], *rows, interrupted])
 
 
 def features_in_markdown() -> str:
     """The 17 features of the paper."""
-    described = ((each, each.description.replace("|", "\\|")) for each in FEATURES)
-    rows = (f"| `{each.name}` | {description} | {each.unit} |" for each, description in described)
-    return "\n".join(["| feature | what it is | unit |", "| --- | --- | --- |", *rows])
+    rows = ((f"`{each.name}`", each.description.replace("|", "\\|"), each.unit) for each in FEATURES)
+    return _table("feature, what it is, unit", rows)
 
 
 # The reference of the command line: what `coarsen COMMAND --help-all` says.
@@ -77,8 +78,8 @@ def commands_in_markdown() -> str:
     found = {name: load_command(name) for name in COMMANDS}
     first, *others = found.values()
     shared = [each.name for each in first.params if all(each.name in {p.name for p in o.params} for o in others)]
-    rows = (f"| [`coarsen {name}`](#coarsen-{name}) | {_summary(command)[0]} |" for name, command in found.items())
-    parts = ["\n".join(["| command | what it does |", "| --- | --- |", *rows])]
+    rows = ((f"[`coarsen {name}`](#coarsen-{name})", _summary(command)[0]) for name, command in found.items())
+    parts = [_table("command, what it does", rows)]
     for name, command in found.items():
         parts += _command(name, command, [each for each in command.params if each.name not in shared])
     parts.append("## Options of every command { #options-of-every-command }")
@@ -234,10 +235,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the notebooks: a page each, its figures, and the file to be downloaded."""
     for path in sorted((_root(config) / "notebooks").glob("*.ipynb")):
-        page = notebook_page(path)
-        files.append(File.generated(config, f"notebooks/{page.name}.md", content=page.markdown))
+        text, figures = notebook_page(path)
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
         files.append(File.generated(config, f"notebooks/{path.name}", content=path.read_bytes()))
-        for name, figure in page.figures.items():
+        for name, figure in figures.items():
             files.append(File.generated(config, f"notebooks/{name}", content=figure))
     return files
 
