@@ -17,8 +17,7 @@ from coarsen.cli.kernel_input import KERNEL_SUFFIXES, kernels_of, naming_file, w
 from coarsen.cli.messages import raise_last
 from coarsen.cli.options import checked_dimension, existing_folder, parsed_size
 from coarsen.cli.output import Format, print_json, print_line
-from coarsen.cli.predict.input import KernelInput
-from coarsen.cli.predict.options import PredictOptions
+from coarsen.cli.predict.options import KernelInput, PredictOptions
 from coarsen.cli.predict.output import launch_as_data, print_cascade, print_launch, say_whose
 from coarsen.cli.stores import check_packages
 from coarsen.errors import DeviceError, InvalidInputError, RefusalError

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from coarsen.cli.output import Format, print_json, print_line, print_lines, print_table
-from coarsen.cli.predict.input import KernelInput
+from coarsen.cli.predict.options import KernelInput
 from coarsen.cli.predict.output import (
     CHOSEN,
     interval_text,
