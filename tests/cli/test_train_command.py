@@ -34,7 +34,7 @@ def test_a_shipped_model_is_rebuilt_bit_for_bit(tmp_path: Path, run: Run) -> Non
     assert all(len(line.split()) == 6 for line in lines[3:20])
     assert lines[20].startswith("~: not all trainings, each from other initial weights")
     row = next(line for line in lines if line.startswith("never  "))
-    assert "5 of 17" in row, "as table 5 has it"
+    assert " 5/17 " in row, "as table 5 has it"
     assert lines[-3].startswith("Verdict: for kernels left out of its training it finds the best factor of 3 of ")
     assert lines[-3].endswith("; so it is no better than leaving kernels as they are")
     assert lines[-2] == f"stored in {folder / 'tahiti.safetensors'} and {folder / 'tahiti.json'}"
@@ -92,7 +92,7 @@ def test_a_cascade_of_any_device_is_trained_from_runtimes_and_then_predicts(
     lines = trained.out.splitlines()
     assert lines[0].startswith("mygpu: the best factor of each kernel")
     assert lines[2].split() == ["kernel", "best", "cascade", "unique", "never"]
-    assert "geometric mean" in next(line for line in lines if line.startswith("method"))
+    assert any("geometric mean" in line for line in lines if line.startswith("method"))
     assert lines[-1].startswith("`coarsen predict KERNEL --device MyGPU` takes it from now on")
     folder = tmp_path / "coarsen" / "models"
     found = run(*asked, "-f", "json")
