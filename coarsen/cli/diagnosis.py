@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from coarsen.errors import CoarsenError
@@ -69,7 +70,9 @@ def diagnose() -> Iterator[Finding]:
     yield from _drivers()
     yield from _each_device()
     yield _guarded("working device", "pip install 'coarsen[cpu]'", _devices, Need.TO_RUN)
-    yield _guarded("PyTorch", "training needs it: pip install 'coarsen[train]'", _torch, Need.OPTIONAL)
+    yield _guarded(
+        "PyTorch", "training needs it: pip install 'coarsen[train]'", partial(_version, "torch"), Need.OPTIONAL
+    )
     yield _guarded("models", "pip install --force-reinstall coarsen", _models)
 
 
@@ -178,10 +181,6 @@ def _devices() -> str:
     from coarsen.devices.selection import find_working_device
 
     return str(find_working_device())
-
-
-def _torch() -> str:
-    return _version("torch")
 
 
 def _models() -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from coarsen.opencl_bench.sweep.search_sweep import SearchRequest
     from coarsen.opencl_bench.sweep.several import SweepResult
     from coarsen.tuning.engine.plan import SweepPlan
+    from coarsen.tuning.records.code import Form
     from coarsen.tuning.records.measurement import Method
     from coarsen.tuning.store.database import Store
 
@@ -104,7 +105,7 @@ class BenchOptions:
     output_format: Format = format_option()
 
     @property
-    def forms(self) -> tuple[Literal["opencl_c", "spirv", "ptx"], ...]:
+    def forms(self) -> tuple[Form, ...]:
         """Return what devices are given."""
         return tuple(each.value for each in self.form or [CodeForm.OPENCL_C])
 

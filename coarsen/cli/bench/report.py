@@ -39,8 +39,7 @@ def print_report(results: Sequence[SweepResult], seconds: float, location: str) 
     headings = ["kernel", "device", "baseline", "best configuration", "speed-up", "verified against", "failed"]
     print_table(headings, map(_table_row, results), numbers=["failed"])
     print_line()
-    _print_searches(results)
-    _print_notes(results)
+    _print_remarks(results)
     for mean in means(results):
         count = counted(mean["kernels"], "kernel")
         print_line(f"{mean['device']}: geometric mean {mean['speedup']:.2f} over {count}")
@@ -119,19 +118,12 @@ def _paste(result: SweepResult, best: BestRow) -> Paste:
     return paste_of(best.row, source_file(result.plan.benchmark))
 
 
-def _print_searches(results: Iterable[SweepResult]) -> None:
-    """Say of each search how it went."""
-    for result in results:
-        for sentence in _search_lines(result.searched) if result.searched is not None else ():
-            print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
-
-
-def _print_notes(results: Iterable[SweepResult]) -> None:
-    """Say of each sweep what is to be known of its best."""
+def _print_remarks(results: Iterable[SweepResult]) -> None:
+    """Say of each sweep how its search went, and what is to be known of its best."""
     for result in results:
         best = _best(result)
-        sentences = (*best.notes, *_conversion(result, best)) if best else ()
-        for sentence in sentences:
+        searched = _search_lines(result.searched) if result.searched is not None else ()
+        for sentence in (*searched, *((*best.notes, *_conversion(result, best)) if best else ())):
             print_line(f"{result.benchmark} on {result.plan.device}: {sentence}")
 
 

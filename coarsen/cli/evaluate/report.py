@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from coarsen.cli.evaluate.data import kernel_count, read_data
 from coarsen.cli.output import counted, print_line, print_lines, print_table
 from coarsen.cli.progress import Fits, watching
-from coarsen.models.evaluation.calibration import Calibration, calibrations
+from coarsen.models.evaluation.calibration import calibrations
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
 from coarsen.models.evaluation.scores import (
@@ -90,7 +90,7 @@ _SPEEDUP_LEGEND = (
 
 
 def print_report(report: Report, details: bool) -> None:
-    """Print the scores on each device, and on all together; calibration; with `details` each kernel's factors."""
+    """Print the scores on each device, and on all together; with `details` each kernel's factors."""
     found, measured = report.evaluation, report.measured_devices
     print_line(report.protocol)
     for device in measured:
@@ -104,8 +104,6 @@ def print_report(report: Report, details: bool) -> None:
             print_hits(f"{device} (best factors alone)", found.hit_scores(device))
             if details:
                 print_choices(found, device)
-    for name, calibration in calibrations(found).items():
-        _print_calibration(name, calibration)
     if report.measured_devices:
         print_line()
         print_lines(*_SPEEDUP_LEGEND)
@@ -172,24 +170,6 @@ def print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
 def _print_heading(device: str, cases: int) -> None:
     print_line()
     print_line(f"{device}: {counted(cases, 'kernel' if not device.startswith('all ') else 'case')}")
-
-
-def _print_calibration(name: str, found: Calibration) -> None:
-    print_line()
-    print_line(f"{name}: predicted probability that a step helps against the observed share")
-    headings = ("called", "steps", "mean", "helped")
-    rows = [
-        [
-            f"{100 * each.low:.0f} to {100 * each.high:.0f} %",
-            _number(each.steps),
-            _per_cent(each.mean_probability),
-            f"{_per_cent(each.helped)} ({100 * each.interval.low:.0f}–{100 * each.interval.high:.0f})",
-        ]
-        for each in found.bins
-    ]
-    print_table(headings, rows, numbers=headings[1:3])
-    error, brier = found.expected_calibration_error, found.brier
-    print_line(f"{_number(found.steps)} steps; expected calibration error {error:.3f}, Brier score {brier:.3f}")
 
 
 def _spread(spread: SeedSpread, what: str, digits: int) -> str:

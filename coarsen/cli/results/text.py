@@ -17,7 +17,6 @@ from coarsen.cli.output import (
     print_line,
     print_lines,
     print_records,
-    print_table,
     record_fields,
 )
 from coarsen.cli.stores import KEY_DIGITS
@@ -117,12 +116,6 @@ def _minute(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
-HEADINGS = (
-    *("kernel", "device", "baseline", "best configuration", "speed-up", "verified against"),
-    *("measured", "failed"),
-)
-
-
 def print_best(table: pd.DataFrame) -> None:
     """Print the best configurations and the geometric means.
 
@@ -131,7 +124,7 @@ def print_best(table: pd.DataFrame) -> None:
     """
     from coarsen.opencl_bench.results.rows import geometric_means
 
-    print_table(HEADINGS, _best_lines(table), numbers=("measured", "failed"))
+    print_records(table.itertuples(), _BEST_COLUMNS, numbers=("measured", "failed"))
     print_line()
     for row in geometric_means(table).itertuples():
         mean = "" if math.isnan(row.speedup) else f"geometric mean {row.speedup:.2f}; "
@@ -159,19 +152,22 @@ def records(rows: pd.DataFrame) -> list[dict[str, object]]:
     ]
 
 
-def _best_lines(table: pd.DataFrame) -> Iterator[list[str]]:
-    for row in table.itertuples():
-        speedup = "none" if math.isnan(row.speedup) else best_words(Speedup(row.speedup, row.low, row.high))
-        yield [
-            row.benchmark,
-            row.label,
-            row.baseline,
-            row.configuration or "none",
-            speedup,
-            verified_against(row.oracle, coarsened=row.factor > 1 or bool(row.arrays)),
-            f"{row.measured} of {row.configurations}",
-            str(row.failed),
-        ]
+def _best_speedup(row: Any) -> str:  # noqa: ANN401 (a row of pandas)
+    return "none" if math.isnan(row.speedup) else best_words(Speedup(row.speedup, row.low, row.high))
+
+
+_BEST_COLUMNS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+    {
+        "kernel": lambda row: row.benchmark,
+        "device": lambda row: row.label,
+        "baseline": lambda row: row.baseline,
+        "best configuration": lambda row: row.configuration or "none",
+        "speed-up": _best_speedup,
+        "verified against": lambda row: verified_against(row.oracle, coarsened=row.factor > 1 or bool(row.arrays)),
+        "measured": lambda row: f"{row.measured} of {row.configurations}",
+        "failed": lambda row: str(row.failed),
+    }
+)
 
 
 # How `coarsen results` prints remembered choices.
