@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from coarsen.errors import CoarsenError
@@ -181,6 +180,10 @@ def _devices() -> str:
     from coarsen.devices.selection import find_working_device
 
     return str(find_working_device())
+
+
+def _torch() -> str:
+    return _version("torch")
 
 
 def _models() -> str:
