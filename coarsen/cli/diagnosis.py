@@ -69,9 +69,7 @@ def diagnose() -> Iterator[Finding]:
     yield from _drivers()
     yield from _each_device()
     yield _guarded("working device", "pip install 'coarsen[cpu]'", _devices, Need.TO_RUN)
-    yield _guarded(
-        "PyTorch", "training needs it: pip install 'coarsen[train]'", partial(_version, "torch"), Need.OPTIONAL
-    )
+    yield _guarded("PyTorch", "training needs it: pip install 'coarsen[train]'", _torch, Need.OPTIONAL)
     yield _guarded("models", "pip install --force-reinstall coarsen", _models)
 
 
