@@ -296,7 +296,8 @@ def _forget(asked: ResultsOptions) -> None:
         else:
             forgotten = sum(table.forget(each) for each in asked.filters())
         if not forgotten:
-            near = next((did_you_mean(name, table.kernels()) for name in asked.kernel or ()), "")
+            kernels = table.kernels()
+            near = next((did_you_mean(name, kernels) for name in asked.kernel or () if name not in kernels), "")
             raise InvalidInputError(f"nothing of that is remembered in {opened.location}{near}")
         print_line(f"{counted(forgotten, 'choice')} forgotten in {opened.location}")
 
