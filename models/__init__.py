@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from coarsen.models.cascade.model import CascadeModel, Contribution, Prediction, Step
     from coarsen.models.cascade.storage import available_models, load_model
     from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, DeviceDescriptor
-    from coarsen.models.evaluation.calibration import Calibration, calibrations
     from coarsen.models.evaluation.entrants import ENTRANTS, Entrant
     from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
     from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore
-    from coarsen.models.examples import Choice, Example
+    from coarsen.models.examples import Example, Predictor
     from coarsen.models.launch.model import LaunchModel
     from coarsen.models.launch.prediction import LaunchPrediction
     from coarsen.models.launch.storage import load_launch
@@ -30,9 +29,7 @@ __all__ = [
     "DEVICE_DESCRIPTORS",
     "ENTRANTS",
     "PUBLISHED",
-    "Calibration",
     "CascadeModel",
-    "Choice",
     "Contribution",
     "DeviceDescriptor",
     "Entrant",
@@ -44,10 +41,10 @@ __all__ = [
     "Outcome",
     "Plan",
     "Prediction",
+    "Predictor",
     "SpeedupScore",
     "Step",
     "available_models",
-    "calibrations",
     "evaluate",
     "load_launch",
     "load_model",
@@ -57,9 +54,7 @@ _MODULE_OF = {
     "DEVICE_DESCRIPTORS": "device_descriptors",
     "ENTRANTS": "evaluation.entrants",
     "PUBLISHED": "best_factors",
-    "Calibration": "evaluation.calibration",
     "CascadeModel": "cascade.model",
-    "Choice": "examples",
     "Contribution": "cascade.model",
     "DeviceDescriptor": "device_descriptors",
     "Entrant": "evaluation.entrants",
@@ -71,10 +66,10 @@ _MODULE_OF = {
     "Outcome": "evaluation.scores",
     "Plan": "evaluation.evaluation",
     "Prediction": "cascade.model",
+    "Predictor": "examples",
     "SpeedupScore": "evaluation.scores",
     "Step": "cascade.model",
     "available_models": "cascade.storage",
-    "calibrations": "evaluation.calibration",
     "evaluate": "evaluation.evaluation",
     "load_launch": "launch.storage",
     "load_model": "cascade.storage",

@@ -1,11 +1,10 @@
-"""What a predictor learns from and is judged by, one kernel on one device along one dimension, and its answer."""
+"""What a predictor learns from and is judged by, one kernel on one device along one dimension."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from coarsen.features import FeatureTable
 
@@ -69,29 +68,6 @@ class Fit:
     seed: int
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The factor that a predictor chooses.
-
-    Args:
-        factor: the choice, 1 for none.
-        abstained: whether it stayed at 1 because the kernel is unlike what it learned from.
-        step_probability: at a factor f, the probability that 2f is faster than f on this kernel and device; empty
-            where the predictor has none.
-    """
-
-    factor: int
-    abstained: bool = False
-    step_probability: Mapping[int, float] = field(default_factory=dict)
-
-
-class Predictor(Protocol):
-    """A method fitted on training examples."""
-
-    def choose(self, example: Example) -> Choice:
-        """Return the factor for a kernel on a device.
-
-        Args:
-            example: without its answer (`Example.blind`): `speedup` is empty and `best_factor` says nothing.
-        """
-        ...
+# A method fitted on training examples: gives the factor for a kernel on a device, 1 for none. The example comes
+# without its answer (`Example.blind`): `speedup` is empty and `best_factor` says nothing.
+Predictor = Callable[[Example], int]

@@ -21,7 +21,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from notebook_pages import notebook_page
-from result_pages import example_in_markdown, file_columns_in_markdown, frame_columns_in_markdown
+from result_pages import file_columns_in_markdown, frame_columns_in_markdown
 
 from coarsen import errors
 from coarsen.base.codes import REFUSALS, REGION_REASONS
@@ -150,7 +150,6 @@ GENERATED: Mapping[str, Callable[[], str]] = MappingProxyType(
         "columns of data frames": frame_columns_in_markdown,
         "columns of files": file_columns_in_markdown,
         "features": features_in_markdown,
-        "an example of T4": example_in_markdown,
         **{f"public names of {package}": partial(package_in_markdown, package) for package in PACKAGES},
     }
 )

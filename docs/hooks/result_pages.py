@@ -1,16 +1,13 @@
-"""The columns of results, in files and as data frames, and one result in T4, from the code that writes them."""
+"""The columns of results, in files and as data frames, from the code that writes them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import pyarrow as pa
 
 from coarsen.opencl_bench import shipped_results
-from coarsen.opencl_bench.results.exchange.files import t4_document
 from coarsen.opencl_bench.results.exchange.tables import COLUMNS as FILE_COLUMNS
 from coarsen.opencl_bench.results.exchange.tables import Column
 from coarsen.opencl_bench.results.frames import COLUMNS as FRAME_COLUMNS
@@ -118,22 +115,6 @@ def frame_columns_in_markdown() -> str:
 def file_columns_in_markdown() -> str:
     """The columns of Parquet files."""
     return _table((column.name, _type_name(column), _FILE[column.name]) for column in FILE_COLUMNS)
-
-
-def example_in_markdown() -> str:
-    """A file with one result, long lists shortened."""
-    rows = shipped_results("pocl").only(benchmarks=["sgemm"]).measurements
-    chosen = next(row for row in rows if row.nanoseconds and row.candidate.factor == 4)
-    text = json.dumps(_shortened(t4_document([chosen])), indent=2, ensure_ascii=False)
-    return f"```json\n{text}\n```"
-
-
-def _shortened(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    if isinstance(value, dict):
-        return {key: _shortened(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_shortened(inner) for inner in value[:3]] + (["…"] if len(value) > 3 else [])
-    return value
 
 
 def _table(rows: Iterable[tuple[str, str, str]]) -> str:

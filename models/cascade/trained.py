@@ -86,7 +86,7 @@ def chosen_factors(evaluation: Evaluation, method: str) -> Mapping[str, Mapping[
     counts: dict[str, dict[int, int]] = {}
     for outcome in evaluation.outcomes[method]:
         kernel = counts.setdefault(outcome.example.kernel, {})
-        kernel[outcome.choice.factor] = kernel.get(outcome.choice.factor, 0) + 1
+        kernel[outcome.factor] = kernel.get(outcome.factor, 0) + 1
     return {kernel: dict(sorted(factors.items())) for kernel, factors in counts.items()}
 
 

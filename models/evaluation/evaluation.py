@@ -1,6 +1,6 @@
 """All methods on all kernels held out: what each chose, and what came of it.
 
-examples ─▶ folds ─▶ choices of each method ─▶ outcomes ─▶ scores by device (`scores`), calibration (`calibration`)
+examples ─▶ folds ─▶ choices of each method ─▶ outcomes ─▶ scores by device (`scores`)
 
 Folds are strict: a held-out family is unseen on every device, at every factor and along every dimension. Versions
 of one algorithm (mt and mtLocal) are one family.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, PUBLISHED, UNIQUE, Entrant, entrant
 from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore, case_of, hit_score, speedup_score
-from coarsen.models.examples import Choice, Example, Fit
+from coarsen.models.examples import Example, Fit
 from coarsen.models.held_out import is_judge, refuse_judge
 
 # A kernel on a device along a dimension.
@@ -143,10 +143,10 @@ def _outcomes(
     places = [(fold, seed) for fold in folds for seed in range(plan.seeds if chosen.is_random else 1)]
     predictors = chosen.fit([Fit(fold.training, seed) for fold, seed in places])
     for done, ((fold, seed), predictor) in enumerate(zip(places, predictors, strict=True), 1):
-        choices = [predictor.choose(example) for example in fold.held_out]
+        factors = [predictor(example) for example in fold.held_out]
         progress(chosen.name, done, len(places))
-        for example, choice in zip(fold.held_out, choices, strict=True):
-            yield Outcome(answers[key_of(example)], seed, choice)
+        for example, factor in zip(fold.held_out, factors, strict=True):
+            yield Outcome(answers[key_of(example)], seed, factor)
 
 
 def _looked_up(
@@ -155,9 +155,9 @@ def _looked_up(
     for example in evaluated:
         place = example.kernel, example.device
         if name == ORACLE:
-            yield Outcome(example, 0, Choice(example.best_factor))
+            yield Outcome(example, 0, example.best_factor)
         elif name == PUBLISHED and place in published:
-            yield Outcome(example, 0, Choice(published[place]))
+            yield Outcome(example, 0, published[place])
 
 
 def key_of(example: Example) -> Key:

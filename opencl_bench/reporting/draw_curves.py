@@ -40,7 +40,6 @@ _PANEL_HEIGHT, _LEAST = 1.5, 1.15
 _MARK_HEIGHT = 0.045  # of a line of marks, as a part of the panel
 _LINES_OF_MARKS = "Marks of failures: a line for each curve, in the order of the legend."
 _UNSURE = "White marks looked faster than the best when they were timed, once; only the best were timed again."
-_ALONE = "Each kernel has one configuration at each factor."
 _TAKEN = {
     "best": "At each factor the best over local sizes, -D values",
     "baseline": "At each factor the baseline's local size; the best over -D values",
@@ -77,7 +76,7 @@ def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> F
     lines_of_marks = _LINES_OF_MARKS if len(curves) > 1 and failure_marks(points) else ""
     unsure = _UNSURE if points["unsure"].any() else ""
     note = joined(
-        remarks.intervals, _taken(points, by, choice), remarks.best, unsure, lines_of_marks, remarks.sizes
+        remarks.intervals, f"{_TAKEN[choice]}{_LEFT[by]}.", remarks.best, unsure, lines_of_marks, remarks.sizes
     )
     height = (_PANEL_HEIGHT if columns > 2 else 2.2) * lines + 0.35
     sheet = page(width, height, curves_finding(points, by, choice), note, _legend(points, curves), _LEAST * lines)
@@ -99,15 +98,6 @@ def columns_for(kernels: int) -> int:
     """Return the number of panels side by side: as few lines as can be, then as few empty places."""
     choices = range(min(3, kernels), MOST_COLUMNS + 1)
     return min(choices, key=lambda columns: (math.ceil(kernels / columns), -kernels % columns))
-
-
-def _taken(points: pd.DataFrame, by: By, choice: Choice) -> str:
-    return _ALONE if _are_alone(points) else _TAKEN[choice] + _LEFT[by] + "."
-
-
-def _are_alone(points: pd.DataFrame) -> bool:
-    """Return True if there is nothing to choose from at any point."""
-    return bool((points[["measured", "failed", "excluded"]].sum(axis=1) <= 1).all())
 
 
 def _name(axes: Axes, kernel: str, width: float) -> None:
@@ -198,7 +188,7 @@ def _legend(points: pd.DataFrame, curves: Sequence[str]) -> list[Line2D]:
         for name, look in ((name, series_style(index)) for index, name in enumerate(curves))
     ]
     words = {
-        "none worked": "failed" if _are_alone(points) else "every configuration failed",
+        "none worked": "every configuration failed",
         "some failed": "some configurations failed",
         "none allowed": "no configuration is allowed",
     }

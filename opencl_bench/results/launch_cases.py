@@ -9,7 +9,7 @@ import hashlib
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from coarsen.base.processes import mapped
 from coarsen.cost.planned_work.planned_kernel import PlannedKernel
-from coarsen.cost.work_counts import LaunchSizes, padded
+from coarsen.cost.work_counts import LaunchSizes
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
 from coarsen.frontend.lower import lower
@@ -29,9 +29,8 @@ from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descript
 from coarsen.models.examples import family_of
 from coarsen.models.flat_forest import Array
 from coarsen.models.held_out import refuse_judge
-from coarsen.models.launch.case import LaunchCase, LaunchInputs, launch_inputs
-from coarsen.models.launch.device import LaunchDevice, launch_device
-from coarsen.models.launch.grid import usual_global_sizes
+from coarsen.models.launch.case import LaunchCase, launch_inputs
+from coarsen.models.launch.device import launch_device
 from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
@@ -55,19 +54,16 @@ class LaunchCases:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """A kernel's measured launches, the folder that may describe it, and whether its sizes are not told."""
+    """A kernel's measured launches, and the folder that may describe it."""
 
     folder: Path | None
     measured: tuple[MeasuredLaunches, ...]
-    at_usual_sizes: bool = False
 
 
 def read_launch_cases(
     sources: Sequence[str],
     kernels: Path | None = None,
     processes: int | None = None,
-    *,
-    at_usual_sizes: bool = False,
 ) -> LaunchCases:
     """Return the cases of files or stores of results, each of which is a run of its own.
 
@@ -75,13 +71,12 @@ def read_launch_cases(
         sources: files of results, stores, or names of sweeps that come with the package.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         processes: how many plan work; see `processes.mapped`.
-        at_usual_sizes: whether the cases also have inputs as if nobody had told sizes and arguments.
 
     Raises:
         InvalidInputError: a source can't be read, or a kernel is not known.
     """
     measured = measured_launches([read_rows(source) for source in sources])
-    return launch_cases(measured, kernels, processes, at_usual_sizes=at_usual_sizes)
+    return launch_cases(measured, kernels, processes)
 
 
 def read_learnable_cases(
@@ -100,14 +95,12 @@ def launch_cases(
     measured: Sequence[MeasuredLaunches],
     kernels: Path | None = None,
     processes: int | None = None,
-    *,
-    at_usual_sizes: bool = False,
 ) -> LaunchCases:
     """Return the cases of measured launches. Arguments and errors as those of `read_launch_cases`."""
     by_kernel: defaultdict[str, list[MeasuredLaunches]] = defaultdict(list)
     for case in measured:
         by_kernel[case.kernel].append(case)
-    wanted = [_Wanted(kernels, tuple(found), at_usual_sizes) for found in by_kernel.values()]
+    wanted = [_Wanted(kernels, tuple(found)) for found in by_kernel.values()]
     results = mapped(_cases, wanted, processes)
     cases = tuple(case for found in results for case in found if isinstance(case, LaunchCase))
     notes = [case for found in results for case in found if isinstance(case, str)]
@@ -122,17 +115,16 @@ def _cases(wanted: _Wanted) -> list[LaunchCase | str]:
         planner = WorkPlanner(PlannedKernel(kernel))
     except RefusalError as refusal:
         return [f"{name} can't be coarsened: {refusal}"]
-    return [_case(benchmark, kernel, planner, wanted, measured) for measured in wanted.measured]
+    return [_case(benchmark, kernel, planner, measured) for measured in wanted.measured]
 
 
 def _case(
-    benchmark: Benchmark, kernel: Kernel, planner: WorkPlanner, wanted: _Wanted, measured: MeasuredLaunches
+    benchmark: Benchmark, kernel: Kernel, planner: WorkPlanner, measured: MeasuredLaunches
 ) -> LaunchCase | str:
     device = launch_device(DEVICE_DESCRIPTORS[measured.device])
     try:
         planned = _planned(benchmark, kernel, planner, measured)
         inputs = launch_inputs(planned, device)
-        usual = tuple(_at_usual_sizes(planner, device, tuple(planned))) if wanted.at_usual_sizes else ()
     except (InvalidInputError, RefusalError) as error:
         return f"{measured.kernel} at {measured.preset} on {measured.device} is left out: {error}"
     times = dict(zip(measured.variants, measured.log_times, strict=True))
@@ -150,7 +142,6 @@ def _case(
         log_times=np.array([times[variant] for variant in planned]),
         own=places.get(own),
         errors=np.array([errors[variant] for variant in planned]),
-        usual=usual,
     )
 
 
@@ -173,18 +164,6 @@ def _planned(
                 raise
     bases = {variant for variant in found if not variant.is_coarsened}
     return {variant: each for variant, each in found.items() if variant.uncoarsened() in bases}
-
-
-def _at_usual_sizes(
-    planner: WorkPlanner, device: LaunchDevice, variants: Sequence[Variant]
-) -> Iterator[LaunchInputs]:
-    """The inputs of launches at each of the usual sizes, without any argument."""
-    for global_size in usual_global_sizes(variants[0].local_size):
-        planned = {}
-        for variant in variants:
-            original = LaunchSizes(padded(global_size), padded(variant.local_size))
-            planned[variant] = planner.planned(variant, original, {})
-        yield launch_inputs(planned, device)
 
 
 # Measured launches of a kernel at one size on one device, with their log times, of one run or several.

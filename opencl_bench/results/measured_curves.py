@@ -9,13 +9,12 @@ missing; one that was given up, since it took more than ten times the best so fa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from coarsen.base.names import did_you_mean
 from coarsen.errors import InvalidInputError
-from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
+from coarsen.models.device_descriptors import known_descriptor
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
 from coarsen.models.examples import best_factor_of
 from coarsen.opencl_bench.results.best import seconds_of
@@ -45,7 +44,6 @@ def curves_of_results(
     measurements: Sequence[Measurement],
     preset: str | None = None,
     kernels: Path | None = None,
-    unknown_as: str | None = None,
 ) -> CurveData:
     """Return the curves of measurements; those on devices that have no name in `device_descriptors` are left out.
 
@@ -55,27 +53,19 @@ def curves_of_results(
             of several presets, the newest.
         preset: only those at this preset.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-        unknown_as: a name of `device_descriptors`, as which those on other devices count instead.
 
     Raises:
-        InvalidInputError: a kernel that is not known, or was measured at several local sizes; no
-            device of the name, or several that count as it.
+        InvalidInputError: a kernel that is not known, or was measured at several local sizes.
     """
-    if unknown_as is not None and unknown_as not in DEVICE_DESCRIPTORS:
-        hint = did_you_mean(unknown_as, DEVICE_DESCRIPTORS)
-        raise InvalidInputError(
-            f"no device '{unknown_as}' is known{hint}; there are {', '.join(DEVICE_DESCRIPTORS)}"
-        )
     rows, history = newest_versions(row for row in measurements if preset in (None, row.subject.preset))
     groups: defaultdict[tuple[str, str], list[Measurement]] = defaultdict(list)
-    devices: defaultdict[str | None, set[str]] = defaultdict(set)
+    others: set[str] = set()
     for row in rows:
-        name = _name_of(row.environment, unknown_as)
-        devices[name].add(f"{row.environment.device} ({row.environment.platform})")
-        if name is not None and row.role is Role.COMPARISON:
-            groups[row.subject.benchmark, name].append(row)
-    others = devices.pop(None, set())
-    _check_alone(unknown_as, devices)
+        known = known_descriptor(row.environment.device, row.environment.platform)
+        if known is None:
+            others.add(f"{row.environment.device} ({row.environment.platform})")
+        elif row.role is Role.COMPARISON:
+            groups[row.subject.benchmark, known.name].append(row)
     shown = shown_presets((place, at(row)) for place, found in groups.items() for row in found)
     newest = {
         place: [row for row in found if row.subject.preset == shown[place].preset]
@@ -90,18 +80,6 @@ def curves_of_results(
         *(_without_curve(case) for case, curves in found if not curves),
     ]
     return CurveData(tuple(curve for _, curves in found for curve in curves), {}, tuple(notes))
-
-
-def _name_of(place: Environment, unknown_as: str | None) -> str | None:
-    descriptor = known_descriptor(place.device, place.platform)
-    return descriptor.name if descriptor else unknown_as
-
-
-def _check_alone(unknown_as: str | None, devices: Mapping[str | None, Collection[str]]) -> None:
-    """Refuse to take one device's curves for another's. `devices` are what counts as each name."""
-    found = sorted(devices.get(unknown_as, ()))
-    if unknown_as is not None and len(found) > 1:
-        raise InvalidInputError(f"several devices count as {unknown_as}: {'; '.join(found)}; choose one")
 
 
 def _without_curve(case: _Case) -> str:

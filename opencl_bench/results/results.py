@@ -117,28 +117,25 @@ class Results:
 
         return geometric_means(self.best())
 
-    def curves(self, kernels: Path | None = None, unknown_as: str | None = None) -> CurveData:
+    def curves(self, kernels: Path | None = None) -> CurveData:
         """Return the curves that predictors learn from, one per kernel, device and dimension.
 
         Args:
             kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-            unknown_as: the name in `coarsen.models.DEVICE_DESCRIPTORS` under which a device that is not among
-                them counts, one that is like it. None: its measurements are left out, and the notes say so.
 
         Raises:
-            InvalidInputError: a kernel that is not known, or was measured at several local sizes; no
-                device of the name, or several that count as it.
+            InvalidInputError: a kernel that is not known, or was measured at several local sizes.
         """
         from coarsen.opencl_bench.results.measured_curves import curves_of_results
 
-        return curves_of_results(self.measurements, None, kernels, unknown_as)
+        return curves_of_results(self.measurements, None, kernels)
 
 
 def read_results(*files: str | Path) -> Results:
     """Return the measurements in files; a row that is in several of them counts once.
 
     Args:
-        files: .parquet, .json (T4) or .jsonl (what running a pack wrote).
+        files: .parquet, .jsonl (what running a pack wrote, too) or .json (T4, of old).
 
     Raises:
         InvalidInputError: no file is named, one can't be read, or none has a measurement.
@@ -161,10 +158,10 @@ def stored_results(store: str | Path | None = None) -> Results:
         InvalidInputError: there is no such store, it can't be read, or has no measurement.
     """
     # Imported late: it loads SQLAlchemy, which files do without.
-    from coarsen.tuning.store.database import Filter, open_existing_store
+    from coarsen.tuning.store.database import open_existing_store
 
     with open_existing_store(None if store is None else str(store)) as opened:
-        return _results(opened.measurements(Filter()), opened.location)
+        return _results(opened.measurements(), opened.location)
 
 
 def shipped_results(*names: str) -> Results:

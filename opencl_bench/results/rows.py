@@ -195,9 +195,6 @@ def _shown(rows: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     gains = [row.gain for row in choice.rows]
     for name, column in (("ratio", "speedup"), ("low", "low"), ("high", "high")):
         own[column] = [getattr(gain, name) if gain else math.nan for gain in gains]
-    if rows["low"].isna().all():
-        # Published curves have no intervals, not even where they are 1 by definition.
-        own[["low", "high"]] = math.nan
     own["tie"] = (own["low"] <= 1) & (own["high"] >= 1)
     own["chosen"] = [choice.best is not None and row.key == choice.best.key for row in choice.rows]
     own["confirmed"] = [row.key in choice.confirmed for row in choice.rows]

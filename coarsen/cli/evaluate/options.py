@@ -38,9 +38,7 @@ class EvaluateOptions:
     unseen: bool = option("Learn nothing from the data, from the training files alone.", default=False)
     preset: str | None = option("The sizes; needed where results have several.", "NAME")
     kernels: Path | None = option("Descriptions (NAME.toml) of kernels that are not the suite's.", "FOLDER")
-    figures: Path | None = option(
-        "Write figures there: calibration, predictions; and the factors as a table.", "FOLDER"
-    )
+    figures: Path | None = option("Write a figure of the predictions and a table of the factors there.", "FOLDER")
     details: bool = option("Show what each method chose for each kernel.", default=False)
     launch: bool = option(
         "Evaluate the launch model, and what stands beside it, over the best uncoarsened local size: on "
@@ -48,7 +46,4 @@ class EvaluateOptions:
         default=False,
     )
     models: Path | None = option("With --launch: the model of this folder.", "FOLDER")
-    without_sizes: bool = option(
-        "With --launch: do not tell the model the sizes of what is judged.", default=False
-    )
     output_format: Format = format_option()

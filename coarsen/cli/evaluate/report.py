@@ -9,14 +9,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
 from coarsen.base.files import replace_file
 from coarsen.cli.evaluate.data import kernel_count, read_data
 from coarsen.cli.messages import NowAndThen, note
 from coarsen.cli.output import counted, print_line, print_lines, print_table
 from coarsen.errors import InvalidInputError
-from coarsen.models.evaluation.calibration import Calibration, calibrations
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
 from coarsen.models.evaluation.scores import (
@@ -100,9 +97,8 @@ _SPEEDUP_HEADINGS = (
     "over unique",
     "<0.95",
     "worst",
-    "abstained",
 )
-_HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings", "abstained")
+_HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings")
 _SPEEDUP_LEGEND = (
     "Geometric mean: of the speed-ups over the uncoarsened kernel, over kernels and",
     "seeds; in brackets the 95 % bootstrap interval over kernels. Of oracle: of the",
@@ -113,7 +109,7 @@ _SPEEDUP_LEGEND = (
 
 
 def print_report(report: Report, details: bool) -> None:
-    """Print the scores on each device, and on all together; calibration; with `details` each kernel's factors."""
+    """Print the scores on each device, and on all together; with `details` each kernel's factors."""
     print_line(report.protocol)
     for device in report.measured_devices:
         _print_speedups(device, report.evaluation.speedup_scores(device))
@@ -126,8 +122,6 @@ def print_report(report: Report, details: bool) -> None:
         _print_hits(device, report.evaluation.hit_scores(device))
         if details:
             _print_details(report, device)
-    for name, found in calibrations(report.evaluation).items():
-        _print_calibration(name, found)
     if report.measured_devices:
         print_line()
         print_lines(*_SPEEDUP_LEGEND)
@@ -154,7 +148,6 @@ def _speedup_cells(name: str, score: SpeedupScore) -> list[str]:
         f"{over.value:.2f} {_range(over.interval, 2)}" if over is not None and name != UNIQUE else "",
         _number(score.losses),
         f"{score.worst:.2f} {score.worst_case[0]}" if score.worst < 1 else f"{score.worst:.2f}",
-        _number(score.abstentions),
     ]
 
 
@@ -179,7 +172,6 @@ def _print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
             f"{_number(score.exact)}/{score.cases}",
             f"{_number(score.within_one_doubling)}/{score.cases}",
             f"{score.mean_error:.2f} {_range(score.interval, 2)}",
-            _number(score.abstentions),
         ]
         for name, score in scores.items()
     ]
@@ -197,24 +189,6 @@ def _print_heading(device: str, cases: int) -> None:
 def _print_details(report: Report, device: str) -> None:
     print_line()
     print_table(*_details(report.evaluation, device))
-
-
-def _print_calibration(name: str, found: Calibration) -> None:
-    print_line()
-    print_line(f"{name}: predicted probability that a step helps against the observed share")
-    headings = ("called", "steps", "mean", "helped")
-    rows = [
-        [
-            f"{100 * each.low:.0f} to {100 * each.high:.0f} %",
-            _number(each.steps),
-            _per_cent(each.mean_probability),
-            f"{_per_cent(each.helped)} ({100 * each.interval.low:.0f}–{100 * each.interval.high:.0f})",
-        ]
-        for each in found.bins
-    ]
-    print_table(headings, rows, numbers=headings[1:3])
-    error, brier = found.expected_calibration_error, found.brier
-    print_line(f"{_number(found.steps)} steps; expected calibration error {error:.3f}, Brier score {brier:.3f}")
 
 
 def _spread(spread: SeedSpread, what: str, digits: int) -> str:
@@ -264,7 +238,7 @@ def _best(outcome: Outcome) -> str:
 def _chosen(outcomes: Sequence[Outcome]) -> str:
     if not outcomes:
         return ""
-    counts = Counter(outcome.choice.factor for outcome in outcomes)
+    counts = Counter(outcome.factor for outcome in outcomes)
     factor = min(counts, key=lambda each: (-counts[each], each))
     text = f"{factor}{'~' if len(counts) > 1 else ''}"
     if not outcomes[0].is_measured:
@@ -274,8 +248,6 @@ def _chosen(outcomes: Sequence[Outcome]) -> str:
 
 
 # Figures, and what `--format json` prints.
-
-NAMES = ("calibration", "predictions")
 
 
 def write_figures(report: Report, folder: Path) -> list[Path]:
@@ -287,32 +259,19 @@ def write_figures(report: Report, folder: Path) -> list[Path]:
     Raises:
         InvalidInputError: one can't be written.
     """
-    paths = []
-    for name, figure in _figures(report):
-        paths.append(folder / f"{name}.svg")
-        plots.save(figure, paths[-1])
-    paths.append(folder / "factors.md")
-    replace_file(plots.markdown(plots.factor_table(plots.choice_table(report.evaluation))).encode(), paths[-1])
+    choices = plots.choice_table(report.evaluation)
+    paths = [folder / "predictions.svg", folder / "factors.md"]
+    try:
+        plots.save(plots.draw_predictions(choices), paths[0])
+    except InvalidInputError as error:
+        note(f"no predictions: {error}")
+        del paths[0]
+    replace_file(plots.markdown(plots.factor_table(choices)).encode(), paths[-1])
     return paths
 
 
-def _figures(report: Report) -> Iterator[tuple[str, Figure]]:
-    for name in NAMES:
-        try:
-            yield name, _drawn(name, report)
-        except InvalidInputError as error:
-            note(f"no {name}: {error}")
-
-
-def _drawn(name: str, report: Report) -> Figure:
-    """A figure. Raises InvalidInputError where there is nothing to draw."""
-    if name == "calibration":
-        return plots.draw_calibration(calibrations(report.evaluation))
-    return plots.draw_predictions(plots.choice_table(report.evaluation))
-
-
 def as_data(report: Report) -> dict[str, Any]:
-    """Return the plan, the scores on each device and on all measured ones, what was chosen, calibration."""
+    """Return the plan, the scores on each device and on all measured ones, and what was chosen."""
     found, measured = report.evaluation, report.measured_devices
     return {
         "methods": list(found.outcomes),
@@ -322,7 +281,6 @@ def as_data(report: Report) -> dict[str, Any]:
         "further_training": {"curves": report.further[0], "kernels": report.further[1]},
         "devices": {device: _device(found, device, device in measured) for device in found.devices},
         "all_measured": {name: asdict(score) for name, score in found.speedup_scores(*measured).items()},
-        "calibration": {name: asdict(each) for name, each in calibrations(report.evaluation).items()},
     }
 
 
@@ -355,9 +313,7 @@ def _choice(outcome: Outcome) -> dict[str, Any]:
     """Return the choice at one seed; without a speed-up where the best factor alone is known."""
     return {
         "seed": outcome.seed,
-        "factor": outcome.choice.factor,
+        "factor": outcome.factor,
         "ran": outcome.ran if outcome.is_measured else None,
         "speedup": math.exp(outcome.log_speedup) if outcome.is_measured else None,
-        "abstained": outcome.choice.abstained,
-        "step_probability": {str(factor): p for factor, p in outcome.choice.step_probability.items()},
     }

@@ -27,7 +27,6 @@ from coarsen.opencl_bench.reporting.page.content import (
     Picture,
     Report,
     TunedSection,
-    TunedVersionRow,
     interval,
     is_tie,
     moment,
@@ -38,6 +37,7 @@ from coarsen.opencl_bench.reporting.page.extract import ENDINGS, report_of
 from coarsen.opencl_bench.reporting.sheet import screen_picture
 from coarsen.opencl_bench.results.best import verified_against
 from coarsen.opencl_bench.results.results import Results
+from coarsen.remarks.explanation import Marks
 from coarsen.tuning.records.measurement import CheckedAgainst
 
 # As many looks as `page.css` and the template's symbols have; they come again after these.
@@ -118,6 +118,8 @@ def _templates() -> Environment:
     environment.filters |= {
         "configurations": _configurations,
         "duration": duration,
+        "look": line_look,
+        "rules": rules,
         "interval": interval,
         "number_text": number_text,
         "percent": percent,
@@ -192,6 +194,18 @@ def _verified(best: Best) -> str:
     words = verified_against(best.oracle, coarsened=best.is_coarsened)
     is_kernel = best.oracle in (CheckedAgainst.UNCOARSENED.value, CheckedAgainst.DEFAULT.value)
     return f"verified against the {words}" if is_kernel else words
+
+
+def line_look(marks: Marks) -> str:
+    """Return the look of a line of source: of several that apply, the one that matters most."""
+    looks = {
+        "barrier": marks.barrier,
+        "head": marks.heads,
+        "region": marks.regions,
+        "divergent": marks.divergent,
+        "uniform": marks.has_code,
+    }
+    return next((look for look, applies in looks.items() if applies), "none")
 
 
 def _configurations(groups: Sequence[FailureGroup]) -> int:
@@ -269,31 +283,18 @@ def _name(file: TunedFile, files: Sequence[TunedFile], path: Path) -> str:
 
 def _section(file: TunedFile, path: Path, slug: str, name: str) -> TunedSection:
     try:
-        kept = evidence_of(file)
-        charts = tuple(_charts(file))
-        worths = worth_of_versions(file)
-        worth = worth_of_choice(file)
+        return TunedSection(
+            slug,
+            name,
+            path.name,
+            file,
+            evidence_of(file),
+            worth_of_versions(file),
+            worth_of_choice(file),
+            tuple(_charts(file)),
+        )
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
-    return TunedSection(
-        slug=slug,
-        name=name,
-        device=f"{file.device}, driver {file.driver}",
-        origin=path.name,
-        inputs=len(kept.times.inputs),
-        groups=len(kept.times.groups),
-        tried=len(kept.times.versions),
-        margin=kept.margin,
-        rules=tuple(rules(file.tree)),
-        features=tuple(f"{each.name} = {each.expression or 'supplied by the caller'}" for each in file.features),
-        versions=tuple(
-            TunedVersionRow(each, str(each.variant), charts[0].roles(each.number) if charts else ())
-            for each in worths
-        ),
-        worth=worth,
-        charts=charts,
-        is_cold=kept.is_cold,
-    )
 
 
 def _charts(file: TunedFile) -> Iterator[InputTimes]:

@@ -128,13 +128,6 @@ def test_what_was_timed_against_another_baseline_is_left_out() -> None:
     assert found["sgemm", "intel", 0].speedup == pytest.approx({2: 2.0})
 
 
-def test_only_one_device_counts_as_a_known_one() -> None:
-    rows = [row(1.0), row(1.5, 2), *(row(s, f, device="Voodoo", platform="3dfx") for f, s in ((1, 1.0), (4, 2.0)))]
-    assert curves(rows, unknown_as="h200")["sgemm", "h200", 0].speedup == pytest.approx({4: 2.0})
-    with pytest.raises(InvalidInputError, match=r"several devices count as intel: .*; Voodoo"):
-        curves(rows, unknown_as="intel")
-
-
 def test_of_several_presets_the_newest_is_taken_and_the_others_are_named() -> None:
     early: dict[str, Any] = {"preset": "paper", "started_at": "2020-01-01T00:00:00+00:00"}
     rows = [row(1.0), row(1.5, 2), row(1.0, **early), row(2.0, 2, **early)]

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 from coarsen.errors import InvalidInputError
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role
-from coarsen.tuning.store.database import BATCH, Filter, Store, open_store
+from coarsen.tuning.store.database import BATCH, Store, open_store
+from coarsen.tuning.store.schema import Filter
 from tests.opencl_bench.measurements import measurements, several_measurements, some_measurement
 
 
