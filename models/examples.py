@@ -14,29 +14,45 @@ LocalSize = tuple[int, ...]
 _FAMILIES: Mapping[str, str] = {"mtLocal": "mt"}
 
 
+# A kernel on a device along a dimension.
+CurveKey = tuple[str, str, int]
+
+
 @dataclass(frozen=True)
-class Example:
-    """A kernel's features, and what coarsening it does on a device.
+class Curve:
+    """A kernel's speed-ups on a device along a dimension, over the same launch uncoarsened.
 
     Args:
         kernel: its name.
-        family: shared by kernels that must be held out together.
         device: a name of `DEVICE_DESCRIPTORS`.
         dimension: of the NDRange, along which it is coarsened.
         local_size: of the uncoarsened launch, in work-items; None where unknown.
-        speedup: by the measured factors above 1, each over the same launch uncoarsened; a factor that is missing
-            could not run. Empty where only the best factor is known.
+        speedup: by the measured factors above 1; a factor that is missing could not run, one that was given up has
+            0.1. Empty where only the best factor is known.
         best_factor: 1 where no factor helps.
-        table: the kernel's 17 features at each factor.
     """
 
     kernel: str
-    family: str
     device: str
     dimension: int
     local_size: LocalSize | None
     speedup: Mapping[int, float]
     best_factor: int
+
+    @property
+    def place(self) -> CurveKey:
+        """The key that tells curves apart."""
+        return self.kernel, self.device, self.dimension
+
+
+@dataclass(frozen=True)
+class Example(Curve):
+    """A curve with the kernel's 17 features at each factor, its `table`.
+
+    Kernels of one `family` must be held out together.
+    """
+
+    family: str
     table: FeatureTable
 
     def log_speedup(self, factor: int) -> float:

@@ -16,9 +16,10 @@ from coarsen.base.names import lazy_names
 
 if TYPE_CHECKING:
     from coarsen.dispatch.tuned_file import TunedFile
+    from coarsen.models.examples import Curve
     from coarsen.opencl_bench.inputs.over_inputs import tune_inputs
     from coarsen.opencl_bench.reporting.page.page import write_report
-    from coarsen.opencl_bench.results.curves import Curve, CurveData
+    from coarsen.opencl_bench.results.curves import CurveData
     from coarsen.opencl_bench.results.examples import Examples, examples_of
     from coarsen.opencl_bench.results.measured_curves import read_curves
     from coarsen.opencl_bench.results.results import Results, read_results, shipped_results, stored_results
@@ -54,7 +55,7 @@ __all__ = [
 _MODULE_OF = {
     "SUITE": "workloads.lookup",
     "Benchmark": "coarsen.tuning.workload.benchmark",
-    "Curve": "results.curves",
+    "Curve": "coarsen.models.examples",
     "CurveData": "results.curves",
     "Examples": "results.examples",
     "Measurement": "coarsen.tuning.records.measurement",

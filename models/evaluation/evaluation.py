@@ -14,11 +14,9 @@ from dataclasses import dataclass, field
 from coarsen.errors import InternalError, InvalidInputError
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, PUBLISHED, UNIQUE, Entrant, entrant
 from coarsen.models.evaluation.scores import HitScore, Outcome, SpeedupScore, case_of, hit_score, speedup_score
-from coarsen.models.examples import Example, Fit
+from coarsen.models.examples import CurveKey, Example, Fit
 from coarsen.models.held_out import is_judge, refuse_judge
 
-# A kernel on a device along a dimension.
-Key = tuple[str, str, int]
 # Called with the method's name, the fits done and their total.
 Progress = Callable[[str, int, int], None]
 
@@ -134,7 +132,7 @@ def _evaluated(data: Sequence[Example], plan: Plan) -> list[Example]:
 
 
 def _outcomes(
-    chosen: Entrant, folds: Sequence[Fold], answers: Mapping[Key, Example], plan: Plan, progress: Progress
+    chosen: Entrant, folds: Sequence[Fold], answers: Mapping[CurveKey, Example], plan: Plan, progress: Progress
 ) -> Iterator[Outcome]:
     """Yield what a method fitted on each fold, at each seed, chooses for what is held out."""
     if chosen.fit is None:
@@ -146,7 +144,7 @@ def _outcomes(
         factors = [predictor(example) for example in fold.held_out]
         progress(chosen.name, done, len(places))
         for example, factor in zip(fold.held_out, factors, strict=True):
-            yield Outcome(answers[key_of(example)], seed, factor)
+            yield Outcome(answers[example.place], seed, factor)
 
 
 def _looked_up(
@@ -160,17 +158,12 @@ def _looked_up(
             yield Outcome(example, 0, published[place])
 
 
-def key_of(example: Example) -> Key:
-    """Return what tells examples apart."""
-    return example.kernel, example.device, example.dimension
-
-
-def _answers(evaluated: Sequence[Example]) -> dict[Key, Example]:
-    answers: dict[Key, Example] = {}
+def _answers(evaluated: Sequence[Example]) -> dict[CurveKey, Example]:
+    answers: dict[CurveKey, Example] = {}
     for example in evaluated:
-        if key_of(example) in answers:
+        if example.place in answers:
             raise InvalidInputError(f"{example.kernel} on {example.device} is in the data twice")
-        answers[key_of(example)] = example
+        answers[example.place] = example
     return answers
 
 

@@ -74,7 +74,7 @@ def _issue_rate(probed: ProbedDevice, operation: Operation, width: int) -> Issue
     source = "\n".join(chain_kernel(operation, chains, width) for chains in probed.settings.chains)
     program = probed.build(source)
     values = operation.count * (width if operation.type == "WIDE" else 1)
-    local_size = min(256 if probed.is_gpu else 64, probed.description.max_work_group_size)
+    local_size = probed.usual_group
     items = probed.units * local_size * (8 if probed.is_gpu else 4)
     throughputs = {
         chains: _throughput(probed, program, chains, values, items, local_size)

@@ -224,21 +224,13 @@ def _series_finding(points: pd.DataFrame) -> str:
         return f"Coarsening helps none of {_kernels(total)}{without} on {device}"
     counts = helping["series"].value_counts()
     order = sorted(counts.index, key=lambda name: (-counts[name], series_order(name)))
-    alternatives = points[(points["factor"] > 1) & (points["measured"] > 0)]
-    rivals = alternatives.groupby("benchmark")["series"].nunique()
-    alone = helping.loc[helping["benchmark"].map(rivals) == 1, "series"].value_counts()
-    shares = [f"{name} for {counts[name]}{_no_other(int(alone.get(name, 0)))}" for name in order]
+    shares = [f"{name} for {counts[name]}" for name in order]
     shares[0] = shares[0].replace(" for ", " is best for ", 1)
     return f"Coarsening helps {len(helping)} of {_kernels(total)}{without} on {device}: {listed(shares)}"
 
 
 def _place(series: str) -> str:
     return f" along {series}" if series.startswith("dimension") else f" with {series}"
-
-
-def _no_other(count: int) -> str:
-    """Return a remark on the kernels that had no choice."""
-    return f" ({count} with no other to choose)" if count else ""
 
 
 def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:

@@ -12,38 +12,7 @@ from pathlib import Path
 from coarsen.base.files import read_file
 from coarsen.errors import InvalidInputError
 from coarsen.features import FACTORS
-from coarsen.models.examples import best_factor_of
-from coarsen.tuning.workload.benchmark import LocalSize
-
-# A kernel on a device along a dimension.
-CurveKey = tuple[str, str, int]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A kernel's speed-ups on a device along a dimension, over the same launch uncoarsened.
-
-    Args:
-        kernel: its name.
-        device: a name of `coarsen.models.DEVICE_DESCRIPTORS`.
-        dimension: of the NDRange, along which it is coarsened.
-        local_size: of the uncoarsened launch, in work-items; None where unknown.
-        speedup: by the factors above 1 that ran; 0.1 for those that were given up. Empty where only the best
-            factor is known.
-        best_factor: 1 where no factor helps.
-    """
-
-    kernel: str
-    device: str
-    dimension: int
-    local_size: LocalSize | None
-    speedup: Mapping[int, float]
-    best_factor: int
-
-    @property
-    def place(self) -> CurveKey:
-        """The key that tells curves apart."""
-        return self.kernel, self.device, self.dimension
+from coarsen.models.examples import Curve, CurveKey, best_factor_of
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from coarsen.errors import RefusalError
 from coarsen.features import FeatureTable, feature_table
 from coarsen.frontend.lower import lower
 from coarsen.ir.kernel import Kernel
-from coarsen.models.examples import Example, family_of
-from coarsen.opencl_bench.results.curves import Curve
+from coarsen.models.examples import Curve, Example, family_of
 from coarsen.opencl_bench.workloads.lookup import find_measured
 
 
@@ -59,26 +58,13 @@ def examples_of(
     asked = [_Asked(name, kernels, tuple(dimensions)) for name, dimensions in wanted.items()]
     known = dict(zip(wanted, mapped(_tables, asked, processes), strict=True))
     examples = [
-        _example(curve, family, table)
+        Example(**vars(curve), family=family, table=table)
         for curve in curves
         for family, tables in (known[curve.kernel],)
         if not isinstance(table := tables[curve.dimension], str)
     ]
     refusals = (text for _, tables in known.values() for text in tables.values() if isinstance(text, str))
     return Examples(tuple(examples), tuple(dict.fromkeys(refusals)))
-
-
-def _example(curve: Curve, family: str, table: FeatureTable) -> Example:
-    return Example(
-        kernel=curve.kernel,
-        family=family,
-        device=curve.device,
-        dimension=curve.dimension,
-        local_size=curve.local_size,
-        speedup=curve.speedup,
-        best_factor=curve.best_factor,
-        table=table,
-    )
 
 
 def _tables(asked: _Asked) -> tuple[str, Mapping[int, FeatureTable | str]]:

@@ -16,9 +16,9 @@ from pathlib import Path
 from coarsen.errors import InvalidInputError
 from coarsen.models.device_descriptors import known_descriptor
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
-from coarsen.models.examples import best_factor_of
+from coarsen.models.examples import Curve, best_factor_of
 from coarsen.opencl_bench.results.best import seconds_of
-from coarsen.opencl_bench.results.curves import Curve, CurveData, read_table
+from coarsen.opencl_bench.results.curves import CurveData, read_table
 from coarsen.opencl_bench.results.measured_rows import read_rows, shipped_files
 from coarsen.opencl_bench.results.versions import Shown, at, newest_versions, shown_presets
 from coarsen.opencl_bench.workloads.lookup import find_measured

@@ -67,11 +67,13 @@ class Results:
         Raises:
             InvalidInputError: none matches; the message lists what there is.
         """
-        wanted = _Filter(tuple(devices), tuple(benchmarks), preset)
-        chosen = [row for row in self.measurements if wanted.lets_through(row)]
+        chosen, earlier = (
+            tuple(row for row in rows if _lets_through(row, devices, benchmarks, preset))
+            for rows in (self.measurements, self.earlier)
+        )
         if not chosen:
             raise InvalidInputError(_nothing_of_it(self.measurements, self.place))
-        return Results(tuple(chosen), self.place, tuple(filter(wanted.lets_through, self.earlier)))
+        return Results(chosen, self.place, earlier)
 
     def frame(self) -> pd.DataFrame:
         """Return one row per measurement with its speed-up and its 95 % bootstrap interval: what the figures take.
@@ -196,22 +198,16 @@ def _results(measurements: Iterable[Measurement], place: str) -> Results:
     return Results(tuple(newest), place, tuple(row for row in rows if row.key not in kept))
 
 
-@dataclass(frozen=True, slots=True)
-class _Filter:
-    """The measurements asked for; an empty field does not filter. See `Results.only`."""
-
-    devices: tuple[str, ...]
-    benchmarks: tuple[str, ...]
-    preset: str | None
-
-    def lets_through(self, measurement: Measurement) -> bool:
-        place, subject = measurement.environment, measurement.subject
-        names = "\n".join((place.device, place.platform, place.vendor, place.platform_version)).casefold()
-        return (
-            (not self.devices or any(part.casefold() in names for part in self.devices))
-            and (not self.benchmarks or subject.benchmark.casefold() in map(str.casefold, self.benchmarks))
-            and self.preset in (None, subject.preset)
-        )
+def _lets_through(
+    measurement: Measurement, devices: Sequence[str], benchmarks: Sequence[str], preset: str | None
+) -> bool:
+    place, subject = measurement.environment, measurement.subject
+    names = "\n".join((place.device, place.platform, place.vendor, place.platform_version)).casefold()
+    return (
+        (not devices or any(part.casefold() in names for part in devices))
+        and (not benchmarks or subject.benchmark.casefold() in map(str.casefold, benchmarks))
+        and preset in (None, subject.preset)
+    )
 
 
 def _nothing_of_it(measurements: Iterable[Measurement], place: str) -> str:

@@ -13,8 +13,8 @@ from coarsen.cli.output import counted
 from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.evaluation import Plan
-from coarsen.models.examples import Example
-from coarsen.opencl_bench.results.curves import Curve, CurveData, merged, read_table
+from coarsen.models.examples import Curve, Example
+from coarsen.opencl_bench.results.curves import CurveData, merged, read_table
 from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.results.launch_cases import check_learnable
 from coarsen.opencl_bench.results.measured_curves import read_curves

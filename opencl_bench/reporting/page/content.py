@@ -153,7 +153,6 @@ class Report:
         devices: how many there are; one may be several places.
         first, last: when the first and the last of them were made, UTC, ISO 8601.
         kernels: the largest gain first.
-        outdated: rows of earlier versions of the kernels, which were left out.
         tuned: kernels that are tuned over inputs, which have files of their own.
     """
 
@@ -161,7 +160,6 @@ class Report:
     devices: int
     first: str
     last: str
-    outdated: int
     places: tuple[Place, ...]
     kernels: tuple[KernelSection, ...]
     remarks: tuple[str, ...] = ()

@@ -69,16 +69,17 @@ def report_of(results: Results, kernels: Path | None = None, processes: int | No
         for name, slug in names.items()
     ]
     sections = mapped(_section, data, processes)
+    earlier = len(results.earlier)
+    remark = f"{earlier} row{'' if earlier == 1 else 's'} of earlier versions of these kernels left out"
     started = sorted(row.started_at for row in results.measurements)
     return Report(
         origin=_without_folders(results.place),
         devices=len({row.environment.device for row in results.measurements}),
         first=started[0],
         last=started[-1],
-        outdated=len(results.earlier),
         places=tuple(map(_place, sweeps)),
         kernels=tuple(sorted(sections, key=lambda section: -section.gain)),
-        remarks=tuple(_remarks(results)),
+        remarks=(remark,) if earlier else (),
     )
 
 
@@ -92,12 +93,6 @@ def _natural(name: str) -> list[tuple[bool, int, str]]:
     """Orders names by letters and by whole numbers: kernel-9 before kernel-10."""
     parts = re.split(r"([0-9]+)", name.casefold())
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
-
-
-def _remarks(results: Results) -> Iterator[str]:
-    if results.earlier:
-        count = len(results.earlier)
-        yield f"{count} row{'' if count == 1 else 's'} of earlier versions of these kernels left out"
 
 
 def _file_of(benchmark: Benchmark | None) -> str:
@@ -280,24 +275,20 @@ _NAMED = 8
 def _place(sweep: Sweep) -> Place:
     mean = geometric_means(sweep.best).iloc[0]
     rows = sweep.measurements
+    endings = Counter(row.invalidity for row in rows)
     return Place(
         slug=sweep.slug,
         name=sweep.name,
         preset=sweep.preset,
         facts=tuple(_facts(rows, sweep.preset)),
         rows=len(rows),
-        endings={ending.value: count for ending, count in _endings(rows).items()},
+        endings={ending.value: endings[ending] for ending in Invalidity if ending in endings},
         speedup=None if math.isnan(mean.speedup) else float(mean.speedup),
         kernels=int(mean.kernels),
         measured=int(mean.measured),
         helped=int(mean.helped),
         remarks=tuple(_place_remarks(sweep)),
     )
-
-
-def _endings(rows: Iterable[Measurement]) -> dict[Invalidity, int]:
-    counts = Counter(row.invalidity for row in rows)
-    return {ending: counts[ending] for ending in Invalidity if ending in counts}
 
 
 def _facts(rows: Sequence[Measurement], preset: str) -> Iterator[tuple[str, str]]:

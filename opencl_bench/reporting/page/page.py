@@ -244,7 +244,7 @@ def write_report(
     if results is not None:
         report = report_of(results, None if kernels is None else Path(kernels), processes)
     elif sections:
-        report = Report("", 0, "", "", 0, (), ())
+        report = Report("", 0, "", "", (), ())
     else:
         raise InvalidInputError("a page needs measurements or tuned files: give some")
     origin = ", ".join(filter(None, (report.origin, *(each.origin for each in sections))))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from coarsen.models.evaluation.evaluation import Key, Plan, evaluate, key_of
-from coarsen.models.examples import Example, best_factor_of
+from coarsen.models.evaluation.evaluation import Plan, evaluate
+from coarsen.models.examples import CurveKey, Example, best_factor_of
 from tests.models.evaluation.made_up import made_up_examples
 
 METHODS = ("unique", "cascade")
@@ -29,9 +29,11 @@ def turned(example: Example) -> Example:
     return replace(example, speedup=speedup, best_factor=best_factor_of(speedup))
 
 
-def choices(data: Sequence[Example], further: Sequence[Example], method: str, unseen: bool) -> Mapping[Key, int]:
+def choices(
+    data: Sequence[Example], further: Sequence[Example], method: str, unseen: bool
+) -> Mapping[CurveKey, int]:
     found = evaluate(data, further, Plan((method,), seeds=1, unseen=unseen))
-    return {key_of(outcome.example): outcome.factor for outcome in found.outcomes[method]}
+    return {outcome.example.place: outcome.factor for outcome in found.outcomes[method]}
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coarsen.errors import InvalidInputError
-from coarsen.opencl_bench.results.curves import Curve
+from coarsen.models.examples import Curve
 from coarsen.opencl_bench.results.examples import examples_of
 from coarsen.opencl_bench.results.launch_cases import check_learnable, judge_hashes, normal_form_hash
 from coarsen.opencl_bench.workloads.lookup import SUITE, judge

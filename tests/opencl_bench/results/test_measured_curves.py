@@ -11,7 +11,7 @@ import pytest
 
 from coarsen.errors import InvalidInputError
 from coarsen.models.evaluation.scores import GIVEN_UP_SPEEDUP
-from coarsen.opencl_bench.results.curves import Curve
+from coarsen.models.examples import Curve
 from coarsen.opencl_bench.results.exchange.files import write_results
 from coarsen.opencl_bench.results.measured_curves import curves_of_results, read_curves
 from coarsen.tuning.records.measurement import Invalidity, Measurement, Role

@@ -29,7 +29,7 @@ def paths(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def page_of_tuned(sections: tuple[TunedSection, ...]) -> str:
-    return page_of(Report("here", 0, "", "", 0, (), (), tuned=sections))
+    return page_of(Report("here", 0, "", "", (), (), tuned=sections))
 
 
 def test_a_section_has_versions_worth_rules_and_charts(paths: tuple[Path, Path]) -> None:
