@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -62,12 +61,11 @@ def draw_curves(frame: pd.DataFrame, by: By = "device", choice: Choice = "best")
         InvalidInputError: there is nothing to draw; see `curve_points`.
     """
     points = curve_points(frame, by, choice)
-    remarks = remarks_on(comparisons(frame))
     with styled():
-        return _figure(points, by, choice, remarks)
+        return _figure(points, comparisons(frame), by, choice)
 
 
-def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> Figure:
+def _figure(points: pd.DataFrame, rows: pd.DataFrame, by: By, choice: Choice) -> Figure:
     kernels = names_of(points, "benchmark")
     curves = sorted(points["series"].unique(), key=series_order)
     columns = columns_for(len(kernels))
@@ -75,9 +73,8 @@ def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> F
     width = PAGE_WIDTH if columns > 2 else 1.6 + 2.2 * columns
     lines_of_marks = _LINES_OF_MARKS if len(curves) > 1 and failure_marks(points) else ""
     unsure = _UNSURE if points["unsure"].any() else ""
-    note = joined(
-        remarks.intervals, f"{_TAKEN[choice]}{_LEFT[by]}.", remarks.best, unsure, lines_of_marks, remarks.sizes
-    )
+    intervals, best, sizes = remarks_on(rows)
+    note = joined(intervals, f"{_TAKEN[choice]}{_LEFT[by]}.", best, unsure, lines_of_marks, sizes)
     height = (_PANEL_HEIGHT if columns > 2 else 2.2) * lines + 0.35
     sheet = page(width, height, curves_finding(points, by, choice), note, _legend(points, curves), _LEAST * lines)
     panels = list(sheet.figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False).flat)
@@ -90,7 +87,9 @@ def _figure(points: pd.DataFrame, by: By, choice: Choice, remarks: Remarks) -> F
     factor_axis(panels[0], points["factor"].tolist())
     for position, axes in enumerate(panels):
         _finish(axes, position, len(kernels), columns)
-    sheet.label_axes(FACTOR, remarks.axis, height - 0.4)
+    # Where a kernel was tried uncoarsened in several ways, the baseline is the best of them.
+    is_best = (rows[rows["factor"] == 1].groupby(CASE).size() > 1).any()
+    sheet.label_axes(FACTOR, SPEEDUP if is_best else SPEEDUP_OF_ONE, height - 0.4)
     return sheet.settled()
 
 
@@ -297,29 +296,18 @@ def _percent(share: float) -> str:
 _NAMED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Remarks:
-    """Sentences for the note of a figure, empty where there is nothing to say; `axis` names the speed-ups."""
-
-    axis: str
-    intervals: str
-    best: str
-    sizes: str
-
-
-def remarks_on(rows: pd.DataFrame) -> Remarks:
-    """The remarks on some rows.
+def remarks_on(rows: pd.DataFrame) -> tuple[str, str, str]:
+    """Return sentences for the note of a figure, empty where there is nothing to say: intervals, the best, sizes.
 
     Args:
         rows: from `rows.comparisons`.
     """
     confirmed = "The best of each kernel has the speed-up of its confirmation, where it was measured again."
     chosen = "The best of each kernel was chosen by the speed-ups that are shown, so it is somewhat too large."
-    return Remarks(
-        axis=SPEEDUP if _several_baselines(rows) else SPEEDUP_OF_ONE,
-        intervals="Bars: 95 % intervals." if rows["low"].notna().any() else "Intervals are not known.",
-        best=confirmed if rows["confirmed"].any() else chosen,
-        sizes=joined(_sizes(rows), *_left_out(rows)),
+    return (
+        "Bars: 95 % intervals." if rows["low"].notna().any() else "Intervals are not known.",
+        confirmed if rows["confirmed"].any() else chosen,
+        joined(_sizes(rows), *_left_out(rows)),
     )
 
 
@@ -335,11 +323,6 @@ def _left_out(rows: pd.DataFrame) -> Iterator[str]:
 def joined(*sentences: str) -> str:
     """A note of those sentences that aren't empty."""
     return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _several_baselines(rows: pd.DataFrame) -> bool:
-    """Return True if any kernel was tried uncoarsened in several ways: the baseline is the best of them."""
-    return bool((rows[rows["factor"] == 1].groupby(CASE).size() > 1).any())
 
 
 def _sizes(rows: pd.DataFrame) -> str:

@@ -5,13 +5,10 @@ measured launches ─▶ by kernel ─▶ lowered, planned at each launch's size
 
 from __future__ import annotations
 
-import hashlib
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +20,6 @@ from coarsen.cost.work_counts import LaunchSizes
 from coarsen.errors import CoarsenError, InvalidInputError, RefusalError
 from coarsen.features.identity import kernel_identity
 from coarsen.frontend.lower import lower
-from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.models.device_descriptors import DEVICE_DESCRIPTORS, known_descriptor
 from coarsen.models.examples import family_of
@@ -35,7 +31,7 @@ from coarsen.models.launch.planning import PlannedLaunch, WorkPlanner
 from coarsen.opencl_bench.results.best import seconds_of
 from coarsen.opencl_bench.results.measured_rows import read_rows
 from coarsen.opencl_bench.results.versions import newest_versions
-from coarsen.opencl_bench.workloads.lookup import SUITE, find_measured, judge, known_kernel
+from coarsen.opencl_bench.workloads.lookup import find_measured
 from coarsen.tuning.engine.speedups import speedup_of
 from coarsen.tuning.records.code import FORMS
 from coarsen.tuning.records.measurement import Measurement, Role
@@ -87,7 +83,7 @@ def read_learnable_cases(
     Raises InvalidInputError as `read_launch_cases`, and for a kernel of the second judge. Arguments as there.
     """
     measured = measured_launches([read_rows(source) for source in sources], joined=True)
-    check_learnable((case.kernel for case in measured), kernels)
+    refuse_judge(case.kernel for case in measured)
     return launch_cases(measured, kernels, processes)
 
 
@@ -202,15 +198,9 @@ class MeasuredLaunches:
     errors: Array
 
 
-@dataclass(frozen=True, slots=True)
-class _Timed:
-    """A log time and its standard error."""
-
-    log_time: float
-    error: float
-
-
-_UNTIMED = _Timed(math.nan, 0.0)
+# A log time and its standard error.
+_Timed = tuple[float, float]
+_UNTIMED: _Timed = (math.nan, 0.0)
 
 
 def measured_launches(
@@ -259,21 +249,18 @@ def _where(row: Measurement) -> tuple[object, ...]:
 
 def _log_time(row: Measurement) -> _Timed:
     if row.is_given_up_as_slow:
-        return _Timed(GIVEN_UP, 0.0)
+        return GIVEN_UP, 0.0
     gain = speedup_of(row, interval=False)
     if gain is None or not gain.ratio > 0:
         return _UNTIMED
     ratios = np.log(np.array(row.nanoseconds) / np.array(row.baseline_nanoseconds))
-    return _Timed(-math.log(gain.ratio), float(ratios.std() / math.sqrt(len(ratios))))
+    return -math.log(gain.ratio), float(ratios.std() / math.sqrt(len(ratios)))
 
 
 def _measured_case(place: Place, runs: Sequence[Mapping[Variant, _Timed]]) -> MeasuredLaunches:
     variants = tuple(dict.fromkeys(variant for times in runs for variant in times if _is_plain(variant)))
-    found = [[run.get(variant, _UNTIMED) for run in runs] for variant in variants]
-    times, errors = (
-        np.array([[getattr(timed, name) for timed in row] for row in found]).reshape(-1, len(runs))
-        for name in ("log_time", "error")
-    )
+    found = np.array([[run.get(variant, _UNTIMED) for run in runs] for variant in variants])
+    times, errors = found.reshape(-1, len(runs), 2).transpose(2, 0, 1)
     return MeasuredLaunches(*place, variants, times, errors)
 
 
@@ -298,53 +285,3 @@ def _as_one_run(case: MeasuredLaunches) -> MeasuredLaunches:
     counts = known.sum(axis=1)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return replace(case, log_times=means[:, None], errors=case.errors.max(axis=1, keepdims=True))
-
-
-# Refusal to learn from the second judge, under whatever name its kernels stand in the data.
-#
-# names ─▶ `judge-…`                                         ─▶ refused
-#       └▶ descriptions in a folder ─▶ IR in its normal form ─▶ the same as one of the judge's? ─▶ refused
-
-
-def check_learnable(names: Iterable[str], kernels: Path | None = None) -> None:
-    """Check that none of the kernels that something is learned from is one of the second judge.
-
-    Args:
-        names: of the kernels, as they stand in the data.
-        kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
-
-    Raises:
-        InvalidInputError: one is, by its name, or since it has the normal form of one; a description is wrong.
-    """
-    known = dict.fromkeys(names)
-    refuse_judge(known)
-    for name in known:
-        described = known_kernel(name, kernels) if name not in SUITE else None
-        if described is None or (described.source_text and described.source_file is None):
-            # The suite's and the generator's kernels are this package's, and tested to be others.
-            continue
-        found = judge_hashes().get(normal_form_hash(described))
-        if found is not None:
-            raise InvalidInputError(
-                f"{name} is {found} under another name, a kernel of the second judge, and nothing may learn from "
-                "those; leave it out"
-            )
-
-
-@cache
-def judge_hashes() -> Mapping[str, str]:
-    """Return the second judge's kernels by the hash of their normal form."""
-    return {normal_form_hash(benchmark): name for name, benchmark in judge().items()}
-
-
-def normal_form_hash(benchmark: Benchmark) -> str:
-    """Return a hash of a kernel's IR in its normal form that doesn't depend on the kernel's own name.
-
-    Empty for a kernel that can't be lowered: nothing can be learned from it either.
-    """
-    try:
-        kernel = lower(benchmark.code, benchmark.kernel, benchmark.build_options)
-    except RefusalError:
-        return ""
-    text = re.sub(rf"\b{re.escape(benchmark.kernel)}\b", "kernel", module_text(kernel.graph))
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -11,13 +11,13 @@ passed, and the line says so:
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from statistics import linear_regression, median
 from types import FrameType
@@ -43,19 +43,14 @@ FACTORS = (2, 4, 8, 16, 32)
 COUNTED_INSTRUCTIONS, COUNTED_FACTOR = 500, 8
 STATEMENT = 13  # instructions of a statement of the synthetic kernel, about
 MOST_POWER = 1.1
-SECONDS = 140.0
+SECONDS = 140.0  # for the table of growth
+REPETITIONS = 7
 
 
 def main() -> int:
     """Measure and print; return 1 where a limit is passed."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=7, help="timed runs of each step (default 7)")
-    parser.add_argument(
-        "--seconds", type=float, default=SECONDS, help=f"for the table of growth (default {SECONDS:g})"
-    )
-    chosen = parser.parse_args()
     console = Console()
-    verdicts = [compare_with_clang(console, chosen.repetitions), show_growth(console, chosen.seconds)]
+    verdicts = [compare_with_clang(console, REPETITIONS), show_growth(console, SECONDS)]
     return 0 if all(verdicts) else 1
 
 
@@ -96,10 +91,7 @@ def show_growth(console: Console, most_seconds: float) -> bool:
             f"{each.calls:,}" if each.calls else "",
         )
     console.print(table)
-    costs: dict[str, Callable[[Cell], float]] = {
-        "seconds": lambda cell: cell.seconds,
-        "calls": lambda cell: cell.calls,
-    }
+    costs = {"seconds": attrgetter("seconds"), "calls": attrgetter("calls")}
     verdicts = [len(found) == len(INSTRUCTIONS) * len(FACTORS)]
     for what, cost in costs.items():
         grown = power(found, cost)

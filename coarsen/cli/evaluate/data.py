@@ -14,9 +14,9 @@ from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.evaluation import Plan
 from coarsen.models.examples import Curve, Example
+from coarsen.models.held_out import refuse_judge
 from coarsen.opencl_bench.results.curves import CurveData, merged, read_table
 from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.results.launch_cases import check_learnable
 from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 
@@ -73,7 +73,7 @@ def _asked_for(devices: Iterable[str], curves: Iterable[Curve]) -> tuple[str, ..
 def _training(asked: EvaluateOptions) -> CurveData:
     sources = asked.training or [*map(str, synthetic_files())]
     found = merged([read_curves(source, None, asked.kernels) for source in sources])
-    check_learnable((curve.kernel for curve in found.curves), asked.kernels)
+    refuse_judge(curve.kernel for curve in found.curves)
     return found
 
 

@@ -120,7 +120,8 @@ AS_OTHER_FORM = "It was measured in another form of code; this is the same coars
 def _pair(benchmark: Benchmark, shown: Variant, asked: Sequence[Chosen], kernel: Kernel) -> Pair:
     places, whose = tuple(each.place for each in asked), tuple(each.whose for each in asked)
     try:
-        before = before_of(benchmark, kernel, shown.coarsenings[0].dimension)
+        dimensions = (*(each.dimension for each in shown.coarsenings), *benchmark.dimensions)
+        before = before_of(benchmark, kernel, dimensions[0])
         coarsened = run_pipeline(kernel, shown).kernel
         made = CoarsenedKernel(coarsened, shown.coarsenings, ())
         lines = made.opencl_c.removesuffix("\n").split("\n")
