@@ -50,29 +50,20 @@ __all__ = [
     "load_model",
 ]
 
-_MODULE_OF = {
-    "DEVICE_DESCRIPTORS": "device_descriptors",
-    "ENTRANTS": "evaluation.entrants",
-    "PUBLISHED": "best_factors",
-    "CascadeModel": "cascade.model",
-    "Contribution": "cascade.model",
-    "DeviceDescriptor": "device_descriptors",
-    "Entrant": "evaluation.entrants",
-    "Evaluation": "evaluation.evaluation",
-    "Example": "examples",
-    "HitScore": "evaluation.scores",
-    "LaunchModel": "launch.model",
-    "LaunchPrediction": "launch.prediction",
-    "Outcome": "evaluation.scores",
-    "Plan": "evaluation.evaluation",
-    "Prediction": "cascade.model",
-    "Predictor": "examples",
-    "SpeedupScore": "evaluation.scores",
-    "Step": "cascade.model",
-    "available_models": "cascade.storage",
-    "evaluate": "evaluation.evaluation",
-    "load_launch": "launch.storage",
-    "load_model": "cascade.storage",
+_NAMES_IN = {
+    "best_factors": ("PUBLISHED",),
+    "cascade.model": ("CascadeModel", "Contribution", "Prediction", "Step"),
+    "cascade.storage": ("available_models", "load_model"),
+    "device_descriptors": ("DEVICE_DESCRIPTORS", "DeviceDescriptor"),
+    "evaluation.entrants": ("ENTRANTS", "Entrant"),
+    "evaluation.evaluation": ("Evaluation", "Plan", "evaluate"),
+    "evaluation.scores": ("HitScore", "Outcome", "SpeedupScore"),
+    "examples": ("Example", "Predictor"),
+    "launch.model": ("LaunchModel",),
+    "launch.prediction": ("LaunchPrediction",),
+    "launch.storage": ("load_launch",),
 }
 
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()})
+__getattr__, __dir__ = lazy_names(
+    __name__, {name: f"{__name__}.{module}" for module, names in _NAMES_IN.items() for name in names}
+)

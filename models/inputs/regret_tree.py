@@ -105,25 +105,19 @@ def _settled(times: VersionTimes, names: Sequence[str], margin: float, most: int
     candidates = _candidates(times, names, margin, most)
     regrets = _left_out(times, names, candidates, margin, most)
     means = regrets.mean(axis=1)
+    # Gains over the fixed best that are more than noise.
+    gains = regrets[_FIXED] - regrets
     earning = [
-        number for number in range(len(candidates)) if _earns(regrets[_FIXED] - regrets[number], times, margin)
+        number for number, gain in enumerate(gains) if gain.mean() > max(margin / 2, _standard_error(gain, times))
     ]
     chosen = _FIXED
     if earning:
         best = min(earning, key=lambda number: means[number])
         within = means[best] + _standard_error(regrets[best], times)
         good = [number for number in earning if means[number] <= within]
-        chosen = min(good, key=lambda number: (_leaves(candidates[number][0]), means[number]))
+        leaves = [sum(isinstance(node, Leaf) for node in nodes(tree)) for tree, _ in candidates]
+        chosen = min(good, key=lambda number: (leaves[number], means[number]))
     return candidates[chosen][0], float(means[chosen])
-
-
-def _earns(gain: Array, times: VersionTimes, margin: float) -> bool:
-    """Tell whether the inputs' gains over the fixed best are more than noise."""
-    return bool(gain.mean() > max(margin / 2, _standard_error(gain, times)))
-
-
-def _leaves(tree: Tree) -> int:
-    return sum(isinstance(node, Leaf) for node in nodes(tree))
 
 
 def _candidates(times: VersionTimes, names: Sequence[str], margin: float, most: int) -> list[_Candidate]:

@@ -192,7 +192,8 @@ def launch_scores(outcomes: Iterable[LaunchOutcome]) -> Mapping[str, LaunchScore
 
 
 def _score(outcomes: Sequence[LaunchOutcome]) -> LaunchScore:
-    gains, lacking = _by_kernel(outcomes, lambda each: each.gain), _by_kernel(outcomes, _lacking)
+    gains = _by_kernel(outcomes, lambda each: each.gain)
+    lacking = _by_kernel(outcomes, lambda each: each.gain - each.oracle)
     families = {outcome.kernel: outcome.family for outcome in outcomes}
     worst = min(outcomes, key=lambda outcome: outcome.gain)
     interval = mean_interval(list(lacking.values()), [families[kernel] for kernel in lacking])
@@ -206,10 +207,6 @@ def _score(outcomes: Sequence[LaunchOutcome]) -> LaunchScore:
         worst_case=f"{worst.kernel} ({worst.size})",
         losses=sum(outcome.gain < math.log(LOSS) for outcome in outcomes) / len(outcomes),
     )
-
-
-def _lacking(outcome: LaunchOutcome) -> float:
-    return outcome.gain - outcome.oracle
 
 
 def _by_kernel(outcomes: Sequence[LaunchOutcome], value: Callable[[LaunchOutcome], float]) -> dict[str, float]:

@@ -110,18 +110,16 @@ def _other_local_sizes(own: OwnLaunch, device: LaunchDevice) -> tuple[LocalSize,
     fitting = [
         size
         for size in LOCAL_SIZES[len(own.local_size)]
-        if size != own.local_size and _fits(size, device) and own.allows(Variant(size))
+        if size != own.local_size
+        and all(extent <= most for extent, most in zip(size, device.largest_extents, strict=False))
+        and math.prod(size) <= device.largest_group
+        and own.allows(Variant(size))
     ]
-    return tuple(sorted(fitting, key=lambda size: _distance(size, own.local_size))[:MOST_OTHERS])
 
+    def doublings(size: LocalSize) -> tuple[float, LocalSize]:
+        return sum(abs(math.log2(a / b)) for a, b in zip(size, own.local_size, strict=True)), size
 
-def _fits(size: LocalSize, device: LaunchDevice) -> bool:
-    within = all(extent <= most for extent, most in zip(size, device.largest_extents, strict=False))
-    return within and math.prod(size) <= device.largest_group
-
-
-def _distance(size: LocalSize, own: LocalSize) -> tuple[float, LocalSize]:
-    return sum(abs(math.log2(a / b)) for a, b in zip(size, own, strict=True)), size
+    return tuple(sorted(fitting, key=doublings)[:MOST_OTHERS])
 
 
 def _coarsened(own: OwnLaunch, size: LocalSize, kind: DeviceKind) -> Iterator[Variant]:

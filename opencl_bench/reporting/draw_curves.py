@@ -223,7 +223,11 @@ def _series_finding(points: pd.DataFrame) -> str:
         return f"Coarsening helps none of {_kernels(total)}{without} on {device}"
     counts = helping["series"].value_counts()
     order = sorted(counts.index, key=lambda name: (-counts[name], series_order(name)))
-    shares = [f"{name} for {counts[name]}" for name in order]
+    alternatives = points[(points["factor"] > 1) & (points["measured"] > 0)]
+    rivals = alternatives.groupby("benchmark")["series"].nunique()
+    alone = helping.loc[helping["benchmark"].map(rivals) == 1, "series"].value_counts()
+    remarks = {name: f" ({alone[name]} with no other to choose)" for name in alone.index}
+    shares = [f"{name} for {counts[name]}{remarks.get(name, '')}" for name in order]
     shares[0] = shares[0].replace(" for ", " is best for ", 1)
     return f"Coarsening helps {len(helping)} of {_kernels(total)}{without} on {device}: {listed(shares)}"
 

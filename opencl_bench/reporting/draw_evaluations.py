@@ -88,7 +88,9 @@ def _bars(bars: pd.DataFrame) -> Figure:
         speedup_axis(axes, [*own["speedup"], *own["low"], *own["high"]], ticks=7)
         mark_one(axes)
         axes.set_title(device, loc="left", fontweight="bold", pad=4)
-        axes.set_title(_means(method_means(own)[device], looks), loc="right", fontsize=_MEANS_SIZE, pad=4)
+        means = method_means(own)[device]
+        texts = ", ".join(f"{name} {means[name]:.2f}" for name in looks if name in means)
+        axes.set_title(f"geometric means: {texts}", loc="right", fontsize=_MEANS_SIZE, pad=4)
     panels[-1].set_xticks(range(len(kernels)), kernels, rotation=40, ha="right", rotation_mode="anchor")
     panels[-1].get_xticklabels()[-1].set_fontweight("bold")
     sheet.label_axes("", _YLABEL, height - 0.7)
@@ -124,7 +126,3 @@ def _looks(methods: Sequence[str]) -> Looks:
     known |= {name: _OTHERS[index % len(_OTHERS)] for index, name in enumerate(others)}
     known |= {ORACLE: _LOOKS[ORACLE]} if ORACLE in methods else {}
     return {name: {"edgecolor": BLACK, "linewidth": 0.4, **look} for name, look in known.items()}
-
-
-def _means(means: Mapping[str, float], looks: Looks) -> str:
-    return "geometric means: " + ", ".join(f"{name} {means[name]:.2f}" for name in looks if name in means)

@@ -219,7 +219,12 @@ def measured_launches(
         for place, times in _of_run(rows).items():
             found[place].append(times)
     cases = [_measured_case(place, times) for place, times in found.items()]
-    known = tuple(_aligned(case) for case in cases if _common_baselines(case).any())
+    # Relative to the uncoarsened launches: each run was timed against a baseline of its own.
+    known = tuple(
+        replace(case, log_times=case.log_times - case.log_times[bases].mean(axis=0))
+        for case in cases
+        if (bases := _common_baselines(case)).any()
+    )
     return tuple(map(_as_one_run, known)) if joined else known
 
 
@@ -258,25 +263,17 @@ def _log_time(row: Measurement) -> _Timed:
 
 
 def _measured_case(place: Place, runs: Sequence[Mapping[Variant, _Timed]]) -> MeasuredLaunches:
-    variants = tuple(dict.fromkeys(variant for times in runs for variant in times if _is_plain(variant)))
+    every = dict.fromkeys(variant for times in runs for variant in times)
+    variants = tuple(each for each in every if each.local_size and not each.any_size and not each.arrays)
     found = np.array([[run.get(variant, _UNTIMED) for run in runs] for variant in variants])
     times, errors = found.reshape(-1, len(runs), 2).transpose(2, 0, 1)
     return MeasuredLaunches(*place, variants, times, errors)
-
-
-def _is_plain(variant: Variant) -> bool:
-    return bool(variant.local_size) and not variant.any_size and not variant.arrays
 
 
 def _common_baselines(case: MeasuredLaunches) -> NDArray[np.bool_]:
     """Return which launches are uncoarsened and have a time in every run, (n,)."""
     uncoarsened = np.array([not variant.is_coarsened for variant in case.variants], dtype=np.bool_)
     return np.asarray(uncoarsened & np.isfinite(case.log_times).all(axis=1))
-
-
-def _aligned(case: MeasuredLaunches) -> MeasuredLaunches:
-    """The same relative to the uncoarsened launches: each run was timed against a baseline of its own."""
-    return replace(case, log_times=case.log_times - case.log_times[_common_baselines(case)].mean(axis=0))
 
 
 def _as_one_run(case: MeasuredLaunches) -> MeasuredLaunches:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Engine, bindparam, delete, func, select
+from sqlalchemy import Engine, bindparam, func, select
 
 from coarsen.base.files import opened
 from coarsen.errors import InvalidInputError
@@ -186,9 +186,3 @@ class Store:
         query = selection(chosen, table.c.key).subquery()
         with self._guard(), self._engine.connect() as connection:
             return connection.execute(select(func.count()).select_from(query)).scalar_one()
-
-    def remove(self, chosen: Filter) -> int:
-        """Remove the measurements that a filter lets through; how many these were."""
-        keys = selection(chosen, table.c.key)
-        with self._guard(), writing(self._engine).begin() as connection:
-            return connection.execute(delete(table).where(table.c.key.in_(keys))).rowcount

@@ -138,24 +138,16 @@ SHARED = (subject, environment, method)
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What a measurement is in the tables: a row of its own, and the rows that it refers to."""
-
-    shared: tuple[tuple[Table, Values], ...]
-    own: Values
+# What a measurement is in the tables: a row of each, by the table's name.
+Rows = Mapping[str, Values]
 
 
 def rows_of(value: Measurement) -> Rows:
     """Return the rows that hold a measurement. Raises InvalidInputError if it could not be read back."""
-    document = measurement_to_json(value)
-    shared = []
-    for table in SHARED:
-        part = document.pop(table.name)
-        key = content_key(part)
-        shared.append((table, {"key": key, **part}))
-        document[f"{table.name}_key"] = key
-    return Rows(tuple(shared), document)
+    own = measurement_to_json(value)
+    parts = {table.name: own.pop(table.name) for table in SHARED}
+    shared = {name: {"key": content_key(part), **part} for name, part in parts.items()}
+    return {**shared, measurement.name: {**own, **{f"{name}_key": part["key"] for name, part in shared.items()}}}
 
 
 def content_key(part: Values) -> str:
@@ -203,14 +195,14 @@ def insert_new(connection: Connection, batch: Sequence[Rows]) -> int:
     """Inserts the measurements whose keys aren't there yet; how many these were."""
     _insert_shared(connection, batch)
     # In one order for all writers, so that two of them never wait for each other.
-    ordered = sorted((rows.own for rows in batch), key=lambda own: str(own["key"]))
+    ordered = sorted((rows[measurement.name] for rows in batch), key=lambda own: str(own["key"]))
     return sum(_insert(connection, measurement, own) for own in ordered)
 
 
 def insert_or_replace(connection: Connection, rows: Rows) -> None:
     """Inserts a measurement in the place of the one of its key, if there is one."""
     _insert_shared(connection, [rows])
-    put_row(connection, measurement, rows.own)
+    put_row(connection, measurement, rows[measurement.name])
 
 
 def put_row(connection: Connection, table: Table, values: Values, is_better: IsBetter | None = None) -> int:
@@ -232,7 +224,7 @@ def put_row(connection: Connection, table: Table, values: Values, is_better: IsB
 
 def _insert_shared(connection: Connection, batch: Sequence[Rows]) -> None:
     for table in SHARED:
-        parts = {str(part["key"]): part for rows in batch for owner, part in rows.shared if owner is table}
+        parts = {str(rows[table.name]["key"]): rows[table.name] for rows in batch}
         for key in sorted(parts):
             _insert(connection, table, parts[key])
 

@@ -93,6 +93,11 @@ class FailureGroup:
     reason: str
     configurations: tuple[str, ...]
 
+    @property
+    def count(self) -> int:
+        """Return how many there are."""
+        return len(self.configurations)
+
 
 @dataclass(frozen=True, slots=True)
 class Failures:

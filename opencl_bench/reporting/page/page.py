@@ -23,7 +23,6 @@ from coarsen.opencl_bench.reporting.draw_input_times import draw_times
 from coarsen.opencl_bench.reporting.input_times import InputTimes, duration, input_times, section_times
 from coarsen.opencl_bench.reporting.page.content import (
     Best,
-    FailureGroup,
     Picture,
     Report,
     TunedSection,
@@ -83,13 +82,15 @@ def page_of(report: Report) -> str:
         .render(
             report=report,
             title=f"coarsen: {_counts(report)}",
-            heading=_heading(report),
             lead=_lead(report),
             names={place.slug: place.name for place in places},
             styles={place.slug: index % LOOKS for index, place in enumerate(places)},
             presets=len({place.preset for place in places}),
             endings={ending.value: words for ending, words in ENDINGS.items()},
-            input_pictures={each.slug: tuple(map(_input_picture, each.charts)) for each in report.tuned},
+            input_pictures={
+                each.slug: [Picture((), *screen_picture(draw_times(times))) for times in each.charts]
+                for each in report.tuned
+            },
             looks=LOOKS,
             bars=_bar_axis(report),
             pasted=PASTED,
@@ -102,10 +103,6 @@ def page_of(report: Report) -> str:
     )
 
 
-def _input_picture(times: InputTimes) -> Picture:
-    return Picture((), *screen_picture(draw_times(times)))
-
-
 def _templates() -> Environment:
     # The names that users give to kernels, and compilers' messages, are text and nothing else.
     environment = Environment(
@@ -116,7 +113,6 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "configurations": _configurations,
         "duration": duration,
         "look": line_look,
         "rules": rules,
@@ -144,10 +140,6 @@ def _policy(style: str, script: str) -> str:
 
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
-
-
-def _heading(report: Report) -> str:
-    return "What thread coarsening is worth, measured" if report.kernels else "Versions over inputs, measured"
 
 
 def _counts(report: Report) -> str:
@@ -206,10 +198,6 @@ def line_look(marks: Marks) -> str:
         "uniform": marks.has_code,
     }
     return next((look for look, applies in looks.items() if applies), "none")
-
-
-def _configurations(groups: Sequence[FailureGroup]) -> int:
-    return sum(len(group.configurations) for group in groups)
 
 
 def write_report(

@@ -172,7 +172,7 @@ def test_the_finding_by_stride() -> None:
     ]
     points = curve_points(frame_of(rows), "stride")
     assert curves_finding(points, "stride") == (
-        "Coarsening helps 2 of 3 kernels on AMD EPYC (Intel): stride 1 is best for 2"
+        "Coarsening helps 2 of 3 kernels on AMD EPYC (Intel): stride 1 is best for 2 (1 with no other to choose)"
     )
     nothing = points.assign(speedup=0.5, low=0.4)
     assert curves_finding(nothing, "stride") == "Coarsening helps none of 3 kernels on AMD EPYC (Intel)"

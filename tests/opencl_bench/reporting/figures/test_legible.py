@@ -140,7 +140,7 @@ def test_devices_whose_names_end_in_a_number_are_in_the_order_of_letters() -> No
             [row("mt", 2, 2.0), row("nbody", 2, None), row("reduce", 2, 2.0, stride="8")],
             "stride",
             "Coarsening helps 2 of 3 kernels (1 without a result) on AMD EPYC (Intel): stride 1 is best for 1 "
-            "and stride 8 for 1",
+            "(1 with no other to choose) and stride 8 for 1 (1 with no other to choose)",
         ),
     ],
 )
