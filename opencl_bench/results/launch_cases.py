@@ -48,18 +48,12 @@ class LaunchCases:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """A kernel's measured launches, and the folder that may describe it."""
-
-    folder: Path | None
-    measured: tuple[MeasuredLaunches, ...]
+# The folder that may describe a kernel, and the kernel's measured launches.
+_Wanted = tuple[Path | None, Sequence["MeasuredLaunches"]]
 
 
 def read_launch_cases(
-    sources: Sequence[str],
-    kernels: Path | None = None,
-    processes: int | None = None,
+    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None, *, learned: bool = False
 ) -> LaunchCases:
     """Return the cases of files or stores of results, each of which is a run of its own.
 
@@ -67,23 +61,15 @@ def read_launch_cases(
         sources: files of results, stores, or names of sweeps that come with the package.
         kernels: a folder with the descriptions (NAME.toml) of kernels that are not the suite's.
         processes: how many plan work; see `processes.mapped`.
+        learned: whether something is learned from them: their runs become one, and the second judge is refused.
 
     Raises:
-        InvalidInputError: a source can't be read, or a kernel is not known.
+        InvalidInputError: a source can't be read, or a kernel is not known; one of the second judge that is to be
+            learned from.
     """
-    measured = measured_launches([read_rows(source) for source in sources])
-    return launch_cases(measured, kernels, processes)
-
-
-def read_learnable_cases(
-    sources: Sequence[str], kernels: Path | None = None, processes: int | None = None
-) -> LaunchCases:
-    """Return the cases of files or stores that something is learned from: their runs become one.
-
-    Raises InvalidInputError as `read_launch_cases`, and for a kernel of the second judge. Arguments as there.
-    """
-    measured = measured_launches([read_rows(source) for source in sources], joined=True)
-    refuse_judge(case.kernel for case in measured)
+    measured = measured_launches([read_rows(source) for source in sources], joined=learned)
+    if learned:
+        refuse_judge(case.kernel for case in measured)
     return launch_cases(measured, kernels, processes)
 
 
@@ -96,7 +82,7 @@ def launch_cases(
     by_kernel: defaultdict[str, list[MeasuredLaunches]] = defaultdict(list)
     for case in measured:
         by_kernel[case.kernel].append(case)
-    wanted = [_Wanted(kernels, tuple(found)) for found in by_kernel.values()]
+    wanted = [(kernels, found) for found in by_kernel.values()]
     results = mapped(_cases, wanted, processes)
     cases = tuple(case for found in results for case in found if isinstance(case, LaunchCase))
     notes = [case for found in results for case in found if isinstance(case, str)]
@@ -104,14 +90,15 @@ def launch_cases(
 
 
 def _cases(wanted: _Wanted) -> list[LaunchCase | str]:
-    name = wanted.measured[0].kernel
-    benchmark = find_measured(name, wanted.folder)
+    folder, launches = wanted
+    name = launches[0].kernel
+    benchmark = find_measured(name, folder)
     try:
         kernel = lower(benchmark.code, benchmark.kernel, benchmark.own_options)
         planner = WorkPlanner(PlannedKernel(kernel))
     except RefusalError as refusal:
         return [f"{name} can't be coarsened: {refusal}"]
-    return [_case(benchmark, kernel, planner, measured) for measured in wanted.measured]
+    return [_case(benchmark, kernel, planner, measured) for measured in launches]
 
 
 def _case(

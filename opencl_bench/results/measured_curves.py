@@ -77,14 +77,14 @@ def curves_of_results(
         *([f"rows of earlier versions of a kernel left out: {history}"] if history else []),
         *(_other_presets(place, choice) for place, choice in shown.items() if choice.others),
         *(f"no model is for the device {name}" for name in sorted(others)),
-        *(_without_curve(case) for case, curves in found if not curves),
+        *(
+            f"{case.benchmark.name} on {case.device} was not measured both uncoarsened and coarsened at its own "
+            "local size"
+            for case, curves in found
+            if not curves
+        ),
     ]
     return CurveData(tuple(curve for _, curves in found for curve in curves), {}, tuple(notes))
-
-
-def _without_curve(case: _Case) -> str:
-    name = f"{case.benchmark.name} on {case.device}"
-    return f"{name} was not measured both uncoarsened and coarsened at its own local size"
 
 
 def _other_presets(place: tuple[str, str], shown: Shown) -> str:
@@ -107,9 +107,8 @@ def _where(row: Measurement) -> tuple[Environment, bool]:
 
 def _curves(case: _Case) -> Iterator[Curve]:
     """Yield the curve of each dimension along which nothing but the factor changes; none without factor 1."""
-    _check_local_size(case)
+    local_size = _own_local_size(case)
     rows = sorted(case.rows, key=lambda row: seconds_of(row.started_at))
-    local_size = _own_local_size(case.benchmark, rows)
     launch = local_size, case.benchmark.own_definitions
     own = [row for row in rows if (row.candidate.local_size, row.candidate.definitions) == launch]
     origin = next((row for row in reversed(own) if row.candidate.is_original), None)
@@ -126,17 +125,6 @@ def _curves(case: _Case) -> Iterator[Curve]:
         curve = {factor: value for factor, value in sorted(values.items()) if value is not None}
         if curve and dimension in case.benchmark.dimensions:
             yield Curve(case.benchmark.name, case.device, dimension, local_size, curve, best_factor_of(curve))
-
-
-def _check_local_size(case: _Case) -> None:
-    """Refuse to take one of several local sizes for the kernel's own."""
-    measured = dict.fromkeys(row.candidate.local_size for row in case.rows)
-    preset = case.benchmark.presets.get(case.rows[0].subject.preset)
-    if len(measured) > 1 and (preset is None or preset.local_size not in measured):
-        raise InvalidInputError(
-            f"{case.benchmark.name} was measured at several local sizes, none of which is its own: "
-            f"{', '.join(map(shape, measured))}"
-        )
 
 
 def _value(row: Measurement, over: float) -> float | None:
@@ -164,11 +152,18 @@ def _of_newest_transforms(rows: dict[Variant, Measurement]) -> dict[Variant, Mea
     return {candidate: row for candidate, row in rows.items() if candidate.transforms == chosen}
 
 
-def _own_local_size(benchmark: Benchmark, rows: Sequence[Measurement]) -> LocalSize:
-    """The preset's, or else the only one that was measured (`_check_local_size`)."""
-    preset = benchmark.presets.get(rows[0].subject.preset)
-    measured = dict.fromkeys(row.candidate.local_size for row in rows)
-    return preset.local_size if preset is not None and preset.local_size in measured else next(iter(measured))
+def _own_local_size(case: _Case) -> LocalSize:
+    """The preset's, or else the only one that was measured. Raises InvalidInputError where that are several."""
+    measured = dict.fromkeys(row.candidate.local_size for row in case.rows)
+    preset = case.benchmark.presets.get(case.rows[0].subject.preset)
+    if preset is not None and preset.local_size in measured:
+        return preset.local_size
+    if len(measured) > 1:
+        raise InvalidInputError(
+            f"{case.benchmark.name} was measured at several local sizes, none of which is its own: "
+            f"{', '.join(map(shape, measured))}"
+        )
+    return next(iter(measured))
 
 
 # Curves from files, whose kind the name and the first line tell.

@@ -98,10 +98,10 @@ def read_cases(sources: Sequence[str], kernels: Path | None) -> tuple[LaunchCase
         InvalidInputError: a file can't be read; a kernel is unknown, or one of the second judge.
     """
     from coarsen.base.processes import processors
-    from coarsen.opencl_bench.results.launch_cases import read_learnable_cases
+    from coarsen.opencl_bench.results.launch_cases import read_launch_cases
 
     note(f"planning the launches of {counted(len(sources), 'file')}")
-    found = read_learnable_cases(sources, kernels, processors())
+    found = read_launch_cases(sources, kernels, processors(), learned=True)
     for text in found.notes:
         note(text)
     return found.cases
