@@ -176,7 +176,7 @@ def coarsening_rows(cases: Iterable[LaunchCase]) -> TrainingRows:
 
 
 def _of_uncoarsened(case: LaunchCase, values: Array) -> Array:
-    """The launches' values by the rows of `LaunchInputs.local`, the uncoarsened ones; NaN where they are unknown."""
+    """The uncoarsened launches' values by the rows of `LaunchInputs.local`; NaN where they are unknown."""
     found = np.full(len(case.inputs.local), np.nan)
     is_base = ~case.inputs.is_coarsened
     found[case.inputs.base[is_base]] = values[is_base]

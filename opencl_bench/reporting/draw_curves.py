@@ -217,7 +217,9 @@ def _series_finding(points: pd.DataFrame) -> str:
     helping = winners[is_helped(winners)]
     total, device = points["benchmark"].nunique(), points["label"].iloc[0]
     if total == 1:
-        return _one_kernel(points, winners.assign(place=winners["series"].map(_place)))
+        words = {"dimension": " along ", "stride": " with "}
+        places = [words[name.partition(" ")[0]] + name for name in winners["series"]]
+        return _one_kernel(points, winners.assign(place=places))
     without = _remarks([f"{total - len(winners)} without a result"] if len(winners) < total else [])
     if helping.empty:
         return f"Coarsening helps none of {_kernels(total)}{without} on {device}"
@@ -230,10 +232,6 @@ def _series_finding(points: pd.DataFrame) -> str:
     shares = [f"{name} for {counts[name]}{remarks.get(name, '')}" for name in order]
     shares[0] = shares[0].replace(" for ", " is best for ", 1)
     return f"Coarsening helps {len(helping)} of {_kernels(total)}{without} on {device}: {listed(shares)}"
-
-
-def _place(series: str) -> str:
-    return f" along {series}" if series.startswith("dimension") else f" with {series}"
 
 
 def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:

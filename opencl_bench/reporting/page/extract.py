@@ -260,12 +260,13 @@ def _shown_keys(rows: pd.DataFrame, compared: bool) -> set[str]:
     """The rows that are shown with an interval: it takes milliseconds to compute one."""
     return {
         *best_table(rows)["key"],
-        *(key for choice in _CHOICES if compared for key in _keys(rows, choice)),
+        *(
+            key
+            for choice in _CHOICES
+            if compared and (choice == "best" or _has_curve(rows, choice))
+            for key in curve_points(rows, choice=choice)["key"]
+        ),
     }
-
-
-def _keys(rows: pd.DataFrame, choice: Choice) -> Iterable[str]:
-    return curve_points(rows, choice=choice)["key"] if choice == "best" or _has_curve(rows, choice) else ()
 
 
 # More names are of no use in a remark.
