@@ -138,7 +138,7 @@ def test_of_several_presets_the_newest_is_taken_and_the_others_are_named() -> No
 
 
 def test_an_unknown_preset_names_those_there_are(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
+    path = tmp_path / "rows.jsonl"
     write_results([row(1.0), row(1.5, 2), row(1.0, preset="paper")], path)
     message = f"{path}: nothing was measured at preset 'huge'; there is: cpu, paper"
     with pytest.raises(InvalidInputError, match=re.escape(message)):
@@ -150,7 +150,7 @@ def test_kernels_that_nobody_knows() -> None:
         curves([row(1.0, benchmark="mine")])
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.json", "store.sqlite"])
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl", "store.sqlite"])
 def test_from_any_file(tmp_path: Path, name: str) -> None:
     rows, path = [row(1.0), row(1.5, 2)], tmp_path / name
     if path.suffix == ".sqlite":
