@@ -116,15 +116,6 @@ def test_filters(store: Store) -> None:
         assert store.count(chosen) == len(names), chosen
 
 
-def test_removing(store: Store) -> None:
-    store.add_all(VARIANTS.values())
-    assert store.remove(Filter(device="tahiti")) == 1
-    assert store.find(VARIANTS["tahiti"].key) is None
-    assert store.add(VARIANTS["tahiti"])
-    assert store.remove(Filter()) == len(VARIANTS)
-    assert store.count() == 0
-
-
 def test_what_could_not_be_read_back_is_not_stored(store: Store) -> None:
     with pytest.raises(InvalidInputError, match="must be text"):
         store.add(some_measurement(device="\0"))
