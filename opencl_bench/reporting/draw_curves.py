@@ -242,7 +242,7 @@ def _devices_finding(points: pd.DataFrame, winners: pd.DataFrame) -> str:
         own = winners[winners["series"] == device]
         total = points.loc[points["series"] == device, "benchmark"].nunique()
         helped, clearly = int(is_helped(own).sum()), int(is_helped(own, CLEAR_GAIN).sum())
-        remarks = [f"{clearly} by more than {_percent(CLEAR_GAIN - 1)}"] if clearly < helped else []
+        remarks = [f"{clearly} by more than {100 * (CLEAR_GAIN - 1):.0f} %"] if clearly < helped else []
         remarks += [f"{total - len(own)} without a result"] if len(own) < total else []
         kernels = str(total) if parts else _kernels(total)
         parts.append(f"{helped or 'none'} of {kernels}{_remarks(remarks)} on {device}")
@@ -282,14 +282,6 @@ def _times(speedup: float) -> str:
 
 def _kernels(count: int) -> str:
     return f"{count} kernel" if count == 1 else f"{count} kernels"
-
-
-def _percent(share: float) -> str:
-    """Rounded, but no share that is less than all of it reads 100 %, and none above 0 reads 0 %."""
-    text = f"{100 * share:.0f} %"
-    if text == "100 %" and share < 1:
-        return "over 99 %"
-    return "under 1 %" if text == "0 %" and share > 0 else text
 
 
 # What a figure has to say of its rows: what they were compared with, intervals, confirmations, sizes.

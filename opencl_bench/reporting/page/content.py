@@ -244,13 +244,3 @@ def interval(gain: Speedup) -> str:
 def percent(share: float) -> str:
     """A share of 1 as per cent."""
     return f"{100 * share:.0f} %"
-
-
-def moment(text: str) -> str:
-    """A time in ISO 8601 as day and minute, UTC."""
-    return f"{text[:10]} {text[11:16]}".rstrip()
-
-
-def is_tie(gain: Speedup) -> bool:
-    """Return True if the speed-up can't be told from 1."""
-    return not gain.significant

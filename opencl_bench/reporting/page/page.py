@@ -27,8 +27,6 @@ from coarsen.opencl_bench.reporting.page.content import (
     Report,
     TunedSection,
     interval,
-    is_tie,
-    moment,
     percent,
     ratio,
 )
@@ -121,7 +119,6 @@ def _templates() -> Environment:
         "percent": percent,
         "base64": _base64,
         "ratio": ratio,
-        "tie": is_tie,
         "verified": _verified,
     }
     return environment
@@ -161,9 +158,10 @@ def _lead(report: Report) -> str:
     failed = sum(
         count for place in report.places for ending, count in place.endings.items() if ending not in _NOT_FAILED
     )
+    first, last = (f"{text[:10]} {text[11:16]}".rstrip() for text in (report.first, report.last))
     left_out = sum(place.endings.get("constraints", 0) for place in report.places)
     return (
-        f"{_measured(report)}, measured {moment(report.first)} to {moment(report.last)} UTC: {report.rows} rows, "
+        f"{_measured(report)}, measured {first} to {last} UTC: {report.rows} rows, "
         f"{failed} of them failed, {left_out} were left out since they break a rule of the kernel or the device."
     )
 
