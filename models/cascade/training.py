@@ -234,7 +234,7 @@ def fit_predictors(fits: Sequence[Fit], progress: Progress = unobserved) -> list
 
 
 def _predictor(models: Mapping[Place, CascadeModel]) -> Predictor:
-    """What answers with the factor at which the cascade of the example's device stops."""
+    """Return what answers with the factor at which the cascade of the example's device stops."""
 
     def choose(example: Example) -> int:
         model = models.get((example.device, example.dimension))
