@@ -125,7 +125,7 @@ def test_a_sweep_its_table_and_going_on(tmp_path: Path, run: Run) -> None:
         (("mt", "--space", "local-size=64"), 2, "mt: --space local-size=… has none of its dimensions, such as "),
         (("mt", "-D", "TILE"), 2, "-D takes a name and the values to try, NAME=1,2, not 'TILE'"),
         (("mt", "--again", "some"), 2, "invalid value for '--again'"),
-        (("mt", "-o", "rows.xlsx"), 2, "rows.xlsx: the name must end with one of .json, .parquet, .csv"),
+        (("mt", "-o", "rows.xlsx"), 2, "rows.xlsx: the name must end with one of .parquet, .jsonl, .csv"),
         (("mt", "-o", "nowhere/rows.csv"), 2, "nowhere/rows.csv: can't be written: there is no folder"),
         (("mt", "--store", "nowhere/store"), 2, "there is no folder {here}/nowhere for the store"),
         (("mt", "--store", "mysql://here/x"), 2, "the store must be in SQLite or PostgreSQL, not in 'mysql'"),

@@ -76,7 +76,7 @@ def test_the_scores_of_each_device_and_of_all(runtimes: Path, run: Run) -> None:
     assert fermi["oracle"][0].startswith("1.443 (1.")
     assert fermi["never"][:3] == ["1.000", "69 %", "0 %"]
     # Without sgemm or spmv, it is factor 2 or 4 that is best for the others.
-    assert fermi["unique"][-3:] == ["1", "0.10 spmv", "0"]
+    assert fermi["unique"][-2:] == ["1", "0.10 spmv"]
     assert set(rows_of(outcome.out, "all 2 devices: 10 cases")) == {"never", "unique", "oracle"}
     assert max(map(len, outcome.out.splitlines())) <= 100
 
@@ -91,9 +91,7 @@ def test_numbers_for_programs(runtimes: Path, run: Run) -> None:
     sgemm = next(entry for entry in fermi["kernels"] if entry["kernel"] == "sgemm")
     assert (sgemm["best_factor"], sgemm["best_speedup"]) == (4, pytest.approx(4.0))
     assert sgemm["speedup"] == pytest.approx({"2": 2.0, "4": 4.0})
-    assert sgemm["choices"]["never"] == [
-        {"seed": 0, "factor": 1, "ran": 1, "speedup": 1.0, "abstained": False, "step_probability": {}}
-    ]
+    assert sgemm["choices"]["never"] == [{"seed": 0, "factor": 1, "ran": 1, "speedup": 1.0}]
     assert found["all_measured"]["oracle"]["cases"] == 10
 
 

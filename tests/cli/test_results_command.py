@@ -141,7 +141,7 @@ def test_an_ambiguous_key(store: Path, run: Run) -> None:
     assert run("results", "show", "").error == "a key has at least one letter; 'coarsen results ls' lists them"
 
 
-@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_export_and_import_lose_nothing(suffix: str, store: Path, tmp_path: Path, run: Run) -> None:
     file, other = tmp_path / f"rows{suffix}", tmp_path / "other.sqlite"
     outcome = run("results", "export", file)
@@ -155,7 +155,7 @@ def test_export_and_import_lose_nothing(suffix: str, store: Path, tmp_path: Path
 
 
 def test_export_filters(store: Path, tmp_path: Path, run: Run) -> None:
-    file = tmp_path / "rows.json"
+    file = tmp_path / "rows.jsonl"
     assert run("results", "export", file, "--kernel", "mt").out == f"1 row in {file}\n"
     assert read_results(file) == [ROWS[4]]
 
@@ -206,7 +206,7 @@ def test_merge(store: Path, tmp_path: Path, run: Run) -> None:
         (("show", "3f", "--store", "none.sqlite"), "there is no store at"),
         (("import", "none.sqlite"), "there is no store at"),
         (("import", "store.sqlite"), "{folder}/store.sqlite can't be merged with itself"),
-        (("export", "rows.txt"), "rows.txt: the name of a results file ends in .json, .parquet or .csv"),
+        (("export", "rows.txt"), "rows.txt: the name of a results file ends in .parquet, .jsonl or .csv"),
         (("export", "rows.parquet", "--compact"), "there is no --compact any more: FILE.compact.parquet"),
         (("export", "none/rows.csv"), "none/rows.csv: can't be written: No such file or directory"),
         (("export", "rows.csv", "--preset", "paper"), "there is no such row in {folder}/store.sqlite; nothing"),

@@ -101,7 +101,7 @@ class BenchOptions:
         "python -m coarsen.opencl_bench.run_pack FOLDER.",
         "FOLDER",
     )
-    output: Path | None = option("Write the rows there too: .json (T4), .parquet or .csv.", "FILE", "-o --output")
+    output: Path | None = option("Write the rows there too: .parquet, .jsonl or .csv.", "FILE", "-o --output")
     output_format: Format = format_option()
 
     @property

@@ -38,8 +38,6 @@ def evaluate(asked: EvaluateOptions) -> None:
         return
     if asked.models is not None:
         raise InvalidInputError("--models is for --launch: the other models are fitted anew")
-    if asked.without_sizes:
-        raise InvalidInputError("--without-sizes is for --launch")
     if asked.training and not asked.unseen:
         raise InvalidInputError("--training is for --unseen and --launch")
     from coarsen.models.evaluation.entrants import entrant

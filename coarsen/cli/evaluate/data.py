@@ -14,10 +14,10 @@ from coarsen.cli.output import counted
 from coarsen.errors import InvalidInputError
 from coarsen.models.best_factors import PUBLISHED
 from coarsen.models.evaluation.evaluation import Plan
-from coarsen.models.examples import Example
-from coarsen.opencl_bench.results.curves import Curve, CurveData, merged, read_table
+from coarsen.models.examples import Curve, Example
+from coarsen.models.held_out import refuse_judge
+from coarsen.opencl_bench.results.curves import CurveData, merged, read_table
 from coarsen.opencl_bench.results.examples import examples_of
-from coarsen.opencl_bench.results.launch_cases import check_learnable
 from coarsen.opencl_bench.results.measured_curves import read_curves
 from coarsen.opencl_bench.results.measured_rows import shipped_files
 
@@ -79,7 +79,7 @@ def name_in(curves: Iterable[Curve], *words: str) -> str:
 def _training(asked: EvaluateOptions) -> CurveData:
     sources = asked.training or [*map(str, synthetic_files())]
     found = merged([read_curves(source, None, asked.kernels) for source in sources])
-    check_learnable((curve.kernel for curve in found.curves), asked.kernels)
+    refuse_judge(curve.kernel for curve in found.curves)
     return found
 
 

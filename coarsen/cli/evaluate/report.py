@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from coarsen.cli.evaluate.data import kernel_count, read_data
 from coarsen.cli.output import counted, print_line, print_lines, print_table
 from coarsen.cli.progress import Fits, watching
-from coarsen.models.evaluation.calibration import calibrations
 from coarsen.models.evaluation.entrants import NEVER, ORACLE, UNIQUE
 from coarsen.models.evaluation.evaluation import Evaluation, Plan, evaluate
 from coarsen.models.evaluation.scores import (
@@ -77,9 +76,8 @@ _SPEEDUP_HEADINGS = (
     "over unique",
     "<0.95",
     "worst",
-    "abstained",
 )
-_HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings", "abstained")
+_HIT_HEADINGS = ("method", "exact", "within one doubling", "mean error, doublings")
 _SPEEDUP_LEGEND = (
     "Geometric mean: of the speed-ups over the uncoarsened kernel, over kernels and",
     "seeds; in brackets the 95 % bootstrap interval over kernels. Of oracle: of the",
@@ -131,7 +129,6 @@ def _speedup_cells(name: str, score: SpeedupScore) -> list[str]:
         f"{over.value:.2f} {_range(over.interval, 2)}" if over is not None and name != UNIQUE else "",
         _number(score.losses),
         f"{score.worst:.2f} {score.worst_case[0]}" if score.worst < 1 else f"{score.worst:.2f}",
-        _number(score.abstentions),
     ]
 
 
@@ -157,7 +154,6 @@ def print_hits(device: str, scores: Mapping[str, HitScore]) -> None:
             f"{_number(score.exact)}/{score.cases}",
             f"{_number(score.within_one_doubling)}/{score.cases}",
             f"{score.mean_error:.2f} {_range(score.interval, 2)}",
-            _number(score.abstentions),
         ]
         for name, score in scores.items()
     ]
@@ -220,7 +216,7 @@ def _best(outcome: Outcome) -> str:
 def _chosen(outcomes: Sequence[Outcome]) -> str:
     if not outcomes:
         return ""
-    counts = Counter(outcome.choice.factor for outcome in outcomes)
+    counts = Counter(outcome.factor for outcome in outcomes)
     factor = min(counts, key=lambda each: (-counts[each], each))
     text = f"{factor}{'~' if len(counts) > 1 else ''}"
     if not outcomes[0].is_measured:
@@ -233,7 +229,7 @@ def _chosen(outcomes: Sequence[Outcome]) -> str:
 
 
 def as_data(report: Report) -> dict[str, Any]:
-    """Return the plan, the scores on each device and on all measured ones, what was chosen, calibration."""
+    """Return the plan, the scores on each device and on all measured ones, and what was chosen."""
     found, measured = report.evaluation, report.measured_devices
     return {
         "methods": list(found.outcomes),
@@ -243,7 +239,6 @@ def as_data(report: Report) -> dict[str, Any]:
         "further_training": {"curves": report.further[0], "kernels": report.further[1]},
         "devices": {device: _device(found, device, device in measured) for device in found.devices},
         "all_measured": {name: asdict(score) for name, score in found.speedup_scores(*measured).items()},
-        "calibration": {name: asdict(each) for name, each in calibrations(report.evaluation).items()},
     }
 
 
@@ -276,9 +271,7 @@ def _choice(outcome: Outcome) -> dict[str, Any]:
     """Return the choice at one seed; without a speed-up where the best factor alone is known."""
     return {
         "seed": outcome.seed,
-        "factor": outcome.choice.factor,
+        "factor": outcome.factor,
         "ran": outcome.ran if outcome.is_measured else None,
         "speedup": math.exp(outcome.log_speedup) if outcome.is_measured else None,
-        "abstained": outcome.choice.abstained,
-        "step_probability": {str(factor): p for factor, p in outcome.choice.step_probability.items()},
     }

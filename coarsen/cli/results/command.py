@@ -37,8 +37,8 @@ def results(asked: ResultsOptions) -> None:
 
     ls: the rows and choices in the store; best: the best configuration of each kernel on each device;
     show KEY: a row or a choice in full, with the lines to paste; show FILE.tuned.json: its rules and versions;
-    plot: speed-up against factor, a tuned file over its inputs, or a page; export FILE: rows as .json (T4),
-    .parquet or .csv (for spreadsheets alone), or choices as .json; import FILE...: such files, or another store;
+    plot: speed-up against factor, a tuned file over its inputs, or a page; export FILE: rows as .parquet,
+    .jsonl or .csv (for spreadsheets alone), or choices as .json; import FILE...: such files, or another store;
     forget KEY...: a kernel whose choice is forgotten is tuned again.
 
     Of a kernel that was edited, only the rows of the version that was measured last count. Nothing is lost in an

@@ -19,7 +19,7 @@ from coarsen.opencl_bench.inputs.over_inputs import LeftOpen, OverInputs, left_o
 from coarsen.opencl_bench.workloads.described.read import read_benchmark
 from coarsen.tuning.engine.plan import Space
 from coarsen.tuning.records.measurement import Invalidity, Method
-from coarsen.tuning.store.database import Filter, open_store
+from coarsen.tuning.store.database import open_store
 from coarsen.variant.variant import Variant
 from tests.opencl_bench.reporting.tuned_files import LENGTHS, SECONDS, tuned, tuned_over_shapes
 from tests.opencl_bench.workloads.described.row_sums import write_sums
@@ -114,7 +114,7 @@ def test_it_is_measured_at_every_input_and_in_no_file(device: DeviceDescription,
     )
     with open_store(str(path.with_suffix(".sqlite"))) as store:
         tuned_now = tune_over_inputs(path, device, store, settings)
-        rows = [row for row in store.measurements(Filter()) if row.candidate == Variant(())]
+        rows = [row for row in store.measurements() if row.candidate == Variant(())]
         assert tune_over_inputs(path, device, store, settings).measured == 0
     assert {row.subject.preset for row in rows} == {point.name for point in tuned_now.times.inputs}
     assert all(row.invalidity is Invalidity.CORRECT and row.baseline == DEFAULT for row in rows)
