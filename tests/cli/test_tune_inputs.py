@@ -14,10 +14,8 @@ import pyopencl as cl
 import pytest
 
 import coarsen
-from coarsen.cli.bench.options import Caches
-from coarsen.cli.messages import logging_to_stderr
 from coarsen.cli.tune.options import TuneOptions
-from coarsen.cli.tune.over_inputs import InputsProgress, ListedInputs
+from coarsen.cli.tune.over_inputs import ListedInputs
 from coarsen.devices.discovery import DeviceDescription
 from coarsen.opencl_bench.inputs import over_inputs
 from coarsen.opencl_bench.inputs.described import described_points
@@ -30,7 +28,7 @@ from coarsen.tuning.records.measurement import Method
 from coarsen.tuning.search.evaluator import Budget
 from coarsen.tuning.store.database import open_store
 from tests.cli.conftest import Run
-from tests.cli.scale_kernel import COARSENED, DESCRIPTION, KERNEL, write_described
+from tests.cli.scale_kernel import DESCRIPTION, KERNEL, write_described
 from tests.opencl_bench.inputs.recordings import launch, recorded
 
 pytestmark = pytest.mark.usefixtures("certain")
@@ -85,7 +83,7 @@ def test_the_search_is_guided_and_warm_and_has_a_share() -> None:
 def test_cold_caches_are_a_way_to_measure() -> None:
     usual = OverInputs(4, stage_one=StageOneSettings(seed=3), distinct=True)
     assert request().over_inputs(4) == usual and not request(space=["distinct=no"]).over_inputs(4).distinct
-    assert request(caches=Caches.COLD).over_inputs(4).method == Method(cold_cache=True)
+    assert request(caches="cold").over_inputs(4).method == Method(cold_cache=True)
 
 
 @pytest.mark.compiled_devices
@@ -214,26 +212,6 @@ def test_what_was_measured_before_an_interruption_is_kept(
 
 def _interrupt(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
-
-
-def test_progress_is_told_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    seconds = iter((0.0, 10.0, 31.0, 31.0, 40.0))
-    progress = InputsProgress(lambda: next(seconds))
-    with logging_to_stderr():
-        for _ in range(3):
-            progress.measuring("scale", COARSENED)
-    assert capsys.readouterr().err.splitlines() == [
-        f"coarsen: note: 0 rows measured, 0 rows/min; now {COARSENED}",
-    ]
-
-
-def test_on_a_terminal_the_progress_is_drawn_and_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    seconds = iter((0.0, 31.0, 40.0))
-    progress = InputsProgress(lambda: next(seconds), is_live=True)
-    with logging_to_stderr():
-        progress.measuring("scale", COARSENED)
-    assert capsys.readouterr().err == ""
-    assert progress.line == f"0 rows measured, 0 rows/min; now {COARSENED}"
 
 
 def test_sizes_are_printed_as_they_are_declared(capsys: pytest.CaptureFixture[str]) -> None:

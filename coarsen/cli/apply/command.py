@@ -31,10 +31,10 @@ _SHORT_LOOP = (
 
 _WRITERS: Mapping[Form, Callable[[CoarsenedKernel], str | bytes]] = MappingProxyType(
     {
-        Form.CL: lambda coarsened: coarsened.opencl_c,
-        Form.LL: lambda coarsened: coarsened.llvm_ir,
-        Form.SPV: lambda coarsened: coarsened.spirv,
-        Form.PTX: lambda coarsened: coarsened.ptx(),
+        "cl": lambda coarsened: coarsened.opencl_c,
+        "ll": lambda coarsened: coarsened.llvm_ir,
+        "spv": lambda coarsened: coarsened.spirv,
+        "ptx": lambda coarsened: coarsened.ptx(),
     }
 )
 
@@ -75,7 +75,7 @@ def apply(asked: ApplyOptions) -> None:
         )
     else:
         request.check()
-        refusals = _write_kernels(request.for_each_kernel(), observer, asked.emit or Form.CL, asked.output)
+        refusals = _write_kernels(request.for_each_kernel(), observer, asked.emit or "cl", asked.output)
     if logging.getLogger("coarsen").isEnabledFor(logging.INFO):
         _show_times(observer)
     raise_last(refusals)
@@ -121,7 +121,7 @@ def _write_kernels(
     if len(requests) == 1:
         _write_kernel(requests[0], observer, emit, output)
         return []
-    if output is None and emit is Form.SPV:
+    if output is None and emit == "spv":
         names = ", ".join(str(request.kernel) for request in requests)
         raise InvalidInputError(f"there are several kernels, choose one with -k, or -o FILE for all: {names}")
     if output is None:
@@ -160,22 +160,22 @@ def _write_kernel(request: Request, observer: Observer, emit: Form, output: Path
     assumed = [with_file(assumption, request.file) for assumption in coarsened.assumptions]
     for sentence in (*kept_to, *assumed, *added, *built):
         note(sentence)
-    if request.transforms.device_kind is DeviceKind.ANY and emit is not Form.PTX:
+    if request.transforms.device_kind is DeviceKind.ANY and emit != "ptx":
         for place in dict.fromkeys(place for plan in coarsened.plans for place in plan.short_loops_in_lock_step()):
             note(with_file("".join((f"{place}: " if place else "", _SHORT_LOOP)), request.file))
     if output is not None and isinstance(content, str):
-        mark = ";" if emit is Form.LL else "//"
+        mark = ";" if emit == "ll" else "//"
         # OpenCL C has the added arguments in a comment of its own.
-        notes = (*kept_to, *coarsened.assumptions, *(() if emit is Form.CL else added), *built)
+        notes = (*kept_to, *coarsened.assumptions, *(() if emit == "cl" else added), *built)
         content = launch_comment(coarsened, notes, mark) + content
     write_result(content, output)
 
 
 def _standard(coarsened: CoarsenedKernel, emit: Form) -> str:
     """The build option that an OpenCL driver needs for a form of the kernel; the default for other forms."""
-    if emit is Form.CL:
+    if emit == "cl":
         return coarsened.opencl_c_standard
-    return coarsened.spirv_standard if emit is Form.SPV else _DEFAULT_STANDARD
+    return coarsened.spirv_standard if emit == "spv" else _DEFAULT_STANDARD
 
 
 def _show(text: str) -> None:

@@ -253,25 +253,18 @@ def laid_out_fields(tuned: Tuned, runs: int | None) -> Iterator[tuple[str, str]]
 
 def laid_out_as_data(tuned: Tuned, runs: int | None, file: Path | None) -> dict[str, Any]:
     """Return the same for JSON, and the tuned file's path."""
-    found = tuned.laid_out
-    if found is None:
-        return {
-            "laid_out": None,
-            "laid_out_trials": tuned.laid_out_trials,
-            "tuned_file": str(file) if file else None,
+    found, data = tuned.laid_out, None
+    if found is not None:
+        data = {
+            "choice": variant_to_json(found.variant),
+            "speedup": asdict(found.speedup),
+            "conversion_seconds": found.conversion.seconds,
+            "runs_until_it_pays": found.conversion.runs,
+            "runs": runs,
+            "gain_over_runs": None if runs is None else found.gain_over(runs),
         }
-    charged = {"runs": runs, "gain_over_runs": None if runs is None else found.gain_over(runs)}
-    data = {
-        "choice": variant_to_json(found.variant),
-        "speedup": asdict(found.speedup),
-        "conversion_seconds": found.conversion.seconds,
-        "runs_until_it_pays": found.conversion.runs,
-    }
-    return {
-        "laid_out": {**data, **charged},
-        "laid_out_trials": tuned.laid_out_trials,
-        "tuned_file": str(file) if file else None,
-    }
+    tried = {"laid_out_trials": tuned.laid_out_trials}
+    return {"laid_out": data, **tried, "tuned_file": str(file) if file else None}
 
 
 # How `coarsen tune` prints what it found.

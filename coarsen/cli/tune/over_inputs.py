@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from coarsen.cli.bench.inputs import described_name
-from coarsen.cli.bench.progress import SECONDS_BETWEEN_LINES, rows_per_minute
-from coarsen.cli.messages import INTERRUPTED, NowAndThen, note, say_interrupted
+from coarsen.cli.messages import INTERRUPTED, note, say_interrupted
 from coarsen.cli.output import Format, counted, print_json, print_line, print_lines, print_table
+from coarsen.cli.progress import Tally, watching
 from coarsen.cli.stores import STORE_PACKAGES, check_packages
 from coarsen.cli.tune.tuned_text import print_summary
-from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.errors import InvalidInputError
 from coarsen.opencl_bench.inputs.drawing import list_inputs, numbers_of
 from coarsen.opencl_bench.inputs.evidence import worth_of_choice
@@ -25,11 +22,8 @@ from coarsen.opencl_bench.inputs.from_recording import FromRecording, inputs_fro
 from coarsen.opencl_bench.inputs.over_inputs import TunedOverInputs, listed_presets
 from coarsen.opencl_bench.workloads.described.inputs import DEFAULT_COUNT, KEY, InputSpace, list_file
 from coarsen.opencl_bench.workloads.described.read import read_description, read_table
-from coarsen.tuning.engine.observer import SweepObserver
-from coarsen.tuning.records.measurement import Invalidity, Measurement
 from coarsen.tuning.store.database import Store, open_store
 from coarsen.tuning.workload.benchmark import Size
-from coarsen.variant.variant import Variant
 
 if TYPE_CHECKING:
     from coarsen.cli.tune.options import TuneOptions
@@ -227,18 +221,17 @@ def _recorded_lines(found: FromRecording) -> Iterator[str]:
 # How `coarsen tune` over inputs ends: rows are kept whatever happens, the tuned file is written and summarised.
 
 
-def measured_rows(url: str | None, tune: Callable[[Store, InputsProgress], TunedOverInputs]) -> TunedOverInputs:
+def measured_rows(url: str | None, tune: Callable[[Store, Tally], TunedOverInputs]) -> TunedOverInputs:
     """Return what a tuning finds, its rows in a store; where it is interrupted, say what is kept and exit.
 
     Args:
         url: of the store; None for the user's.
         tune: measures.
     """
-    is_drawn = is_live()
-    progress = InputsProgress(is_live=is_drawn)
+    progress = Tally()
     with open_store(url) as store:
         try:
-            with live_line(lambda: progress.line) if is_drawn else nullcontext():
+            with watching(progress):
                 return tune(store, progress)
         except KeyboardInterrupt:
             say_interrupted(progress.measured, store.location)
@@ -259,57 +252,3 @@ def _keep_and_tell(tuned: TunedOverInputs, output: Path, listed: ListedInputs, o
         print_json({**made, **rows, "choice": asdict(choice), "coverage": listed.coverage})
     else:
         print_summary(tuned.file, len(tuned.times.inputs), str(output), choice)
-
-
-class InputsProgress(SweepObserver):
-    """Counts rows, and prints a line about them now and then. How many there will be, a search doesn't know.
-
-    Args:
-        clock: seconds since any moment.
-        is_live: whether the line is drawn all the time, by somebody else, and not printed.
-
-    Attributes:
-        measured: how many rows were measured.
-        found: how many the store had.
-        failed: how many of both failed.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic, is_live: bool = False) -> None:
-        self.measured = self.found = self.failed = 0
-        self._input = ""
-        self._clock = clock
-        self._is_live = is_live
-        self._current = ""
-        self._pace = NowAndThen(SECONDS_BETWEEN_LINES, clock)
-
-    def measuring(self, benchmark: str, candidate: Variant) -> None:
-        """See `SweepObserver`."""
-        self._current = str(candidate)
-        if not self._is_live and self._pace.is_due():
-            note(self.line)
-
-    def stored(self, measurement: Measurement, measured: bool) -> None:
-        """See `SweepObserver`."""
-        if measurement.invalidity is Invalidity.CONSTRAINTS:
-            return
-        self._input = measurement.subject.preset
-        self.measured += measured
-        self.found += not measured
-        self.failed += measurement.invalidity is not Invalidity.CORRECT
-
-    @property
-    def line(self) -> str:
-        """Return the progress and what is measured now, in one line."""
-        return f"{self}; now {self._current}" if self._current else str(self)
-
-    def __str__(self) -> str:
-        """Return the progress in one line."""
-        seconds = self._clock() - self._pace.start
-        parts = [
-            f"{counted(self.measured, 'row')} measured",
-            rows_per_minute(60 * self.measured / seconds) if seconds > 0 else "",
-            f"{self.found} found in the store" if self.found else "",
-            f"{self.failed} failed" if self.failed else "",
-            f"the last at {self._input}" if self._input else "",
-        ]
-        return ", ".join(filter(None, parts))

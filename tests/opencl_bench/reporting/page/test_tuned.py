@@ -28,15 +28,14 @@ def paths(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def page_of_tuned(sections: tuple[TunedSection, ...]) -> str:
-    return page_of(Report("here", 0, "", "", 0, (), (), tuned=sections))
+    return page_of(Report("here", 0, "", "", (), (), tuned=sections))
 
 
 def test_a_section_has_versions_worth_rules_and_charts(paths: tuple[Path, Path]) -> None:
     one, two = tuned_sections(paths)
     assert (one.name, two.name) == ("scan (scan.tuned.json)", "scan (shapes.tuned.json)")
-    assert one.rules[0] == "if length <= 5000:" and one.features[1] == "order = supplied by the caller"
-    assert [row.roles for row in one.versions] == [("the default", "fixed best"), (), ()]
-    assert [row.worth.chosen for row in one.versions] == [4, 1, 0] and one.chosen == 2
+    assert [one.roles(row.number) for row in one.versions] == [("the default", "fixed best"), (), ()]
+    assert [row.chosen for row in one.versions] == [4, 1, 0] and one.chosen == 2
     gain = (SECONDS[4][0] / SECONDS[4][1]) ** (1 / 5)
     assert one.worth.over_default == one.worth.over_fixed == pytest.approx(gain)
     assert one.worth.share == pytest.approx(1)
@@ -57,6 +56,7 @@ def test_the_page_of_tuned_files_alone(paths: tuple[Path, Path]) -> None:
     assert {found["href"][1:] for _, found in seen.elements if "href" in found} <= set(names)
     assert "<title>coarsen: 2 kernels tuned over inputs</title>" in html
     assert html.count("data:image/png;base64,") == 3
+    assert "<code>if length &lt;= 5000:\n" in html and "\norder = supplied by the caller</code>" in html
     assert "<li>Over n, version 0 is known to be faster up to 256, version 1 from 2¹⁶ on.</li>" in html
     assert html.count(" is known to be faster up to ") == 2
 

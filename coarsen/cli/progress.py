@@ -1,23 +1,20 @@
-"""The progress that a person sees while sweeps run: a bar on a terminal, plain lines elsewhere."""
+"""The progress of long work, in one line: drawn all the time on a terminal, noted now and then elsewhere.
+
+sweeps, searches, inputs ─▶ Tally ─┐
+fits of a model          ─▶ Fits ──┴▶ watching: 12 of 240 rows, 31 rows/min, about 8 min left, mt: factor 4
+"""
 
 from __future__ import annotations
 
-import logging
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
-
-from coarsen.cli.messages import NowAndThen, note
+from coarsen.cli.messages import note
 from coarsen.cli.output import counted
-from coarsen.errors import NOTE, printable, printable_in_line
+from coarsen.drop_in.live_line import is_live, live_line
 from coarsen.opencl_bench.results.best import BestRow, best_row
 from coarsen.opencl_bench.sweep.several import SweepResult, SweepsObserver
 from coarsen.tuning.engine.plan import SweepPlan
@@ -29,17 +26,69 @@ if TYPE_CHECKING:
     from coarsen.tuning.records.measurement import Measurement
     from coarsen.variant.variant import Variant
 
-
 SECONDS_BETWEEN_LINES = 30.0
 
 Clock = Callable[[], float]
 
 
-class Tally(SweepsObserver):
+class Line:
+    """A line about work that goes on, its text by `str`.
+
+    Args:
+        clock: seconds since any moment.
+
+    Attributes:
+        is_drawn: whether it is on a terminal, and not to be noted.
+        say: prints a line that stays.
+    """
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self.is_drawn = False
+        self.say: Callable[[str], None] = note
+        self._clock = clock
+        self._start = self._noted = clock()
+
+    def moved(self) -> None:
+        """Note the line where it is not drawn, and was not noted for half a minute."""
+        if not self.is_drawn and self._clock() - self._noted >= SECONDS_BETWEEN_LINES:
+            self._noted = self._clock()
+            note(str(self))
+
+
+L = TypeVar("L", bound=Line)
+
+
+@contextmanager
+def watching(line: L) -> Iterator[L]:
+    """Show a line on standard error while the context lasts, unless -q was given."""
+    if not is_live():
+        yield line
+        return
+    with live_line(line.__str__) as line.say:
+        line.is_drawn = True
+        yield line
+
+
+class Fits(Line):
+    """Tells how many fits of a model, or steps of one, are done."""
+
+    _text = ""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Take what is told."""
+        self._text = f"{what}: {done} of {total}"
+        self.moved()
+
+    def __str__(self) -> str:
+        """Return the progress in one line."""
+        return self._text
+
+
+class Tally(Line, SweepsObserver):
     """Counts the rows of this run that no constraint rules out.
 
     Args:
-        expected: how many rows each sweep will have.
+        expected: how many rows each sweep will have; nothing where that isn't known.
         clock: seconds since any moment.
 
     Attributes:
@@ -51,7 +100,10 @@ class Tally(SweepsObserver):
         best: the best configuration so far of the kernel that is being measured; None before there is one.
     """
 
-    def __init__(self, expected: Mapping[SweepPlan, int], clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, expected: Mapping[SweepPlan, int] = MappingProxyType({}), clock: Clock = time.monotonic
+    ) -> None:
+        super().__init__(clock)
         self.total = sum(expected.values())
         self.rows = self.measured = self.failed = 0
         self.current = ""
@@ -59,25 +111,19 @@ class Tally(SweepsObserver):
         self._rows: list[Measurement] = []
         self._trial = ""
         self._is_open = False
-        self._clock = clock
-        self._start = clock()
         self._expected = expected
         self._finished = 0
 
     @property
-    def seconds(self) -> float:
-        """Return the seconds that the run has taken so far."""
-        return self._clock() - self._start
-
-    @property
     def per_minute(self) -> float:
         """Rows measured per minute."""
-        return 60 * self.measured / self.seconds if self.seconds > 0 else 0.0
+        seconds = self._clock() - self._start
+        return 60 * self.measured / seconds if seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
         """Return the seconds that the rest takes at this pace, if all of it is measured; None where unknown."""
-        if self._is_open:
+        if self._is_open or not self._expected:
             return None
         left = max(0, self.total - self.rows)
         return None if left and not self.per_minute else 60 * left / self.per_minute if left else 0.0
@@ -89,6 +135,7 @@ class Tally(SweepsObserver):
     def measuring(self, benchmark: str, candidate: Variant) -> None:
         """See `SweepObserver`."""
         self.current = f"{benchmark}: {self._trial}{candidate}"
+        self.moved()
 
     def trying(self, progress: SearchProgress) -> None:
         """See `SweepObserver`."""
@@ -110,7 +157,7 @@ class Tally(SweepsObserver):
         self.rows += 1
         self.measured += measured
         self.failed += measurement.invalidity is not Invalidity.CORRECT
-        if measurement.role is not Role.SELECTION:
+        if self._expected and measurement.role is not Role.SELECTION:
             self._rows.append(measurement)
             self._look_for_a_better_one(measurement)
 
@@ -125,6 +172,7 @@ class Tally(SweepsObserver):
         """See `SweepsObserver`."""
         self.rows, self.measured = rows, measured
         self.current = f"{self._finished} sweeps finished"
+        self.moved()
 
     def finished(self, result: SweepResult) -> None:
         """See `SweepsObserver`."""
@@ -132,53 +180,20 @@ class Tally(SweepsObserver):
         self.total -= max(0, self._expected[result.plan] - len(result.feasible_rows))
         self._is_open = False
         self._finished += 1
+        self.say(result_line(result))
 
-
-class PlainLines(Tally):
-    """Prints a line about the progress now and then, and one for each sweep."""
-
-    def __init__(self, expected: Mapping[SweepPlan, int], clock: Clock = time.monotonic) -> None:
-        super().__init__(expected, clock)
-        self._pace = NowAndThen(SECONDS_BETWEEN_LINES, clock)
-
-    def measuring(self, benchmark: str, candidate: Variant) -> None:
-        """See `SweepObserver`."""
-        super().measuring(benchmark, candidate)
-        self._say_now_and_then()
-
-    def counted(self, rows: int, measured: int) -> None:
-        """See `SweepsObserver`."""
-        super().counted(rows, measured)
-        self._say_now_and_then()
-
-    def finished(self, result: SweepResult) -> None:
-        """See `SweepsObserver`."""
-        super().finished(result)
-        note(result_line(result))
-
-    def _say_now_and_then(self) -> None:
-        if self._pace.is_due():
-            note(progress_line(self))
-
-
-def progress_line(tally: Tally) -> str:
-    """Return the progress of a run, in one line."""
-    left = tally.seconds_left
-    parts = [
-        f"{tally.rows} of {tally.total} rows",
-        rows_per_minute(tally.per_minute),
-        "" if left is None else f"about {duration(left)} left",
-        f"{tally.failed} failed" if tally.failed else "",
-        tally.current,
-        best_so_far(tally),
-    ]
-    return ", ".join(filter(None, parts))
-
-
-def best_so_far(tally: Tally) -> str:
-    """Return the best known of the kernel that is being measured; nothing where none is faster yet."""
-    best = tally.best
-    return f"best so far {best.speedup.ratio:.2f}: {best.candidate}" if best and best.is_coarsened else ""
+    def __str__(self) -> str:
+        """Return the progress in one line."""
+        left, best = self.seconds_left, self.best
+        parts = [
+            f"{self.rows} of {self.total} rows" if self._expected else counted(self.rows, "row"),
+            rows_per_minute(self.per_minute),
+            "" if left is None else f"about {duration(left)} left",
+            f"{self.failed} failed" if self.failed else "",
+            self.current,
+            f"best so far {best.speedup.ratio:.2f}: {best.candidate}" if best and best.is_coarsened else "",
+        ]
+        return ", ".join(filter(None, parts))
 
 
 def result_line(result: SweepResult) -> str:
@@ -207,78 +222,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
-
-
-@contextmanager
-def watching(expected: Mapping[SweepPlan, int]) -> Iterator[Tally]:
-    """Show the progress of sweeps on standard error while the context lasts; `expected` are the rows of each."""
-    quiet = not logging.getLogger("coarsen").isEnabledFor(NOTE)
-    if quiet:
-        yield Tally(expected)
-    elif not sys.stderr.isatty():
-        yield PlainLines(expected)
-    else:
-        # Imported late: only a terminal needs it.
-
-        with bar(expected) as tally:
-            yield tally
-
-
-# The progress bar of `coarsen bench`, on standard error where that is a terminal.
-
-REFRESHES_PER_SECOND = 4
-
-
-class Bar(Tally):
-    """A tally that is drawn: rows, pace, time left and failures beside the bar, what is measured below it.
-
-    Args:
-        expected: how many rows each sweep will have.
-        console: where the line of a finished sweep is printed, above the bar.
-        clock: seconds since any moment.
-    """
-
-    def __init__(self, expected: Mapping[SweepPlan, int], console: Console, clock: Clock = time.monotonic) -> None:
-        super().__init__(expected, clock)
-        self._console = console
-
-    def finished(self, result: SweepResult) -> None:
-        """See `SweepsObserver`."""
-        super().finished(result)
-        self._console.print(Text(printable(result_line(result)), style="" if not result.problem else "red"))
-
-    def __rich__(self) -> Group:
-        """The bar as it stands."""
-        line = Table.grid(padding=(0, 2), expand=True)
-        line.add_column(ratio=1)
-        cells: list[ProgressBar | Text] = [ProgressBar(total=self.total, completed=self.rows), *self.figures()]
-        for _ in cells[1:]:
-            line.add_column(no_wrap=True, justify="right")
-        line.add_row(*cells)
-        below = map(printable_in_line, filter(None, (self.current, best_so_far(self))))
-        return Group(line, *(Text(text, style="dim", no_wrap=True, overflow="ellipsis") for text in below))
-
-    def figures(self) -> list[Text]:
-        """Return the columns beside the bar."""
-        left = self.seconds_left
-        return [
-            Text(f"{self.rows}/{self.total} rows"),
-            Text(rows_per_minute(self.per_minute)),
-            Text("time left unknown" if left is None else f"{duration(left)} left"),
-            Text(f"{self.failed} failed", style="red" if self.failed else "dim"),
-        ]
-
-
-@contextmanager
-def bar(expected: Mapping[SweepPlan, int]) -> Iterator[Bar]:
-    """Draw a bar while the context lasts; it disappears after that, and the line of each sweep stays."""
-    console = Console(stderr=True, highlight=False, emoji=False)
-    drawn = Bar(expected, console)
-    with Live(
-        get_renderable=lambda: drawn.__rich__(),
-        console=console,
-        refresh_per_second=REFRESHES_PER_SECOND,
-        transient=True,
-        redirect_stdout=False,
-    ):
-        yield drawn
