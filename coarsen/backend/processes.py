@@ -1,7 +1,7 @@
 """An LLVM back end in a process of its own, which may abort without taking the user's program with it.
 
-The scripts that such processes run import nothing of this package: `spirv_process.py`, `amdgpu_process.py`. This
-file starts them: `python processes.py SCRIPT ARGUMENT…`.
+The script that such a process runs imports nothing of this package: `spirv_process.py`. This file starts it:
+`python processes.py SCRIPT ARGUMENT…`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from coarsen.backend.builtin_library import FLOAT, scalar, with_definitions
-from coarsen.backend.gpu_builtins import APPROXIMATED, Gpu, gpu_library, intrinsic
+from coarsen.backend.gpu_builtins import APPROXIMATED, gpu_library
 from coarsen.backend.llvm_module import own_module, with_argument
 from coarsen.errors import InvalidInputError, RefusalError
 from coarsen.ir.graph.instruction import Instruction, is_inline_assembly
@@ -52,8 +52,7 @@ def write_ptx(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, appro
         raise InvalidInputError(f"'{architecture}' is not an architecture of NVIDIA's, such as sm_75")
     check_limits(kernel)
     relaxed = frozenset(i.callee for i in kernel.instructions()) if approximate else relaxed_functions(kernel)
-    library = gpu_library(_NVIDIA, lambda declaration: declaration.name in relaxed)
-    text = with_definitions(module_text(kernel.graph), library, kernel.structures)
+    text = with_definitions(module_text(kernel.graph), gpu_library(relaxed), kernel.structures)
     _check_defined(kernel, text)
     machine = target_machine(_TRIPLE, architecture)
     with own_module(retargeted(text, kernel)) as module:
@@ -203,22 +202,3 @@ def _insert_variable(text: str) -> str:
     position = re.search(r"^(?:define|declare) ", text, re.MULTILINE)
     assert position is not None
     return text[: position.start()] + variable + text[position.start() :]
-
-
-# Approximations for `native_` and `half_` functions always, and for the precise ones where the build options allow
-# it (`-cl-fast-relaxed-math`): without libdevice PTX has no precise ones.
-_NVIDIA = Gpu(
-    sine=intrinsic("nvvm.sin.approx.f"),
-    cosine=intrinsic("nvvm.cos.approx.f"),
-    power_of_two=intrinsic("nvvm.ex2.approx.f"),
-    logarithm=intrinsic("nvvm.lg2.approx.f"),
-    quotient=intrinsic("nvvm.div.approx.f"),
-    root=intrinsic("nvvm.sqrt.approx.f"),
-    reciprocal_root=intrinsic("nvvm.rsqrt.approx.f"),
-    local_id="nvvm.read.ptx.sreg.tid",
-    group_id="nvvm.read.ptx.sreg.ctaid",
-    local_size="nvvm.read.ptx.sreg.ntid",
-    group_count="nvvm.read.ptx.sreg.nctaid",
-    barrier=("call void @llvm.nvvm.barrier0()",),
-    fence="call void @llvm.nvvm.membar.gl()",
-)
