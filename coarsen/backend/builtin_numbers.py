@@ -351,6 +351,7 @@ def _saturated(value: Item, match: re.Match[str]) -> Item:
     """The value brought into the range of the result's type."""
     low, high = _range(width(value.body.declaration.result), unsigned=match["unsigned"] is not None)
     own_low, own_high = _range(width(value.type), unsigned=_is_unsigned(value))
+    sign = "u" if _is_unsigned(value) else "s"
     if low > own_low:
-        value = _LARGEST(value, value.like(low))
-    return _LEAST(value, value.like(high)) if high < own_high else value
+        value = value.unless(value.compared(f"{sign}lt", low), low)
+    return value.unless(value.compared(f"{sign}gt", high), high) if high < own_high else value

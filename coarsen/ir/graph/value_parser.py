@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from coarsen.errors import InternalError
 from coarsen.ir.graph.instruction import Block
-from coarsen.ir.graph.operands import Argument, Callee, Constant, Named, Operand, ValueKind, Variable
+from coarsen.ir.graph.operands import Callee, Constant, Named, Operand, ValueKind, Variable
 from coarsen.ir.graph.scanner import Scanner
 from coarsen.ir.types import Type
 
@@ -60,18 +60,9 @@ class ValueParser:
             for use in list(self._later.pop(value.name).uses):
                 use.user.set_operand(use.slot, value)
 
-    def add_argument(self, argument: Argument) -> None:
-        """Let an argument be found."""
-        self._local[argument.name] = argument
-
     def add_block(self, block: Block) -> None:
         """Let a block be found."""
         self._blocks[block.name] = block
-
-    @property
-    def defined(self) -> Mapping[str, Named]:
-        """The arguments and the results that were read so far, by name."""
-        return self._local
 
     def check_complete(self) -> None:
         """Raise InternalError if a value was used that no line defined."""
