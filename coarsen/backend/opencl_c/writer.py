@@ -20,7 +20,7 @@ from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.folding import plan_folding
-from coarsen.backend.opencl_c.decide.liveness import Liveness, Reads, share_variables
+from coarsen.backend.opencl_c.decide.liveness import Liveness, share_variables
 from coarsen.backend.opencl_c.decide.pointees import Pointees, declared_type
 from coarsen.backend.opencl_c.decide.records import field_names
 from coarsen.backend.opencl_c.decide.signs import Signs
@@ -106,8 +106,7 @@ class _Writer:
         self.dataflow = Dataflow(kernel)
         self.effects = EffectsOfKernel.of_kernel(kernel)
         folding = plan_folding(kernel, self.flow, self.dataflow, self.effects)
-        self.reads = Reads(kernel, self.dataflow, folding)
-        self.liveness = Liveness(kernel, self.flow, self.dataflow, folding, self.reads)
+        self.liveness = Liveness(kernel, self.flow, self.dataflow, folding)
         shared = share_variables(self.liveness)
         pointees = Pointees(kernel, self.dataflow)
         signs = Signs(kernel, self.dataflow, pointees, shared)

@@ -334,13 +334,17 @@ _PARTS: Mapping[type[Expression], Callable[[Any], tuple[Expression, ...]]] = {
 }
 
 
+def parts_of(expression: Expression) -> tuple[Expression, ...]:
+    """Return what an expression is directly made of."""
+    parts = _PARTS.get(type(expression))
+    return parts(expression) if parts is not None else ()
+
+
 def walk(expression: Expression) -> Sequence[Expression]:
     """Return an expression and all that it is made of."""
     found = [expression]
     for current in found:  # which grows by the parts of each
-        parts = _PARTS.get(type(current))
-        if parts is not None:
-            found += parts(current)
+        found += parts_of(current)
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from coarsen.backend.opencl_c.c.tree import (
@@ -47,6 +48,7 @@ from coarsen.backend.opencl_c.c.tree import (
     String,
     Unary,
     VectorLiteral,
+    parts_of,
 )
 from coarsen.backend.opencl_c.c.types import Record, declared
 
@@ -54,6 +56,7 @@ _OPERAND_MINIMUM = {
     **dict.fromkeys((SHIFT, BIT_AND, BIT_XOR, BIT_OR), UNARY),
     **dict.fromkeys((RELATION, EQUALITY), SHIFT),
 }
+_Writer = Callable[[Any, list[str]], None]
 _SUFFIXES = {"uint": "u", "long": "L", "ulong": "UL"}
 
 
@@ -92,20 +95,24 @@ def _write(expression: Expression, out: list[str]) -> None:
     _WRITERS[type(expression)](expression, out)
 
 
-def _text(expression: Name | String, out: list[str]) -> None:
-    out.append(expression.text)
+def _leaf(text: Callable[[Any], str]) -> _Writer:
+    return lambda expression, out: out.append(text(expression))
 
 
-def _real(literal: Real, out: list[str]) -> None:
-    out.append(literal.digits)
+def _list(head: Callable[[Any], str], opening: str = "(", closing: str = ")") -> _Writer:
+    def write(expression: Expression, out: list[str]) -> None:
+        out.append(head(expression))
+        _enclosed(opening, parts_of(expression), closing, out)
+
+    return write
 
 
-def _boolean(literal: Boolean, out: list[str]) -> None:
-    out.append("true" if literal.value else "false")
+def _prefix(operator: Callable[[Any], str]) -> _Writer:
+    return lambda expression, out: _prefixed(operator(expression), *parts_of(expression), out)
 
 
-def _null(_: Null, out: list[str]) -> None:
-    out.append("0")
+def _inner(expression: Retyped | Decayed, out: list[str]) -> None:
+    _write(*parts_of(expression), out)
 
 
 def _index(element: Index, out: list[str]) -> None:
@@ -118,27 +125,6 @@ def _cast(cast: Cast, out: list[str]) -> None:
     _operand(cast.operand, UNARY, out)
 
 
-def _call(call: Call, out: list[str]) -> None:
-    out.append(call.function)
-    _enclosed("(", call.arguments, ")", out)
-
-
-def _unary(expression: Unary, out: list[str]) -> None:
-    _prefixed(expression.operator, expression.operand, out)
-
-
-def _retyped(expression: Retyped, out: list[str]) -> None:
-    _write(expression.operand, out)
-
-
-def _decayed(pointer: Decayed, out: list[str]) -> None:
-    _write(pointer.array, out)
-
-
-def _dereference(place: Dereference, out: list[str]) -> None:
-    _prefixed("*", place.pointer, out)
-
-
 def _address(address: AddressOf, out: list[str]) -> None:
     """Write the address of a place; that of `*p` is `p`."""
     if isinstance(address.place, Dereference):
@@ -147,26 +133,12 @@ def _address(address: AddressOf, out: list[str]) -> None:
         _prefixed("&", address.place, out)
 
 
-def _vector(literal: VectorLiteral, out: list[str]) -> None:
-    out.append(f"({literal.type})")
-    _enclosed("(", literal.parts, ")", out)
-
-
 def _conditional(choice: Conditional, out: list[str]) -> None:
     _operand(choice.condition, CONDITIONAL + 1, out)
     out.append(" ? ")
     _operand(choice.first, CONDITIONAL + 1, out)
     out.append(" : ")
     _operand(choice.second, CONDITIONAL, out)
-
-
-def _reinterpretation(same_bits: Reinterpretation, out: list[str]) -> None:
-    out.append(f"as_{same_bits.type}")
-    _enclosed("(", [same_bits.operand], ")", out)
-
-
-def _initializer(initializer: Initializer, out: list[str]) -> None:
-    _enclosed("{", initializer.parts, "}", out)
 
 
 def _record(literal: RecordLiteral, out: list[str]) -> None:
@@ -224,37 +196,34 @@ def _enclosed(opening: str, parts: Iterable[Expression], closing: str, out: list
     out.append(closing)
 
 
-def _integer(literal: Integer, out: list[str]) -> None:
+def _integer(literal: Integer) -> str:
     suffix = _SUFFIXES.get(literal.type.name, "")
     if literal.is_lowest:
-        out.append(f"({literal.value + 1}{suffix} - 1)")
-    else:
-        out.append(f"{literal.value:#x}{suffix}" if literal.is_hexadecimal else f"{literal.value}{suffix}")
+        return f"({literal.value + 1}{suffix} - 1)"
+    return f"{literal.value:#x}{suffix}" if literal.is_hexadecimal else f"{literal.value}{suffix}"
 
 
-_WRITERS: Mapping[type[Expression], Callable[[Any, list[str]], None]] = {
-    Name: _text,
-    Integer: _integer,
-    Real: _real,
-    Boolean: _boolean,
-    Null: _null,
-    String: _text,
-    Unary: _unary,
+_WRITERS: Mapping[type[Expression], _Writer] = {
+    **dict.fromkeys((Name, String), _leaf(attrgetter("text"))),
+    Integer: _leaf(_integer),
+    Real: _leaf(attrgetter("digits")),
+    Boolean: _leaf(lambda literal: "true" if literal.value else "false"),
+    Null: _leaf(lambda _: "0"),
+    Unary: _prefix(attrgetter("operator")),
     Binary: _binary,
     Logical: _logical,
     Conditional: _conditional,
     Cast: _cast,
-    Reinterpretation: _reinterpretation,
-    Call: _call,
+    Reinterpretation: _list(lambda same_bits: f"as_{same_bits.type}"),
+    Call: _list(attrgetter("function")),
     Index: _index,
     Member: _member,
-    VectorLiteral: _vector,
-    Initializer: _initializer,
+    VectorLiteral: _list(lambda literal: f"({literal.type})"),
+    Initializer: _list(lambda _: "", "{", "}"),
     RecordLiteral: _record,
-    Dereference: _dereference,
+    Dereference: _prefix(lambda _: "*"),
     AddressOf: _address,
-    Decayed: _decayed,
-    Retyped: _retyped,
+    **dict.fromkeys((Decayed, Retyped), _inner),
 }
 
 
