@@ -16,7 +16,7 @@ from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import coerce
 from coarsen.backend.opencl_c.c.names import Names, label_name
 from coarsen.backend.opencl_c.c.statements import Assign, Statement
-from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
+from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.backend.opencl_c.decide.folding import plan_folding
@@ -35,13 +35,13 @@ from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.backend.opencl_c.printing.preamble import kernel_text
 from coarsen.backend.opencl_c.printing.statements import Printer
 from coarsen.backend.opencl_c.structure.blocks import structured
-from coarsen.backend.opencl_c.structure.cases import Test
+from coarsen.backend.opencl_c.structure.cases import Arm, Node, Test
 from coarsen.backend.opencl_c.structure.loops import shaped, without_unused_labels
 from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top, without_forward_jumps
-from coarsen.backend.opencl_c.structure.terminators import BlockWriter, Copy, branch_graph, in_order
+from coarsen.backend.opencl_c.structure.terminators import branch_graph, in_order
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.errors import InternalError
-from coarsen.ir.graph.instruction import attached, predicate, source_element_type
+from coarsen.ir.graph.instruction import Instruction, attached, predicate, source_element_type
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.metadata import node_items
@@ -148,22 +148,24 @@ class _Writer:
 
     def _body(self) -> list[Statement]:
         done = [value.instruction for value in self.variables.initial_values.values()]
-        blocks = BlockWriter(
-            statements=lambda name: statements_of(
-                self.translator, self.effects, name, done if name == self.flow.entry else frozenset()
-            ),
-            condition=lambda name: self.translator.value(self.kernel.block[name].terminator.operands[0]),
-            copies=self._copies,
-            test=self._test,
-            equals=self._equals,
-            unroll_hints=unroll_hints(self.kernel, self.flow),
-        )
-        graph = branch_graph(self.flow, blocks)
+        nodes = {name: self._node(name, done) for name in self.flow.reverse_postorder}
+        for header, hint in unroll_hints(self.kernel, self.flow).items():
+            nodes[header].unroll_hint = hint
+        graph = branch_graph(self.flow, nodes, self._test, self._equals)
         body = without_unused_labels(structured(graph))
         if not graph.is_reducible:
             return declare_at_top(body, self.translator.variable_types)
         body = without_unused_labels(without_forward_jumps(body))
         return declare(shaped(body), self.translator.variable_types)
+
+    def _node(self, name: str, done: list[Instruction]) -> Node:
+        terminator = self.kernel.block[name].terminator
+        arms = tuple(Arm(target, tuple(self._copies(name, target))) for target in terminator.targets)
+        condition = self.translator.value(terminator.operands[0]) if len(arms) > 1 else None
+        if condition is not None and arms[0].target == arms[1].target:
+            arms, condition = arms[:1], None
+        skipped = done if name == self.flow.entry else ()
+        return Node(name, statements_of(self.translator, self.effects, name, skipped), arms, condition)
 
     def _test(self, block: str) -> Test | None:
         """The comparison with a constant that a block ends with, if nothing else needs its result."""
@@ -214,14 +216,14 @@ class _Writer:
                 continue
             expression = coerce(self.translator.value(value), variable.type)
             if not same_text(expression, variable):
-                copies.append(Copy(variable.text, expression, names_in(expression)))
+                copies.append(Assign(variable.text, expression))
         return in_order(copies, self._kept)
 
     def _enters_loop(self, source: str, target: str) -> bool:
         loop = self.flow.loop_of[target]
         return loop is not None and loop.header == target and source not in loop.blocks
 
-    def _kept(self, copy: Copy) -> Name:
+    def _kept(self, copy: Assign) -> Name:
         type_: CType = self.translator.variable_types[copy.variable]
         return self.translator.new_variable(f"next_{copy.variable}", type_)
 

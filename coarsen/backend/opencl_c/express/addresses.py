@@ -10,7 +10,7 @@ Where the types don't fit, a pointer cast stands in the text.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from coarsen.backend.opencl_c.c.build import (
@@ -32,15 +32,15 @@ from coarsen.backend.opencl_c.c.types import (
     Record,
     Scalar,
     Vector,
-    extent_of,
     from_llvm,
     same_bits,
     size_of,
 )
 from coarsen.backend.opencl_c.express.arithmetic import integer_pair
-from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
+from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import written
 from coarsen.ir.graph.instruction import Instruction, source_element_type
+from coarsen.ir.types import field_starts
 
 
 def element_address(
@@ -51,16 +51,10 @@ def element_address(
         raise unsupported("an address computed from something else than a pointer")
     if same_bits(source, UCHAR) and len(indices) == 1 and not same_bits(base.type.pointee, UCHAR):
         return _byte_address(translator, base, indices[0])
-    place = _first(base, source, indices[0])
+    place = element(as_pointer_to(base, source), indices[0])
     for index in indices[1:]:
         place = inside(translator, place, index)
     return address_of(place, base.type)
-
-
-def _first(base: Expression, source: CType, index: Expression) -> Expression:
-    """The lvalue that the first index selects."""
-    pointer = as_pointer_to(base, source)
-    return element(pointer, index)
 
 
 def as_pointer_to(base: Expression, type_: CType) -> Expression:
@@ -190,7 +184,7 @@ def _part_at(translator: Translator, place: Expression, offset: int) -> tuple[Ex
 def _field_at(
     translator: Translator, place: Expression, record: Record, offset: int
 ) -> tuple[Expression, int] | None:
-    starts = extent_of(record.layout).starts
+    *starts, _ = field_starts(record.layout)
     number = bisect_right(starts, offset) - 1
     if number < 0 or offset - starts[number] >= size_of(from_llvm(record.layout.elements[number])):
         return None
@@ -237,10 +231,11 @@ def _matching(translator: Translator, place: Expression, type_: CType) -> Expres
             return None
 
 
-def _element_pointer(translator: Translator, instruction: Instruction) -> Expression:
+def element_pointer(translator: Translator, instruction: Instruction) -> Expression:
+    """Return the address that a `getelementptr` computes."""
     base = translator.value(instruction.operands[0])
     source = from_llvm(source_element_type(instruction))
-    indices = [_index(translator, instruction, number) for number in range(1, len(instruction.operands))]
+    indices = [translator.value(operand) for operand in instruction.operands[1:]]
     if isinstance(source, Vector) and len(indices) > 1:
         base = element_address(translator, base, source, indices[:1])
         return element_address(translator, _components(base), source.element, indices[1:])
@@ -252,10 +247,3 @@ def _components(vector: Expression) -> Expression:
     if not isinstance(vector.type, Pointer) or not isinstance(vector.type.pointee, Vector):
         raise unsupported("the address of a vector's component")
     return Cast(vector, replace(vector.type, pointee=vector.type.pointee.element))
-
-
-def _index(translator: Translator, instruction: Instruction, number: int) -> Expression:
-    return translator.value(instruction.operands[number])
-
-
-ADDRESSES: Mapping[str, Handler] = {"getelementptr": _element_pointer}

@@ -111,18 +111,13 @@ def _piece(
     whole = _number(length)
     if whole is None:
         return UCHAR
-    allowed = min(_alignments(instruction))
+    allowed = min(argument_alignment(instruction, 0), argument_alignment(instruction, 1))
     if first is not None and first == second and whole % size_of(first) == 0 and allowed >= alignment_of(first):
         return first
     for bits in (64, 32, 16):
         if allowed >= bits // 8 and whole % (bits // 8) == 0:
             return replace(UNSIGNED[bits], may_alias=True)
     return UCHAR
-
-
-def _alignments(instruction: Instruction) -> tuple[int, int]:
-    """The alignments that a copy states for its target and its source, 1 where it doesn't."""
-    return argument_alignment(instruction, 0), argument_alignment(instruction, 1)
 
 
 def _pieces(pointer: Expression, piece: CType) -> Expression:

@@ -232,4 +232,3 @@ _SPECIAL: Mapping[str, Callable[[Translator, Instruction], Expression]] = {
     "__to_local": _to_space("to_local", AddressSpace.LOCAL),
     "__to_private": _to_space("to_private", AddressSpace.PRIVATE),
 }
-CALLS: Mapping[str, Handler] = {"call": write_call}

@@ -110,16 +110,12 @@ def _without_widening(operand: Expression) -> Expression:
     return bare if narrower and keeps_value else operand
 
 
-def _to_integer(signed: bool) -> Handler:
+def _to_number(signed: bool) -> Handler:
     def write(translator: Translator, instruction: Instruction) -> Expression:
         operand = translator.value(instruction.operands[0])
         return convert(operand, with_sign(from_llvm(instruction.type), signed=signed))
 
     return write
-
-
-def _float_to_float(translator: Translator, instruction: Instruction) -> Expression:
-    return convert(translator.value(instruction.operands[0]), from_llvm(instruction.type))
 
 
 def _bitcast(translator: Translator, instruction: Instruction) -> Expression:
@@ -185,23 +181,19 @@ def in_space(operand: Expression, type_: object) -> Expression:
     return Cast(operand, target)
 
 
-def _freeze(translator: Translator, instruction: Instruction) -> Expression:
-    return translator.value(instruction.operands[0])
-
-
 CONVERSIONS: Mapping[str, Handler] = {
     "trunc": _truncate,
     "sext": _extend(True),
     "zext": _extend(False),
     "sitofp": _from_integer(True),
     "uitofp": _from_integer(False),
-    "fptosi": _to_integer(True),
-    "fptoui": _to_integer(False),
-    "fpext": _float_to_float,
-    "fptrunc": _float_to_float,
+    "fptosi": _to_number(True),
+    "fptoui": _to_number(False),
+    "fpext": _to_number(True),
+    "fptrunc": _to_number(True),
     "bitcast": _bitcast,
     "ptrtoint": _pointer_to_integer,
     "inttoptr": _integer_to_pointer,
     "addrspacecast": _address_space_cast,
-    "freeze": _freeze,
+    "freeze": lambda translator, instruction: translator.value(instruction.operands[0]),
 }

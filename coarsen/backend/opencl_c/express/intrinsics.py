@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import reduce
 
 from coarsen.backend.opencl_c.c.build import call, coerce, comparison, literal_int, negated_number
 from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer, Retyped, Unary
@@ -49,13 +50,14 @@ def _function(name: str) -> Handler:
     return write
 
 
-def _integers(name: str, signed: bool) -> Handler:
-    """The builtin of that name on integers of a sign."""
+def _integers(name: str, signed: bool, count: int | None = None, *, signed_result: bool | None = None) -> Handler:
+    """The builtin of that name on integers of a sign: its first `count` operands, or all."""
 
     def write(translator: Translator, instruction: Instruction) -> Expression:
         type_ = with_sign(from_llvm(instruction.type), signed=signed)
-        operands = [exact_operand(translator, value, type_) for value in instruction.arguments]
-        return call(name, operands, type_)
+        operands = [exact_operand(translator, value, type_) for value in instruction.arguments[:count]]
+        result = type_ if signed_result is None else with_sign(type_, signed=signed_result)
+        return call(name, operands, result)
 
     return write
 
@@ -79,22 +81,6 @@ def _multiply_add(translator: Translator, instruction: Instruction) -> Expressio
     if subtracted is not None:
         return Binary(product, "-", subtracted, left.type)
     return Binary(product, "+", addend, left.type)
-
-
-def _absolute(translator: Translator, instruction: Instruction) -> Expression:
-    type_ = with_sign(from_llvm(instruction.type), signed=True)
-    operand = exact_operand(translator, instruction.arguments[0], type_)
-    return call("abs", [operand], with_sign(type_, signed=False))
-
-
-def _population(name: str) -> Handler:
-    """`popcount` and `clz`, which give the type that they are given."""
-
-    def write(translator: Translator, instruction: Instruction) -> Expression:
-        type_ = with_sign(from_llvm(instruction.type), signed=False)
-        return call(name, [exact_operand(translator, instruction.arguments[0], type_)], type_)
-
-    return write
 
 
 def _trailing_zeros(translator: Translator, instruction: Instruction) -> Expression:
@@ -177,22 +163,26 @@ def _three_way(signed: bool) -> Handler:
     return write
 
 
-def _reduction(operator: str) -> Handler:
-    """A vector's components joined, from the first on."""
+def _reduction(operator: str, signed: bool | None = None) -> Handler:
+    """A vector's components joined, from the first on: by an operator, or by a function such as `max`."""
+    is_function = operator.isalpha()
 
     def write(translator: Translator, instruction: Instruction) -> Expression:
         *start, vector_value = instruction.arguments
-        vector = translator.value(vector_value, signed=False if operator in "+*" else None)
+        vector = translator.value(vector_value, signed=False if operator in "+*" else signed)
         if not isinstance(vector.type, Vector):
             raise unsupported("a reduction of something else than a vector")
         if vector.type.is_mask:
             return _mask_reduction(vector, operator)
-        parts = [translator.value(value) for value in start]
-        parts += [components(vector, [index]) for index in range(vector.type.count)]
-        total = parts[0]
-        for part in parts[1:]:
-            total = Binary(total, operator, part, vector.type.element)
-        return coerce_result(total, vector.type.element)
+        element = vector.type.element
+        total, *parts = [
+            *map(translator.value, start),
+            *(components(vector, [index]) for index in range(vector.type.count)),
+        ]
+        if is_function:
+            return reduce(lambda left, right: call(operator, [left, right], element), parts, total)
+        joined = reduce(lambda left, right: Binary(left, operator, right, element), parts, total)
+        return coerce_result(joined, element)
 
     return write
 
@@ -202,22 +192,6 @@ def _mask_reduction(mask: Expression, operator: str) -> Expression:
     if operator not in functions:
         raise unsupported("a reduction of conditions")
     return comparison(call(functions[operator], [mask], INT), "!=", literal_int(0))
-
-
-def _folded(name: str, signed: bool | None) -> Handler:
-    """A vector's components joined by a function of two, such as `max`."""
-
-    def write(translator: Translator, instruction: Instruction) -> Expression:
-        vector = translator.value(instruction.arguments[-1], signed=signed)
-        if not isinstance(vector.type, Vector) or vector.type.is_mask:
-            raise unsupported("a reduction of conditions")
-        parts = [components(vector, [index]) for index in range(vector.type.count)]
-        total = parts[0]
-        for part in parts[1:]:
-            total = call(name, [total, part], vector.type.element)
-        return total
-
-    return write
 
 
 _SAME_NAME = (
@@ -257,9 +231,9 @@ _INTRINSICS: Mapping[str, Handler] = {
     "uadd.sat": _integers("add_sat", False),
     "ssub.sat": _integers("sub_sat", True),
     "usub.sat": _integers("sub_sat", False),
-    "abs": _absolute,
-    "ctpop": _population("popcount"),
-    "ctlz": _population("clz"),
+    "abs": _integers("abs", True, 1, signed_result=False),
+    "ctpop": _integers("popcount", False, 1),
+    "ctlz": _integers("clz", False, 1),
     "cttz": _trailing_zeros,
     "fshl": _funnel(True),
     "fshr": _funnel(False),
@@ -276,10 +250,10 @@ _INTRINSICS: Mapping[str, Handler] = {
     "vector.reduce.xor": _reduction("^"),
     "vector.reduce.fadd": _reduction("+"),
     "vector.reduce.fmul": _reduction("*"),
-    "vector.reduce.smin": _folded("min", True),
-    "vector.reduce.smax": _folded("max", True),
-    "vector.reduce.umin": _folded("min", False),
-    "vector.reduce.umax": _folded("max", False),
-    "vector.reduce.fmin": _folded("fmin", None),
-    "vector.reduce.fmax": _folded("fmax", None),
+    "vector.reduce.smin": _reduction("min", True),
+    "vector.reduce.smax": _reduction("max", True),
+    "vector.reduce.umin": _reduction("min", False),
+    "vector.reduce.umax": _reduction("max", False),
+    "vector.reduce.fmin": _reduction("fmin", None),
+    "vector.reduce.fmax": _reduction("fmax", None),
 }

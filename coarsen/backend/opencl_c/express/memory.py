@@ -23,7 +23,7 @@ from coarsen.backend.opencl_c.c.types import (
     with_sign,
 )
 from coarsen.backend.opencl_c.express.addresses import access
-from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
+from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction, alignment, atomic_operation, attached, orderings
 from coarsen.ir.graph.operands import Operand
@@ -61,7 +61,8 @@ def is_under_aligned(instruction: Instruction, place: Expression) -> bool:
     return not is_packed(place) and alignment(instruction) < alignment_of(place.type)
 
 
-def _load(translator: Translator, instruction: Instruction) -> Expression:
+def load(translator: Translator, instruction: Instruction) -> Expression:
+    """Return what a `load` reads."""
     if instruction.is_atomic:
         raise unsupported("an atomic load")
     place = place_of(translator, instruction, instruction.operands[0], instruction.type)
@@ -109,9 +110,6 @@ def _packed_shape(type_: CType, have: int) -> tuple[Scalar, int, str | None]:
     if isinstance(type_, (Scalar, Vector)) and not isinstance(type_, Record) and size_of(type_) in _LOADABLE:
         return UCHAR, size_of(type_), f"as_{type_}"
     raise unsupported(f"an access to {type_} at an alignment of {have}")
-
-
-MEMORY: Mapping[str, Handler] = {"load": _load}
 
 
 # Operation of LLVM: OpenCL's function without its prefix, and whether the operands are signed.

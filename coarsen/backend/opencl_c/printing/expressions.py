@@ -108,11 +108,11 @@ def _list(head: Callable[[Any], str], opening: str = "(", closing: str = ")") ->
 
 
 def _prefix(operator: Callable[[Any], str]) -> _Writer:
-    return lambda expression, out: _prefixed(operator(expression), *parts_of(expression), out)
+    return lambda expression, out: _prefixed(operator(expression), parts_of(expression)[0], out)
 
 
 def _inner(expression: Retyped | Decayed, out: list[str]) -> None:
-    _write(*parts_of(expression), out)
+    _write(parts_of(expression)[0], out)
 
 
 def _index(element: Index, out: list[str]) -> None:

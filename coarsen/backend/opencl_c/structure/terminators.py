@@ -6,32 +6,17 @@ if (a) { if (b) X else Y } else Y   →   if (a && b) X else Y
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from coarsen.analysis.control_flow import ControlFlow, Graph
 from coarsen.backend.opencl_c.c.build import logical_and, logical_or, negation
-from coarsen.backend.opencl_c.c.statements import Assign, Statement
-from coarsen.backend.opencl_c.c.tree import Expression, Name
+from coarsen.backend.opencl_c.c.statements import Assign
+from coarsen.backend.opencl_c.c.tree import Expression, Name, names_in
 from coarsen.backend.opencl_c.printing.expressions import same_text, written
 from coarsen.backend.opencl_c.structure.cases import Arm, Node, Test, chain_cases
 from coarsen.ir.kernel import Kernel
 
 _LONGEST_CONDITION = 160
-
-
-@dataclass(frozen=True)
-class BlockWriter:
-    """What the terminators ask about a block; `copies` gives an edge's assignments in order.
-
-    `unroll_hints` are the attributes of loops, by their headers.
-    """
-
-    statements: Callable[[str], list[Statement]]
-    condition: Callable[[str], Expression]
-    copies: Callable[[str, str], list[Assign]]
-    test: Callable[[str], Test | None]
-    equals: Callable[[str, int], Expression]
-    unroll_hints: Mapping[str, str]
 
 
 class SkippedFlow(ControlFlow):
@@ -61,20 +46,8 @@ class SkippedFlow(ControlFlow):
 @dataclass
 class _Builder:
     flow: ControlFlow
-    writer: BlockWriter
+    nodes: dict[str, Node]
     headers: frozenset[str]
-    nodes: dict[str, Node] = field(default_factory=dict)
-
-    def build(self) -> None:
-        for name in self.flow.reverse_postorder:
-            terminator = self.flow.kernel.block[name].terminator
-            targets = list(terminator.targets)
-            arms = tuple(Arm(target, tuple(self.writer.copies(name, target))) for target in targets)
-            condition = self.writer.condition(name) if len(targets) > 1 else None
-            if len(targets) > 1 and targets[0] == targets[1]:
-                arms, condition = arms[:1], None
-            hint = self.writer.unroll_hints.get(name, "")
-            self.nodes[name] = Node(name, self.writer.statements(name), arms, condition, hint)
 
     def skip_forwarders(self) -> None:
         """Lead each edge past blocks that only pass control on."""
@@ -159,14 +132,25 @@ def _same(first: tuple[Assign, ...], second: tuple[Assign, ...]) -> bool:
     )
 
 
-def branch_graph(flow: ControlFlow, writer: BlockWriter) -> SkippedFlow:
-    """Return the graph of C blocks of a kernel."""
-    builder = _Builder(flow, writer, frozenset(loop.header for loop in flow.loops))
-    builder.build()
+def branch_graph(
+    flow: ControlFlow,
+    nodes: dict[str, Node],
+    test: Callable[[str], Test | None],
+    equals: Callable[[str, int], Expression],
+) -> SkippedFlow:
+    """Return the graph of C blocks of a kernel.
+
+    Args:
+        flow: the kernel's control flow.
+        nodes: its blocks in reverse postorder, which change.
+        test: the comparison with a constant that a block ends with.
+        equals: the condition that the value which a block compares is a number.
+    """
+    builder = _Builder(flow, nodes, frozenset(loop.header for loop in flow.loops))
     builder.skip_forwarders()
-    chain_cases(builder.nodes, builder.entrances(), writer.test, writer.equals)
+    chain_cases(nodes, builder.entrances(), test, equals)
     builder.join_conditions()
-    return SkippedFlow(flow.kernel, flow.entry, builder.nodes)
+    return SkippedFlow(flow.kernel, flow.entry, nodes)
 
 
 # Assigns to several variables at once, as the phis of a block mean it, one after the other.
@@ -177,21 +161,12 @@ def branch_graph(flow: ControlFlow, writer: BlockWriter) -> SkippedFlow:
 # in a variable of its own first (the "swap problem" of leaving SSA).
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """One of the assignments: the C variable, its value and the C variables that the value reads."""
-
-    variable: str
-    value: Expression
-    reads: frozenset[str]
-
-
-def in_order(copies: Sequence[Copy], keep: Callable[[Copy], Name]) -> list[Assign]:
+def in_order(copies: Sequence[Assign], keep: Callable[[Assign], Name]) -> list[Assign]:
     """Return the assignments in an order that gives each the old values; `keep` makes a variable like a copy's."""
     pending = {copy.variable: copy for copy in copies}
     readers: dict[str, set[str]] = {}
     for copy in copies:
-        for name in copy.reads:
+        for name in names_in(copy.value):
             if name in pending and name != copy.variable:
                 readers.setdefault(name, set()).add(copy.variable)
     ready = [copy.variable for copy in reversed(copies) if not readers.get(copy.variable)]
@@ -199,13 +174,13 @@ def in_order(copies: Sequence[Copy], keep: Callable[[Copy], Name]) -> list[Assig
     while pending:
         if ready:
             copy = pending.pop(ready.pop())
-            result.append(Assign(copy.variable, copy.value))
+            result.append(copy)
         else:
             copy = next(iter(pending.values()))
             kept = keep(copy)
             result.append(Assign(kept.text, copy.value))
-            pending[copy.variable] = Copy(copy.variable, kept, frozenset())
-        for name in sorted(copy.reads):  # a set's own order is another in each process
+            pending[copy.variable] = Assign(copy.variable, kept)
+        for name in sorted(names_in(copy.value)):  # a set's own order is another in each process
             waiting = readers.get(name, set())
             waiting.discard(copy.variable)
             if name in pending and name != copy.variable and not waiting and name not in ready:
