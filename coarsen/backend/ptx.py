@@ -95,7 +95,6 @@ def _header(kernel: Kernel) -> str:
 _INTRINSICS_WITHOUT_FORM = re.compile(
     r"llvm\.(?:a?(?:sin|cos|tan)h?|atan2|sincos|sincospi|exp|exp2|exp10|log|log2|log10|pow|powi|modf|l?lrint|l?lround)\."
 )
-_FORBIDDEN_OPCODES = frozenset({"indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg"})
 _EVENT = 'target("spirv.Event")'
 _APPROXIMATE_FLAGS = frozenset({"afn", "fast"})
 
@@ -117,8 +116,6 @@ def relaxed_functions(kernel: Kernel) -> frozenset[str]:
 
 
 def _check_instruction(instruction: Instruction) -> None:
-    if instruction.opcode in _FORBIDDEN_OPCODES:
-        _refuse(f"the instruction {instruction.opcode}", instruction)
     if isinstance(instruction.type, TargetType) and str(instruction.type) != _EVENT:
         _refuse(f"the type {instruction.type}", instruction)
     if instruction.opcode != "call":

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from coarsen.backend.builtin_library import with_definitions
 from coarsen.backend.llvm_module import kernel_module
-from coarsen.backend.processes import output_of_script
 from coarsen.backend.spirv_limits import check_limits, spirv_library
 from coarsen.errors import InternalError, InvalidInputError, RefusalError
 from coarsen.ir.graph.builder import Builder, number
@@ -30,6 +29,7 @@ from coarsen.ir.graph.printer import module_text
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.modules import run_passes
 from coarsen.ir.opencl.queries import builtin_name
+from coarsen.ir.processes import output_of_script
 from coarsen.ir.types import FloatType, IntegerType, PointerType, Type, VectorType
 
 DEFAULT_VERSION = "1.2"
@@ -89,7 +89,7 @@ def emit_in_process(assembly: str, triple: str) -> bytes:
     Raises:
         ValueError: with the back end's last words, if it gave up.
     """
-    return output_of_script(_SCRIPT, [triple], assembly)
+    return output_of_script(_SCRIPT, [triple], assembly.encode())
 
 
 def _check(kernel: Kernel, code: bytes) -> None:

@@ -33,9 +33,6 @@ _INTEGER_WIDTHS = frozenset({1, 8, 16, 32, 64})
 _FLOATS = frozenset({"half", "float", "double"})
 _VECTOR_COUNTS = frozenset({2, 3, 4, 8, 16})
 _ATOMIC_OPERATIONS = frozenset({"xchg", "add", "sub", "and", "or", "xor", "max", "min", "umax", "umin"})
-_OPCODES_WITHOUT_FORM = frozenset(
-    {"indirectbr", "invoke", "callbr", "resume", "landingpad", "va_arg", "catchswitch", "cleanupret"}
-)
 _INTRINSICS = re.compile(
     r"llvm\.(?:[su](?:min|max|cmp)|[su](?:add|sub)\.sat|abs|ct(?:lz|tz|pop)|bswap|fsh[lr]"
     r"|f(?:abs|ma|muladd)|sqrt|floor|ceil|trunc|rint|nearbyint|round|roundeven|exp|exp2|log|log2|log10|sin|cos|tan"
@@ -83,16 +80,12 @@ def _parts(type_: Type) -> Iterator[Type]:
 
 def _check_instruction(instruction: Instruction) -> None:
     opcode = instruction.opcode
-    if opcode in _OPCODES_WITHOUT_FORM:
-        _refuse(f"the instruction {opcode}", instruction)
     if opcode == "call":
         _check_call(instruction)
     if opcode == "atomicrmw":
         _check_atomic(instruction)
     if opcode == "select" and isinstance(instruction.type, StructType | ArrayType):
         _refuse("a choice between whole structures", instruction)
-    if opcode == "alloca" and any(operand.kind is not ValueKind.CONSTANT for operand in instruction.operands):
-        _refuse("private memory whose size is not constant", instruction)
     if opcode in ("phi", "select") and any(map(_is_constant_event, instruction.operands)):
         _refuse("a variable that may be no event", instruction)
     if opcode == "bitcast" and _has_boolean_elements(instruction.type, instruction.operands[0].type):

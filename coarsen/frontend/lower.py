@@ -135,7 +135,7 @@ def _compilations(source: str | Path, options: str | Sequence[str], macros: Devi
     else:
         content = read_source(source)
         if is_bitcode(content):
-            yield _checked(_disassemble(content, source))
+            yield _checked(disassemble(content, source))
             return
         code = Source(decode_source(content, source), source)
     if is_assembly(code.text) or (code.path is not None and code.path.suffix == ".ll"):
@@ -174,10 +174,3 @@ def _checked(assembly: str) -> str:
 def _without_debug_references(assembly: str) -> str:
     """Assembly whose debug information nothing refers to: LLVM warns where it leaves some out."""
     return _DEBUG_REFERENCE.sub(lambda match: match[0] if match[0].startswith('"') else "", assembly)
-
-
-def _disassemble(content: bytes, path: Path) -> str:
-    try:
-        return disassemble(content)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None

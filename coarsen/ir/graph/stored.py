@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from coarsen.ir.graph.instruction import Block, Instruction
 from coarsen.ir.graph.module import Module
@@ -13,38 +13,21 @@ from coarsen.ir.graph.printer import module_text
 from coarsen.ir.graph.unread import names_in
 
 
-@dataclass(frozen=True, slots=True)
-class StoredModule:
-    """A module whose names are unique.
+def stored(module: Module) -> tuple[str, tuple[Origin, ...]]:
+    """Return what is kept of a module whose names are unique (`names.py`).
 
-    Attributes:
-        text: LLVM IR.
-        origins: of each block and the instructions in it, in their order.
-        sealed: the names of the functions that are sealed.
-        is_sealed: whether the module is.
+    Returns:
+        its text, and the origins of each block and the instructions in it, in their order.
     """
-
-    text: str
-    origins: tuple[Origin, ...]
-    sealed: frozenset[str]
-    is_sealed: bool = False
-
-    def module(self) -> Module:
-        """Return the module as it was."""
-        module = parse_module(self.text)
-        for placed, origin in zip(_with_origins(module), self.origins, strict=True):
-            placed.origin = origin
-        for name in self.sealed:
-            module.functions[name].seal()
-        module.is_sealed = self.is_sealed
-        return module
+    return module_text(module), tuple(placed.origin for placed in _with_origins(module))
 
 
-def stored(module: Module) -> StoredModule:
-    """Return what is kept of a module whose names are unique (`names.py`)."""
-    sealed = frozenset(name for name, function in module.functions.items() if function.is_sealed)
-    origins = tuple(placed.origin for placed in _with_origins(module))
-    return StoredModule(module_text(module), origins, sealed, module.is_sealed)
+def restored(text: str, origins: Iterable[Origin]) -> Module:
+    """Return the module of which this was kept."""
+    module = parse_module(text)
+    for placed, origin in zip(_with_origins(module), origins, strict=True):
+        placed.origin = origin
+    return module
 
 
 def _with_origins(module: Module) -> Iterator[Block | Instruction]:

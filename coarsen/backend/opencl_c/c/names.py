@@ -66,16 +66,6 @@ _DIGITS = "0123456789"
 _OF_PASSES = frozenset({"i", "us", "ph", "in", "be", "sink", "loopexit", "prol", "epil", "unr"})
 
 
-def source_name(instruction: Instruction) -> str | None:
-    """Return the name that the source, or a transform, gives to a result; None where the compiler made it."""
-    return instruction.origin.name.text or None
-
-
-def field_name(address: Instruction) -> str | None:
-    """Return the name of the field whose address is computed, or None: the address is called by it."""
-    return address.origin.name.base or None
-
-
 def label_name(block: str) -> str:
     """Return the name of a label for a block: the compiler's, without its numbers."""
     words = [word for word in block.split(".") if not word.isdecimal() and word not in _OF_PASSES]

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from coarsen.analysis.control_flow import ControlFlow
 from coarsen.analysis.memory_effects import EffectsOfKernel
-from coarsen.backend.opencl_c.c.names import source_name
 from coarsen.backend.opencl_c.decide.dataflow import Dataflow
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
@@ -221,7 +220,7 @@ class _Planner:
     def _keeps_name(self, instruction: Instruction, uses: _Uses) -> bool:
         if uses.users == ["phi"] or _is_condition(instruction.type):
             return False
-        is_named = source_name(instruction) is not None
+        is_named = bool(instruction.origin.name.text)
         if isinstance(instruction.type, VectorType) and self.dataflow.builds_vector(instruction):
             return is_named and uses.users != ["extractelement"]
         return is_named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from coarsen.backend.opencl_c.c.names import Names, field_name
+from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.types import (
     Array,
     CType,
@@ -34,7 +34,7 @@ def field_names(kernel: Kernel) -> Mapping[tuple[str, int], str]:
             continue
         source = source_element_type(instruction)
         number = instruction.operands[2].text
-        if isinstance(source, StructType) and number.isdigit() and (wish := field_name(instruction)) is not None:
+        if isinstance(source, StructType) and number.isdigit() and (wish := instruction.origin.name.base):
             fields = wishes.setdefault(record_name(source), {})
             fields.setdefault(int(number), Counter())[wish] += 1
     return {

@@ -33,26 +33,10 @@ def _wrapping(instruction: Instruction) -> Iterator[Vote]:
         yield operand, weight
 
 
-def _all(weight: int) -> Callable[[Instruction], Iterator[Vote]]:
+def _weighing(result: int, *operands: int) -> Callable[[Instruction], Iterator[Vote]]:
     def votes(instruction: Instruction) -> Iterator[Vote]:
-        yield instruction, weight
-        yield instruction.operands[0], weight
-        if instruction.opcode not in ("ashr", "lshr"):
-            yield instruction.operands[1], weight
-
-    return votes
-
-
-def _operand(weight: int) -> Callable[[Instruction], Iterator[Vote]]:
-    def votes(instruction: Instruction) -> Iterator[Vote]:
-        yield instruction.operands[0], weight
-
-    return votes
-
-
-def _converted(weight: int) -> Callable[[Instruction], Iterator[Vote]]:
-    def votes(instruction: Instruction) -> Iterator[Vote]:
-        yield instruction, weight
+        yield instruction, result
+        yield from zip(instruction.operands, operands, strict=False)
 
     return votes
 
@@ -64,10 +48,7 @@ def _comparison(instruction: Instruction) -> Iterator[Vote]:
 
 
 def _widening(instruction: Instruction) -> Iterator[Vote]:
-    if "nneg" in instruction.flags:
-        yield instruction.operands[0], _WEAK
-    else:
-        yield instruction.operands[0], -_STRONG
+    yield instruction.operands[0], _WEAK if "nneg" in instruction.flags else -_STRONG
 
 
 def _index(instruction: Instruction) -> Iterator[Vote]:
@@ -93,15 +74,17 @@ def _certain(type_: CType) -> int:
 
 _VOTES: Mapping[str, Callable[[Instruction], Iterator[Vote]]] = {
     **dict.fromkeys(("add", "sub", "mul", "shl"), _wrapping),
-    **dict.fromkeys(("sdiv", "srem", "ashr"), _all(_STRONG)),
-    **dict.fromkeys(("udiv", "urem", "lshr"), _all(-_STRONG)),
+    **dict.fromkeys(("sdiv", "srem"), _weighing(_STRONG, _STRONG, _STRONG)),
+    **dict.fromkeys(("udiv", "urem"), _weighing(-_STRONG, -_STRONG, -_STRONG)),
+    "ashr": _weighing(_STRONG, _STRONG),
+    "lshr": _weighing(-_STRONG, -_STRONG),
     "icmp": _comparison,
-    "sext": _operand(_STRONG),
+    "sext": _weighing(0, _STRONG),
     "zext": _widening,
-    "sitofp": _operand(_STRONG),
-    "uitofp": _operand(-_STRONG),
-    "fptosi": _converted(_STRONG),
-    "fptoui": _converted(-_STRONG),
+    "sitofp": _weighing(0, _STRONG),
+    "uitofp": _weighing(0, -_STRONG),
+    "fptosi": _weighing(_STRONG),
+    "fptoui": _weighing(-_STRONG),
     "getelementptr": _index,
     "call": _call,
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from coarsen.backend.opencl_c.c.build import address_of
-from coarsen.backend.opencl_c.c.names import Names, is_counter, source_name
+from coarsen.backend.opencl_c.c.names import Names, is_counter
 from coarsen.backend.opencl_c.c.tree import Expression, Name
 from coarsen.backend.opencl_c.c.types import (
     CHAR,
@@ -117,7 +117,7 @@ class Variables:
     def _wish(self, members: list[str]) -> str:
         """The best name among those of the values: one from the source, and the shortest."""
         instructions = [self.kernel.definition[member] for member in members]
-        given = [name for name in map(source_name, instructions) if name is not None]
+        given = [name for each in instructions if (name := each.origin.name.text)]
         if given:
             return min(given, key=lambda wish: (len(wish), wish))
         if any(instruction.opcode == "phi" and is_counter(instruction) for instruction in instructions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import coerce, negation
@@ -16,8 +16,6 @@ from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.details import TERMINATORS
 from coarsen.ir.graph.instruction import Instruction, alignment
-
-StatementWriter = Callable[[Translator, Instruction], list[Statement]]
 
 
 def statements_of(
@@ -49,11 +47,14 @@ def _with_position(translator: Translator, instruction: Instruction) -> list[Sta
 
 
 def _statement(translator: Translator, instruction: Instruction) -> list[Statement]:
-    writer = _STATEMENTS.get(instruction.opcode)
     if instruction.opcode == "call" and stem(instruction.callee) in MEMORY_STATEMENTS:
         return MEMORY_STATEMENTS[stem(instruction.callee)](translator, instruction)
-    if writer is not None:
-        return writer(translator, instruction)
+    if instruction.opcode == "store":
+        return _store(translator, instruction)
+    if instruction.opcode in ("atomicrmw", "cmpxchg"):
+        return atomic_statement(translator, instruction)
+    if instruction.opcode == "fence":
+        raise unsupported("LLVM's 'fence'")
     if instruction.name in translator.folding.variables:
         variable = translator.variable(instruction.name)
         if instruction.opcode == "select" and isinstance(variable.type, Opaque):
@@ -88,15 +89,3 @@ def _store(translator: Translator, instruction: Instruction) -> list[Statement]:
     if is_under_aligned(instruction, place):
         return [Evaluate(unaligned_store(stored, place, translator.value(address), alignment(instruction)))]
     return [Store(place, stored)]
-
-
-def _fence(translator: Translator, instruction: Instruction) -> list[Statement]:
-    raise unsupported("LLVM's 'fence'")
-
-
-_STATEMENTS: Mapping[str, StatementWriter] = {
-    "store": _store,
-    "fence": _fence,
-    "atomicrmw": atomic_statement,
-    "cmpxchg": atomic_statement,
-}
