@@ -15,7 +15,7 @@ from coarsen.backend.builtin_memory import atomic_body
 from coarsen.backend.builtin_numbers import conversion_body
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction, atomic_operation, is_inline_assembly
-from coarsen.ir.graph.operands import Operand, ValueKind
+from coarsen.ir.graph.operands import ValueKind
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (
     ArrayType,
@@ -86,14 +86,13 @@ def _check_instruction(instruction: Instruction) -> None:
         _check_atomic(instruction)
     if opcode == "select" and isinstance(instruction.type, StructType | ArrayType):
         _refuse("a choice between whole structures", instruction)
-    if opcode in ("phi", "select") and any(map(_is_constant_event, instruction.operands)):
+    if opcode in ("phi", "select") and any(
+        operand.kind is ValueKind.CONSTANT and isinstance(operand.type, TargetType)
+        for operand in instruction.operands
+    ):
         _refuse("a variable that may be no event", instruction)
     if opcode == "bitcast" and _has_boolean_elements(instruction.type, instruction.operands[0].type):
         _refuse("a vector of truth values taken as an integer", instruction)
-
-
-def _is_constant_event(value: Operand) -> bool:
-    return value.kind is ValueKind.CONSTANT and isinstance(value.type, TargetType)
 
 
 def _check_call(instruction: Instruction) -> None:

@@ -164,13 +164,10 @@ def _checked(assembly: str) -> str:
     """Assembly that LLVM reads and that is for SPIR, as LLVM prints it."""
     if _DEBUG_VERSION in assembly:
         # LLVM ends the process where a module with debug information isn't valid; without, it says why.
-        with parsed(_without_debug_references(assembly).replace(_DEBUG_VERSION, '!"No Version"')):
+        # Nor may anything refer to it: LLVM warns where it leaves some out.
+        plain = _DEBUG_REFERENCE.sub(lambda match: match[0] if match[0].startswith('"') else "", assembly)
+        with parsed(plain.replace(_DEBUG_VERSION, '!"No Version"')):
             pass
     with parsed(assembly) as module:
         check_target(module.triple)
         return str(module)
-
-
-def _without_debug_references(assembly: str) -> str:
-    """Assembly whose debug information nothing refers to: LLVM warns where it leaves some out."""
-    return _DEBUG_REFERENCE.sub(lambda match: match[0] if match[0].startswith('"') else "", assembly)

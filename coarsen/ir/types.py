@@ -282,11 +282,9 @@ def unescaped(body: str) -> bytes:
         body: what stands between the quotes, where LLVM writes a backslash as two of them, and what can't be
             printed as a backslash and two hexadecimal digits.
     """
-    return _ESCAPE.sub(lambda match: _byte(match[1]), body.encode())
-
-
-def _byte(escape: bytes) -> bytes:
-    return b"\\" if escape == b"\\" else bytes.fromhex(escape.decode())
+    return _ESCAPE.sub(
+        lambda match: b"\\" if match[1] == b"\\" else bytes.fromhex(match[1].decode()), body.encode()
+    )
 
 
 # Types in memory, by SPIR's data layout: sizes, alignments and the offsets of fields, in bytes.

@@ -90,11 +90,6 @@ _OWN_FUNCTIONS = (
 )
 
 
-def _functions_called(kernel: Kernel) -> set[str]:
-    """The functions that the text may call, which no variable may hide."""
-    return {*map(builtin_name, kernel.callees), *map(stem, kernel.callees), *_OWN_FUNCTIONS}
-
-
 _BOTH_WAYS = 2
 _SAMPLER = "__translate_sampler_initializer"
 
@@ -111,7 +106,9 @@ class _Writer:
         pointees = Pointees(kernel, self.dataflow)
         signs = Signs(kernel, self.dataflow, pointees, shared)
         self.names = Names(argument.name for argument in kernel.arguments)
-        for taken in (kernel.name, *_functions_called(kernel)):
+        # No variable may hide a function that the text calls.
+        called = (*map(builtin_name, kernel.callees), *map(stem, kernel.callees), *_OWN_FUNCTIONS)
+        for taken in (kernel.name, *called):
             self.names.fixed(taken)
         self.variables = Variables(kernel, self.dataflow, folding, pointees, signs, shared, self.names)
         expressions = self.variables.expressions()
@@ -254,12 +251,13 @@ def standard_of(kernel: Kernel, *, is_newer: bool = False) -> str:
         kernel: a kernel in normal form.
         is_newer: whether something else that it does is known to need OpenCL C 2.0.
     """
-    newer = is_newer or _calls_newer(kernel) or _has_generic_pointers(kernel) or _has_atomic_types(kernel)
+    newer = (
+        is_newer
+        or any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in kernel.callees)
+        or _has_generic_pointers(kernel)
+        or any(_is_atomic(declared_type(argument, kernel.structures)) for argument in kernel.arguments)
+    )
     return _NEWER_STANDARD if newer else DEFAULT_STANDARD
-
-
-def _calls_newer(kernel: Kernel) -> bool:
-    return any(_ONLY_2_0.fullmatch(builtin_name(callee)) for callee in kernel.callees)
 
 
 def _has_generic_pointers(kernel: Kernel) -> bool:
@@ -278,10 +276,6 @@ def _has_generic_pointers(kernel: Kernel) -> bool:
 def _is_generic(constant: str) -> bool:
     """Return True for a constant that is computed from a generic pointer other than null."""
     return _GENERIC in constant and _GENERIC in constant.replace(_GENERIC_NULL, "")
-
-
-def _has_atomic_types(kernel: Kernel) -> bool:
-    return any(_is_atomic(declared_type(argument, kernel.structures)) for argument in kernel.arguments)
 
 
 def _is_atomic(type_: CType) -> bool:

@@ -143,7 +143,8 @@ class _ModuleParser:
             else:
                 module.data_layout = match[2]
         elif match := _VARIABLE.match(line):
-            space = _SPACE.search(_before_type(match[3]))
+            # Linkage and address space stand before the type.
+            space = _SPACE.search(re.split(r"\b(?:global|constant)\b", match[3], maxsplit=1)[0])
             name, (definition, attached) = match[1] or match[2], split_attachments(match[3])
             definition += "".join(f", !{kind} {node}" for kind, node in attached if self._is_kept(kind))
             variable = Variable(name, int(space[1]) if space else 0, definition)
@@ -270,11 +271,6 @@ def _argument(scanner: Scanner) -> Argument:
     name = scanner.matched(_ARGUMENT_NAME)[1:]
     scanner.take(",")
     return Argument(type_, name, attributes)
-
-
-def _before_type(definition: str) -> str:
-    """Return what stands before a variable's type: linkage and address space."""
-    return re.split(r"\b(?:global|constant)\b", definition, maxsplit=1)[0]
 
 
 def _unsupported(line: str) -> RefusalError:

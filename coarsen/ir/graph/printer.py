@@ -139,14 +139,6 @@ def _comparison(instruction: Instruction) -> str:
     return f"{_head(instruction)} {detail.predicate} {_typed(first)}, {second.spelling}"
 
 
-def _cast(instruction: Instruction) -> str:
-    return f"{_head(instruction)} {_typed(instruction.operands[0])} to {instruction.type}"
-
-
-def _with_types(instruction: Instruction) -> str:
-    return f"{_head(instruction)} {_all_typed(instruction)}"
-
-
 def _phi(instruction: Instruction) -> str:
     edges = zip(instruction.operands, instruction.incoming, strict=True)
     pairs = ", ".join([f"[ {value.spelling}, %{block} ]" for value, block in edges])
@@ -183,10 +175,6 @@ def _atomic_update(instruction: Instruction) -> str:
     failure = f" {detail.failure}" if detail.failure else ""
     orderings = f"{_ordering(detail.access)}{failure}{_aligned(detail.access.alignment)}"
     return f"{head} {_all_typed(instruction)}{orderings}"
-
-
-def _fence(instruction: Instruction) -> str:
-    return f"fence{_ordering(detail_of(instruction, Access))}"
 
 
 def _before(access: Access) -> str:
@@ -250,15 +238,14 @@ def _branch(instruction: Instruction) -> str:
     return f"br {', '.join([*map(_typed, instruction.operands), *labels])}"
 
 
-def _return(instruction: Instruction) -> str:
-    return f"ret {_all_typed(instruction)}" if instruction.operands else "ret void"
-
-
 WRITERS: Mapping[str, Callable[[Instruction], str]] = {
     **dict.fromkeys((*BINARY, Opcode.FNEG), _plain),
-    **dict.fromkeys(CASTS, _cast),
+    **dict.fromkeys(CASTS, lambda each: f"{_head(each)} {_typed(each.operands[0])} to {each.type}"),
     **dict.fromkeys(COMPARISONS, _comparison),
-    **dict.fromkeys((Opcode.SELECT, Opcode.FREEZE, Opcode.EXTRACTELEMENT, Opcode.INSERTELEMENT), _with_types),
+    **dict.fromkeys(
+        (Opcode.SELECT, Opcode.FREEZE, Opcode.EXTRACTELEMENT, Opcode.INSERTELEMENT),
+        lambda each: f"{_head(each)} {_all_typed(each)}",
+    ),
     **dict.fromkeys((Opcode.ATOMICRMW, Opcode.CMPXCHG), _atomic_update),
     **dict.fromkeys((Opcode.EXTRACTVALUE, Opcode.INSERTVALUE), _aggregate),
     Opcode.PHI: _phi,
@@ -266,11 +253,11 @@ WRITERS: Mapping[str, Callable[[Instruction], str]] = {
     Opcode.ALLOCA: _allocation,
     Opcode.LOAD: _load,
     Opcode.STORE: _store,
-    Opcode.FENCE: _fence,
+    Opcode.FENCE: lambda each: f"fence{_ordering(detail_of(each, Access))}",
     Opcode.SHUFFLEVECTOR: _shuffle,
     Opcode.CALL: _call,
     Opcode.BR: _branch,
-    Opcode.RET: _return,
+    Opcode.RET: lambda each: f"ret {_all_typed(each)}" if each.operands else "ret void",
     Opcode.UNREACHABLE: lambda _instruction: "unreachable",
 }
 """The text of an instruction without its result and attachments, by opcode."""

@@ -152,26 +152,19 @@ def _string(body: str) -> Constant:
 
 def _real(type_: FloatType, token: str) -> Constant:
     if token.startswith("0xH"):
-        return _half(int(token[3:], 16))
+        bits = int(token[3:], 16)
+        value = struct.unpack("<e", struct.pack("<H", bits))[0]
+        return Real(None if value != value else value, bits)
     if token.startswith("0x"):
         bits = int(token[2:], 16)
         value = struct.unpack("<d", struct.pack("<Q", bits))[0]
         is_nan = value != value
         if is_nan and type_.kind == "float":
-            return Real(None, _single_nan(bits))
+            # The bits of a float's NaN that LLVM prints as a double.
+            return Real(None, (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF))
         return Real(None if is_nan else value, bits)
     value = float(token)
     return Real(value, struct.unpack("<Q", struct.pack("<d", value))[0])
-
-
-def _half(bits: int) -> Real:
-    value = struct.unpack("<e", struct.pack("<H", bits))[0]
-    return Real(None if value != value else value, bits)
-
-
-def _single_nan(bits: int) -> int:
-    """The bits of a float's NaN that LLVM prints as a double."""
-    return (bits >> 63) << 31 | 0x7F800000 | (bits >> 29 & 0x7FFFFF)
 
 
 # What a constant `bitcast` is.

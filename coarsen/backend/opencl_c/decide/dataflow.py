@@ -140,8 +140,8 @@ class Dataflow:
                 strict=True,
             )
             return tuple(first if condition else second for condition, first, second in chosen)
-        count = instruction.type.count if isinstance(instruction.type, VectorType) else 0
-        return tuple(Lane(vector, index) for index in range(count))
+        assert isinstance(instruction.type, VectorType)
+        return tuple(Lane(vector, index) for index in range(instruction.type.count))
 
     def _scalar_lane(self, scalar: Operand) -> Lane:
         """A scalar that was extracted from a vector is that vector's lane."""
@@ -163,7 +163,9 @@ class Dataflow:
             return True
         if instruction.opcode == "insertelement":
             index = constant_index(instruction.operands[2])
-            return index is not None and index < _count(instruction)
+            return (
+                index is not None and isinstance(instruction.type, VectorType) and index < instruction.type.count
+            )
         return instruction.opcode == "select" and constant_mask(instruction.operands[0]) is not None
 
     def operands(self, instruction: Instruction) -> tuple[Operand, ...]:
@@ -180,7 +182,8 @@ class Dataflow:
             return self._extract_operands(instruction)
         if instruction.opcode == "extractvalue":
             return self._member_operands(instruction)
-        return map(self.origin, [*instruction.arguments] * _repetitions(instruction))
+        is_named_twice = instruction.opcode == "call" and instruction.callee.startswith(_NAMED_TWICE)
+        return map(self.origin, [*instruction.arguments] * (2 if is_named_twice else 1))
 
     def _lane_operands(self, instruction: Instruction) -> Iterator[Operand]:
         previous: Operand | None = None
@@ -233,12 +236,3 @@ def constant_mask(value: Operand) -> tuple[bool, ...] | None:
     if not isinstance(constant, Elements):
         return None
     return tuple(isinstance(item, Number) and item.value != 0 for _, item in constant.items)
-
-
-def _repetitions(instruction: Instruction) -> int:
-    """Return how often the text of an intrinsic names its operands."""
-    return 2 if instruction.opcode == "call" and instruction.callee.startswith(_NAMED_TWICE) else 1
-
-
-def _count(instruction: Instruction) -> int:
-    return instruction.type.count if isinstance(instruction.type, VectorType) else 0

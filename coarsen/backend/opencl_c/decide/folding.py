@@ -23,9 +23,7 @@ from coarsen.ir.types import IntegerType, PointerType, TargetType, Type, VectorT
 
 _MAXIMUM_DEPTH = 24
 _MAXIMUM_SIZE = 32
-_FREE = frozenset(
-    {"getelementptr", "sext", "zext", "addrspacecast", "freeze", "extractelement", "extractvalue", "shufflevector"}
-)
+_FREE = frozenset({"getelementptr", "addrspacecast", "freeze", "extractvalue"})
 
 
 class Site(NamedTuple):
@@ -162,7 +160,9 @@ class _Planner:
     def _folds(self, instruction: Instruction, site: Site, uses: _Uses) -> bool:
         if self._must_fold(instruction):
             return True
-        if uses.depth >= _MAXIMUM_DEPTH or _is_choice_of_opaque(instruction):
+        # A choice between events `? :` can't say everywhere: an `if` assigns one.
+        is_opaque = instruction.opcode == "select" and isinstance(instruction.type, TargetType)
+        if uses.depth >= _MAXIMUM_DEPTH or is_opaque:
             return False
         if self._is_free(instruction):
             return True
@@ -191,8 +191,6 @@ class _Planner:
             return len(self.dataflow.operands(instruction)) < 2
         if instruction.opcode == "shufflevector":
             return self._is_swizzle(instruction)
-        if instruction.opcode == "getelementptr":
-            return True
         return instruction.opcode in _FREE
 
     def _is_swizzle(self, instruction: Instruction) -> bool:
@@ -224,11 +222,6 @@ class _Planner:
         if isinstance(instruction.type, VectorType) and self.dataflow.builds_vector(instruction):
             return is_named and uses.users != ["extractelement"]
         return is_named
-
-
-def _is_choice_of_opaque(instruction: Instruction) -> bool:
-    """Return True for a choice between events, which `? :` can't say everywhere: an `if` assigns one."""
-    return instruction.opcode == "select" and isinstance(instruction.type, TargetType)
 
 
 def _is_condition(type_: Type) -> bool:

@@ -109,16 +109,14 @@ def _sum(first: Expression, second: Expression) -> Expression:
         return literal_int(first.value + second.value)
     if is_zero(first):
         return second
-    wide = [e if isinstance(e, Integer) or _is_wide(e) else Cast(e, LONG) for e in (first, second)]
+    wide = [
+        e if isinstance(e, Integer) or size_of(e.type) == LONG.size else Cast(e, LONG) for e in (first, second)
+    ]
     left, right = integer_pair(*wide)
     type_ = right.type if isinstance(left, Integer) else left.type
     if isinstance(right, Integer) and right.value < 0:
         return Binary(left, "-", literal_int(-right.value), type_)
     return Binary(left, "+", right, type_)
-
-
-def _is_wide(expression: Expression) -> bool:
-    return isinstance(expression.type, Scalar) and expression.type.size == LONG.size
 
 
 def inside(translator: Translator, place: Expression, index: Expression) -> Expression:

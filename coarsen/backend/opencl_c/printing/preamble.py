@@ -54,16 +54,16 @@ def kernel_text(
         body: the kernel's statements.
         lines: the same as lines of tokens.
     """
-    inner = [*_local_declarations(translator), *_private_declarations(translator, variables)]
+    inner = [*_local_declarations(translator), *(_private(translator, array) for array in variables.arrays)]
     tables = list(_tables(translator).values())
     arguments = translator.pointees.arguments.values()
-    mentioned = mentions(body, translator.variable_types, [*inner, *tables], arguments)
-    records = _records(translator, mentioned)
-    scalars = set(scalars_in([*mentioned.types, *records]))
+    types, functions = mentions(body, translator.variable_types, [*inner, *tables], arguments)
+    records = _records(translator, types)
+    scalars = set(scalars_in([*types, *records]))
     groups = [
         [
             f"#pragma OPENCL EXTENSION {name} : enable"
-            for name in sorted(_extensions(translator, mentioned, scalars))
+            for name in sorted(_extensions(translator, functions, scalars))
         ],
         [
             f"typedef {name} __attribute__((may_alias)) aliasing_{name};"
@@ -95,14 +95,16 @@ def _line(declaration: Declaration) -> Line:
     return [declaration.text, *value, ";"]
 
 
-def _extensions(translator: Translator, mentioned: Mentions, scalars: Iterable[tuple[object, bool]]) -> set[str]:
+def _extensions(
+    translator: Translator, functions: Iterable[str], scalars: Iterable[tuple[object, bool]]
+) -> set[str]:
     names = set(translator.requirements.extensions)
     kinds = {(str(scalar), is_pointee) for scalar, is_pointee in scalars}
     if (DOUBLE.name, True) in kinds or (DOUBLE.name, False) in kinds or translator.requirements.uses_double:
         names.add("cl_khr_fp64")
     if (HALF.name, False) in kinds:  # what is only pointed to is for `vload_half` and its like, which need nothing
         names.add("cl_khr_fp16")
-    if _writes_volumes(translator) and any(name.startswith("write_image") for name in mentioned.functions):
+    if _writes_volumes(translator) and any(name.startswith("write_image") for name in functions):
         names.add("cl_khr_3d_image_writes")
     return names
 
@@ -179,13 +181,13 @@ def _declared(translator: Translator, variable: GlobalVariable, type_: CType, sp
     return array_declaration(place.text, type_, variable.alignment, alignment_of(type_), space)
 
 
-def _records(translator: Translator, mentioned: Mentions) -> list[Record]:
+def _records(translator: Translator, types: Iterable[CType]) -> list[Record]:
     """The structures that the text names, arguments' first."""
     wanted: dict[str, Record] = {}
     for argument in translator.kernel.arguments:
         for record in inner_records(translator.pointees.arguments[argument.name]):
             wanted[record.name] = record
-    names = {record.name for type_ in mentioned.types for record in inner_records(type_)}
+    names = {record.name for type_ in types for record in inner_records(type_)}
     for structure in structures_of(translator.kernel):
         if record_name(structure) in names:
             wanted.setdefault(record_name(structure), Record(record_name(structure), structure))
@@ -208,11 +210,6 @@ def _local_declarations(translator: Translator) -> Iterator[Declaration]:
         if variable.address_space == AddressSpace.LOCAL and variable.name in translator.requirements.tables:
             type_ = from_llvm(variable.value_type)
             yield Declaration(_declared(translator, variable, type_, SPACE_NAMES[AddressSpace.LOCAL]), type_)
-
-
-def _private_declarations(translator: Translator, variables: Variables) -> Iterator[Declaration]:
-    for array in variables.arrays:
-        yield _private(translator, array)
 
 
 def _private(translator: Translator, array: PrivateArray) -> Declaration:
@@ -238,21 +235,13 @@ class Declaration:
     value: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """The types that a text spells out, and the functions that it calls."""
-
-    types: frozenset[CType]
-    functions: frozenset[str]
-
-
 def mentions(
     body: list[Statement],
     variables: Mapping[str, CType],
     declarations: Iterable[Declaration],
     arguments: Iterable[CType],
-) -> Mentions:
-    """Return what a kernel mentions.
+) -> tuple[set[CType], set[str]]:
+    """Return the types that a kernel's text spells out, and the functions that it calls.
 
     Args:
         body: its statements.
@@ -273,7 +262,7 @@ def mentions(
     functions: set[str] = set()
     for expression in expressions:
         note_mentions(expression, types, functions)
-    return Mentions(frozenset(types), frozenset(functions))
+    return types, functions
 
 
 def scalars_in(types: Iterable[CType]) -> Iterator[tuple[Scalar, bool]]:

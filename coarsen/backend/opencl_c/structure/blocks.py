@@ -142,7 +142,9 @@ class _Structurer:
     def _node(self, node: Node, body: list[Statement], follow: str, context: _Context) -> str | None:
         """Write a node; the name that is returned is to be written next, with the same `follow`."""
         body += node.statements
-        merges = [child for child in self._placed[0][node.name] if self._meets(node.name, child, context)]
+        # What is reached in several ways stands after its dominator.
+        children = self._placed[0][node.name]
+        merges = [child for child in children if child != context.again and not self._is_inline(node.name, child)]
         after = merges[0] if merges else follow
         if not node.arms:
             if follow != EXIT:
@@ -158,10 +160,6 @@ class _Structurer:
         for place, merge in enumerate(merges[:-1]):
             self.sequence(merge, body, merges[place + 1], context)
         return merges[-1] if merges else None
-
-    def _meets(self, parent: str, child: str, context: _Context) -> bool:
-        """Return True if a dominated node is reached in several ways, and so stands after its dominator."""
-        return child != context.again and not self._is_inline(parent, child)
 
     def _is_inline(self, parent: str, child: str) -> bool:
         reached = any(arm.target == child for arm in self.nodes[parent].arms)

@@ -42,7 +42,9 @@ class _Outcome:
 
     @property
     def key(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        return self.arm.target, tuple(_texts(assign) for assign in self.arm.copies)
+        return self.arm.target, tuple(
+            (copy.variable, written(copy.value) if copy.value is not None else "") for copy in self.arm.copies
+        )
 
 
 def chain_cases(
@@ -158,10 +160,6 @@ def _any_of(root: str, numbers: list[int], equals: Callable[[str, int], Expressi
     for other in conditions:
         condition = logical_or(condition, other)
     return condition
-
-
-def _texts(assign: Assign) -> tuple[str, str]:
-    return assign.variable, written(assign.value) if assign.value is not None else ""
 
 
 # The blocks and edges that the chains are found in, as the terminators of the kernel's blocks become them.
