@@ -21,9 +21,8 @@ from coarsen.base.limits import MOST_INSTRUCTIONS
 from coarsen.errors import RefusalError, SourcePosition
 from coarsen.frontend.by_value import module_with_own_structures
 from coarsen.frontend.input_checks import check_kernel, check_layout, check_name, parsed
-from coarsen.frontend.kernel_stubs import IMPLEMENTATION_PREFIX
 from coarsen.frontend.source_names import name_values
-from coarsen.frontend.translation_unit import WIDE, TranslationUnit
+from coarsen.frontend.translation_unit import IMPLEMENTATION_PREFIX, WIDE, TranslationUnit
 from coarsen.ir.graph.locations import located_text
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_signature

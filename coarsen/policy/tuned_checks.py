@@ -20,8 +20,7 @@ from coarsen.dispatch.features import SIZE_NAMES, ArgumentKind, KernelArgument
 from coarsen.dispatch.launch_sizes import size_inputs
 from coarsen.dispatch.tuned_file import TunedFile
 from coarsen.errors import InvalidInputError
-from coarsen.frontend.annotated_source import code_lines, defined_words
-from coarsen.frontend.annotations import Declaration, read_annotations
+from coarsen.frontend.annotations import Declaration, code_lines, defined_words, read_annotations
 from coarsen.frontend.parameters import Parameter
 from coarsen.frontend.source_text import hash_with_headers
 from coarsen.runtime.code import BuildOptions, device_options, options_by_macro, options_without

@@ -15,30 +15,29 @@ from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import coerce
 from coarsen.backend.opencl_c.c.names import Names, label_name
-from coarsen.backend.opencl_c.c.statements import Assign, Statement
-from coarsen.backend.opencl_c.c.tree import Expression, Name
+from coarsen.backend.opencl_c.c.tree import Assign, Expression, Name, Statement
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.folding import plan_folding
+from coarsen.backend.opencl_c.decide.folding import Dataflow, plan_folding
 from coarsen.backend.opencl_c.decide.liveness import Liveness, share_variables
-from coarsen.backend.opencl_c.decide.pointees import Pointees, declared_type
-from coarsen.backend.opencl_c.decide.records import field_names
-from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs, declared_type
 from coarsen.backend.opencl_c.decide.variables import Variables
 from coarsen.backend.opencl_c.express.block_statements import statements_of
+from coarsen.backend.opencl_c.express.calls import stem
 from coarsen.backend.opencl_c.express.comparisons import equality
 from coarsen.backend.opencl_c.express.constant_expressions import constant, constant_lanes
-from coarsen.backend.opencl_c.express.intrinsics import stem
 from coarsen.backend.opencl_c.express.opcodes import HANDLERS
 from coarsen.backend.opencl_c.express.translator import Translator
-from coarsen.backend.opencl_c.printing.expressions import same_text
-from coarsen.backend.opencl_c.printing.preamble import kernel_text
-from coarsen.backend.opencl_c.printing.statements import Printer
+from coarsen.backend.opencl_c.printing.expressions import Printer, same_text
+from coarsen.backend.opencl_c.printing.preamble import field_names, kernel_text
 from coarsen.backend.opencl_c.structure.blocks import structured
-from coarsen.backend.opencl_c.structure.cases import Arm, Node, Test
-from coarsen.backend.opencl_c.structure.loops import shaped, without_unused_labels
-from coarsen.backend.opencl_c.structure.scopes import declare, declare_at_top, without_forward_jumps
-from coarsen.backend.opencl_c.structure.terminators import branch_graph, in_order
+from coarsen.backend.opencl_c.structure.scopes import (
+    declare,
+    declare_at_top,
+    shaped,
+    without_forward_jumps,
+    without_unused_labels,
+)
+from coarsen.backend.opencl_c.structure.terminators import Arm, Node, Test, branch_graph, in_order
 from coarsen.base.limits import refusing_deep_nesting
 from coarsen.errors import InternalError
 from coarsen.ir.graph.instruction import Instruction, attached, predicate, source_element_type

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from coarsen.backend.opencl_c.c.build import call, literal_int
-from coarsen.backend.opencl_c.c.statements import Assign, Evaluate
-from coarsen.backend.opencl_c.c.tree import Name
+from coarsen.backend.opencl_c.c.tree import Assign, Evaluate, Name
 from coarsen.backend.opencl_c.c.types import INT, VOID
 from coarsen.backend.opencl_c.structure.scopes import declare
 from coarsen.backend.opencl_c.structure.terminators import in_order

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from coarsen.analysis.control_flow import ControlFlow
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.folding import Folding
+from coarsen.backend.opencl_c.decide.folding import Dataflow, Folding
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind
 from coarsen.ir.kernel import Kernel

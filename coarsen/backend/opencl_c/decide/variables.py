@@ -23,10 +23,8 @@ from coarsen.backend.opencl_c.c.types import (
     size_of,
 )
 from coarsen.backend.opencl_c.decide.constants import Constant, Zero, parse_constant
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.folding import Folding
-from coarsen.backend.opencl_c.decide.pointees import Pointees
-from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.folding import Dataflow, Folding
+from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction, alignment, source_element_type
 from coarsen.ir.graph.operands import ValueKind

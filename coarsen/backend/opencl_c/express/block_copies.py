@@ -20,8 +20,7 @@ from coarsen.backend.opencl_c.c.build import (
     place_of,
     without_conversion,
 )
-from coarsen.backend.opencl_c.c.statements import Assign, If, Loop, Statement, Store
-from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer
+from coarsen.backend.opencl_c.c.tree import Assign, Binary, Cast, Expression, If, Integer, Loop, Statement, Store
 from coarsen.backend.opencl_c.c.types import (
     UCHAR,
     ULONG,

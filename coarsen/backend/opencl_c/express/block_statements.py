@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import coerce, negation
-from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, If, Statement, Store
+from coarsen.backend.opencl_c.c.tree import Assign, Evaluate, If, Statement, Store
 from coarsen.backend.opencl_c.c.types import Opaque, Pointer
 from coarsen.backend.opencl_c.express.block_copies import MEMORY_STATEMENTS
-from coarsen.backend.opencl_c.express.intrinsics import stem
-from coarsen.backend.opencl_c.express.memory import atomic_statement, is_under_aligned, place_of, unaligned_store
+from coarsen.backend.opencl_c.express.calls import stem
+from coarsen.backend.opencl_c.express.memory import atomic_statement, is_under_aligned, lvalue_of, unaligned_store
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text
 from coarsen.errors import RefusalError
@@ -81,7 +81,7 @@ def _store(translator: Translator, instruction: Instruction) -> list[Statement]:
     if instruction.is_atomic:
         raise unsupported("an atomic store")
     value, address = instruction.operands
-    place = place_of(translator, instruction, address, value.type)
+    place = lvalue_of(translator, instruction, address, value.type)
     if isinstance(place.type, (Opaque, Pointer)):
         stored = coerce(translator.value(value), place.type)
     else:

@@ -33,7 +33,7 @@ from coarsen.backend.opencl_c.decide.constants import (
     reinterpreted,
 )
 from coarsen.backend.opencl_c.express.addresses import element_address
-from coarsen.backend.opencl_c.express.conversions import in_space
+from coarsen.backend.opencl_c.express.comparisons import in_space
 from coarsen.backend.opencl_c.express.literals import real_literal
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
 from coarsen.backend.opencl_c.printing.expressions import same_text

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from coarsen.backend.opencl_c.c.build import address_of, call, coerce, dereference, is_packed, literal_int
-from coarsen.backend.opencl_c.c.statements import Assign, Evaluate, Statement
-from coarsen.backend.opencl_c.c.tree import Cast, Dereference, Expression
+from coarsen.backend.opencl_c.c.tree import Assign, Cast, Dereference, Evaluate, Expression, Statement
 from coarsen.backend.opencl_c.c.types import (
     FLOAT,
     INT,
@@ -43,7 +42,7 @@ def is_aliasing(translator: Translator, instruction: Instruction) -> bool:
     return rest == [accessed, "i64 0"] and node_items(nodes, accessed)[0] == '!"omnipotent char"'
 
 
-def place_of(translator: Translator, instruction: Instruction, address: Operand, type_: Type) -> Expression:
+def lvalue_of(translator: Translator, instruction: Instruction, address: Operand, type_: Type) -> Expression:
     """Return the lvalue that an instruction loads or stores."""
     c_type = from_llvm(type_)
     if isinstance(c_type, Vector) and c_type.is_mask:
@@ -65,7 +64,7 @@ def load(translator: Translator, instruction: Instruction) -> Expression:
     """Return what a `load` reads."""
     if instruction.is_atomic:
         raise unsupported("an atomic load")
-    place = place_of(translator, instruction, instruction.operands[0], instruction.type)
+    place = lvalue_of(translator, instruction, instruction.operands[0], instruction.type)
     if is_under_aligned(instruction, place):
         return _unaligned_load(place, translator.value(instruction.operands[0]), alignment(instruction))
     return place

@@ -10,10 +10,8 @@ from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Index, Ini
 from coarsen.backend.opencl_c.c.types import INT, UINT, Array, CType, Record, Scalar, from_llvm, size_of, with_sign
 from coarsen.backend.opencl_c.express.addresses import element_pointer, field
 from coarsen.backend.opencl_c.express.arithmetic import ARITHMETIC, BITS
-from coarsen.backend.opencl_c.express.calls import write_call
-from coarsen.backend.opencl_c.express.comparisons import COMPARISONS
-from coarsen.backend.opencl_c.express.conversions import CONVERSIONS
-from coarsen.backend.opencl_c.express.intrinsics import exact_operand
+from coarsen.backend.opencl_c.express.calls import exact_operand, write_call
+from coarsen.backend.opencl_c.express.comparisons import COMPARISONS, CONVERSIONS
 from coarsen.backend.opencl_c.express.memory import load
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.express.vectors import VECTORS

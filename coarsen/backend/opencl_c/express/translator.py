@@ -19,10 +19,8 @@ from coarsen.backend.opencl_c.c.types import (
     Vector,
     with_sign,
 )
-from coarsen.backend.opencl_c.decide.dataflow import Dataflow
-from coarsen.backend.opencl_c.decide.folding import Folding
-from coarsen.backend.opencl_c.decide.pointees import Pointees
-from coarsen.backend.opencl_c.decide.signs import Signs
+from coarsen.backend.opencl_c.decide.folding import Dataflow, Folding
+from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs
 from coarsen.errors import RefusalError
 from coarsen.ir.graph.instruction import Instruction
 from coarsen.ir.graph.operands import Operand, ValueKind

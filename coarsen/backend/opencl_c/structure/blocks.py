@@ -14,7 +14,7 @@ from functools import cached_property
 
 from coarsen.analysis.control_flow import EXIT
 from coarsen.backend.opencl_c.c.build import negation
-from coarsen.backend.opencl_c.c.statements import (
+from coarsen.backend.opencl_c.c.tree import (
     Break,
     Continue,
     Goto,
@@ -25,8 +25,7 @@ from coarsen.backend.opencl_c.c.statements import (
     Statement,
     ends_in_jump,
 )
-from coarsen.backend.opencl_c.structure.cases import Arm, Node
-from coarsen.backend.opencl_c.structure.terminators import SkippedFlow
+from coarsen.backend.opencl_c.structure.terminators import Arm, Node, SkippedFlow
 
 
 @dataclass(frozen=True, slots=True)
