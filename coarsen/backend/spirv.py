@@ -3,9 +3,9 @@
     ir.Kernel ─▶ refusals ─▶ starts of arrays are computed ─▶ builtins that the back end lacks are defined
               ─▶ spirv64 module ─▶ words ─▶ checked
 
-What the back end can't take makes it stop, so `spirv_limits.py` refuses it before, and what it would get wrong is
-written in another form: addresses of variables, calls of `printf`, truncations that are widened again. A builtin
-that neither it nor `spirv_limits.py` knows it writes as a function to be linked in: found in the words, refused.
+What the back end can't take makes it stop, so that is refused before, and what it would get wrong is written in
+another form: addresses of variables, calls of `printf`, truncations that are widened again. A builtin that nobody
+knows it writes as a function to be linked in: found in the words, refused.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ from coarsen.backend.opencl_c.decide.folding import Dataflow, plan_folding
 from coarsen.backend.opencl_c.decide.liveness import Liveness, share_variables
 from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs, declared_type
 from coarsen.backend.opencl_c.decide.variables import Variables
-from coarsen.backend.opencl_c.express.block_statements import statements_of
 from coarsen.backend.opencl_c.express.calls import stem
 from coarsen.backend.opencl_c.express.comparisons import equality
 from coarsen.backend.opencl_c.express.constant_expressions import constant, constant_lanes
 from coarsen.backend.opencl_c.express.opcodes import HANDLERS
+from coarsen.backend.opencl_c.express.statements import statements_of
 from coarsen.backend.opencl_c.express.translator import Translator
 from coarsen.backend.opencl_c.printing.expressions import Printer, same_text
 from coarsen.backend.opencl_c.printing.preamble import field_names, kernel_text

@@ -1,4 +1,4 @@
-"""C expressions as a tree: what each is made of, and the type that C gives it.
+"""C expressions as a tree, what each is made of, the type that C gives it; and C statements.
 
     a[i] + 2 * x   is   Binary(Index(Name(a), Name(i)), "+", Binary(Integer(2), "*", Name(x)))
 

@@ -1,4 +1,4 @@
-"""What each pointer points to, and the declared types of arguments: LLVM's pointers don't say, OpenCL C's do.
+"""What pointers point to, arguments' declared types, integers' signs: LLVM doesn't say it, OpenCL C does.
 
 An argument's declared type, a variable's own type and the types that a `getelementptr` steps over tell; a pointer
 that comes out of memory points to what is first loaded or stored through it.

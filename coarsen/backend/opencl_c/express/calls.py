@@ -1,4 +1,4 @@
-"""Calls of OpenCL's builtins, by their names in OpenCL C, with arguments of the types that choose the overload."""
+"""Calls of OpenCL's builtins, with arguments of the types that choose the overload, and LLVM's intrinsics."""
 
 from __future__ import annotations
 

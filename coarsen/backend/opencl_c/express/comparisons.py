@@ -1,4 +1,4 @@
-"""Comparisons and choices.
+"""Comparisons and choices; conversions between types, of scalars, vectors and pointers.
 
 A scalar comparison is a condition (`bool`); a vector's is a mask of -1 and 0, as in OpenCL C, with elements as
 wide as those compared.

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from coarsen.backend.opencl_c.c.build import call, coerce, comparison, literal_int
 from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Index, Initializer, RecordLiteral
 from coarsen.backend.opencl_c.c.types import INT, UINT, Array, CType, Record, Scalar, from_llvm, size_of, with_sign
-from coarsen.backend.opencl_c.express.addresses import element_pointer, field
 from coarsen.backend.opencl_c.express.arithmetic import ARITHMETIC, BITS
 from coarsen.backend.opencl_c.express.calls import exact_operand, write_call
 from coarsen.backend.opencl_c.express.comparisons import COMPARISONS, CONVERSIONS
-from coarsen.backend.opencl_c.express.memory import load
+from coarsen.backend.opencl_c.express.memory import element_pointer, field, load
 from coarsen.backend.opencl_c.express.translator import Handler, Translator, unsupported
 from coarsen.backend.opencl_c.express.vectors import VECTORS
 from coarsen.ir.graph.instruction import Instruction, aggregate_indices

@@ -1,4 +1,4 @@
-"""Expressions as tokens of C, with the fewest parentheses that say what the tree says.
+"""Expressions as tokens of C, with the fewest parentheses that say what the tree says, and statements as lines.
 
 Where C would group rightly but readers and compilers want parentheses, there are some: operands of shifts and bit
 operators, sums and all that binds less tightly in comparisons, `&&` inside of `||`. Long lines are broken between

@@ -1,4 +1,4 @@
-"""What stands around a kernel's statements: pragmas, types, tables, samplers, the signature and local arrays."""
+"""What stands around a kernel's statements: pragmas, structures, tables, samplers, signature, local arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declares each variable as deep inside as its uses allow, and removes the `goto`s that an `if` can say.
+"""Declares variables as deep inside as their uses allow, removes `goto`s that an `if` can say, shapes loops.
 
 A variable belongs to the innermost block that encloses all its uses, and is declared with its first value where
 that is one assignment. Names are unique in a kernel.
