@@ -141,7 +141,7 @@ class Logical:
 
     @property
     def operator(self) -> str:
-        """The operator; an eager `or` stays `||`, see `conditions.both`."""
+        """The operator; an eager `or` stays `||`, see `build.both`."""
         if not self.is_conjunction:
             return "||"
         return "&" if self.is_eager else "&&"

@@ -1,6 +1,6 @@
 """From values and instructions of LLVM to C expressions: what all the writers of single instructions share.
 
-Each opcode has a handler in a table (`expressions.HANDLERS`); a handler asks the translator for its operands'
+Each opcode has a handler in a table (`opcodes.HANDLERS`); a handler asks the translator for its operands'
 expressions, which names a variable or writes the folded instruction in place.
 """
 
