@@ -32,7 +32,7 @@ from coarsen.frontend.source_text import (
     read_source,
 )
 from coarsen.frontend.translation_unit import TranslationUnit, translation_unit
-from coarsen.ir.graph.debug_metadata import read_module
+from coarsen.ir.graph.locations import read_module
 from coarsen.ir.kernel import Kernel
 
 _DEBUG_VERSION = '!"Debug Info Version"'

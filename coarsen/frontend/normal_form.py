@@ -23,7 +23,7 @@ from coarsen.frontend.by_value import module_with_own_structures
 from coarsen.frontend.input_checks import check_kernel, check_layout, check_name, parsed
 from coarsen.frontend.source_names import name_values
 from coarsen.frontend.translation_unit import IMPLEMENTATION_PREFIX, WIDE, TranslationUnit
-from coarsen.ir.graph.locations import located_text
+from coarsen.ir.graph.locations import Located
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import parse_signature
 from coarsen.ir.graph.unread import names_in
@@ -88,10 +88,10 @@ def normalised(module: Module) -> Module:
     Args:
         module: owned, with names that are unique (`ir/graph/names.py`).
     """
-    text, origins = located_text(module)
-    with renormalised(text) as in_normal_form:
+    located = Located(module)
+    with renormalised(located.text()) as in_normal_form:
         found = str(in_normal_form)
-    return origins.parse(found)
+    return located.parse(found)
 
 
 def normalise(module: Any) -> None:  # noqa: ANN401

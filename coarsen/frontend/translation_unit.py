@@ -23,7 +23,7 @@ from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.module_parser import open_module, parse_signature
 from coarsen.ir.graph.operands import Callee
 from coarsen.ir.graph.printer import signature_text
-from coarsen.ir.graph.stored import excerpt
+from coarsen.ir.graph.rewriting import excerpt
 from coarsen.ir.graph.unread import UnreadFunction, names_in
 
 # LLVM can't rename types, and every line may name them: this is done on the text, before anything is read.

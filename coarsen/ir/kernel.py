@@ -20,8 +20,7 @@ from coarsen.ir.graph.module import Module, attributes_of_callees
 from coarsen.ir.graph.operands import ValueKind as ValueKind
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.printer import argument_text
-from coarsen.ir.graph.rewriting import copy_module
-from coarsen.ir.graph.stored import restored, stored
+from coarsen.ir.graph.rewriting import copy_module, restored, stored
 from coarsen.ir.graph.variables import GlobalVariable as GlobalVariable
 from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.metadata import Metadata

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from coarsen.analysis.control_flow import ControlFlow, Loop
 from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import coerce
-from coarsen.backend.opencl_c.c.names import Names, label_name
 from coarsen.backend.opencl_c.c.tree import Assign, Expression, Name, Statement
 from coarsen.backend.opencl_c.c.types import CType, Opaque, Pointer
 from coarsen.backend.opencl_c.decide.folding import Dataflow, plan_folding
 from coarsen.backend.opencl_c.decide.liveness import Liveness, share_variables
 from coarsen.backend.opencl_c.decide.pointees import Pointees, Signs, declared_type
-from coarsen.backend.opencl_c.decide.variables import Variables
+from coarsen.backend.opencl_c.decide.variables import Names, Variables, label_name
 from coarsen.backend.opencl_c.express.calls import stem
 from coarsen.backend.opencl_c.express.comparisons import equality
 from coarsen.backend.opencl_c.express.constant_expressions import constant, constant_lanes

@@ -23,8 +23,7 @@ from coarsen.ir.graph.details import (
 )
 from coarsen.ir.graph.instruction import Attachment, Block, Instruction
 from coarsen.ir.graph.operands import Operand
-from coarsen.ir.graph.scanner import Scanner
-from coarsen.ir.graph.value_parser import WORDS_OF_CONSTANTS, ValueParser
+from coarsen.ir.graph.scanner import WORDS_OF_CONSTANTS, Scanner, ValueParser
 from coarsen.ir.types import IntegerType, PointerType, StructType, Type, VoidType
 
 _TAILS = frozenset({"tail", "musttail", "notail"})

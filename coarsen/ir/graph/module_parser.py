@@ -20,9 +20,8 @@ from coarsen.ir.graph.instruction_parser import parse_instruction, split_attachm
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.operands import Argument, Callee, Variable
 from coarsen.ir.graph.origin import UNKNOWN, Origin
-from coarsen.ir.graph.scanner import Scanner
+from coarsen.ir.graph.scanner import Scanner, ValueParser
 from coarsen.ir.graph.unread import UnreadFunction
-from coarsen.ir.graph.value_parser import ValueParser
 from coarsen.ir.types import StructType, parse_type
 
 OriginOf = Callable[[str], Origin]

@@ -18,8 +18,15 @@ from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Constant
 from coarsen.ir.graph.origin import Origin, Role
 from coarsen.ir.graph.printer import function_lines, instruction_text, module_text
-from coarsen.ir.graph.rewriting import ValueMap, copy_blocks, copy_module, for_replica, split_block
-from coarsen.ir.graph.stored import restored, stored
+from coarsen.ir.graph.rewriting import (
+    ValueMap,
+    copy_blocks,
+    copy_module,
+    for_replica,
+    restored,
+    split_block,
+    stored,
+)
 from coarsen.ir.modules import assembly_module
 from coarsen.ir.types import IntegerType, PointerType
 from tests.ir.graph.check import check_function

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coarsen.backend.opencl_c.c.build import place_of
-from coarsen.backend.opencl_c.c.names import Names
 from coarsen.backend.opencl_c.c.tree import (
     Assign,
     Expression,
@@ -37,7 +36,7 @@ from coarsen.backend.opencl_c.c.types import (
 )
 from coarsen.backend.opencl_c.decide.constants import parse_constant
 from coarsen.backend.opencl_c.decide.pointees import by_value_alignment
-from coarsen.backend.opencl_c.decide.variables import PrivateArray, Variables, array_declaration
+from coarsen.backend.opencl_c.decide.variables import Names, PrivateArray, Variables, array_declaration
 from coarsen.backend.opencl_c.express.constant_expressions import initializer
 from coarsen.backend.opencl_c.express.translator import Translator
 from coarsen.backend.opencl_c.printing.expressions import Line, tokens, wrapped
