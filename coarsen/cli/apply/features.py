@@ -148,8 +148,6 @@ def _registers_as_data(registers: Mapping[int, Data]) -> Data:
 _FIGURES = {
     "live_words": "live words, estimated",
     "per_work_item": "registers per work-item",
-    "scalar": "scalar registers",
-    "occupancy": "occupancy",
     "scratch_bytes": "scratch bytes",
 }
 
@@ -157,11 +155,7 @@ _FIGURES = {
 def _print_registers(chip: str, registers: Mapping[int, Data]) -> None:
     headings = [str(factor) for factor in registers]
     figures = {words: [row[name] for row in registers.values()] for name, words in _FIGURES.items()}
-    cells = [
-        [words, *(_NOTHING if figure is None else str(figure) for figure in found)]
-        for words, found in figures.items()
-        if any(figure is not None for figure in found)
-    ]
+    cells = [[words, *map(str, found)] for words, found in figures.items()]
     print_line()
     print_table([f"on {chip}", *headings], cells, numbers=headings)
 

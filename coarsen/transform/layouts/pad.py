@@ -38,7 +38,7 @@ from coarsen.ir.graph.instruction_parser import parse_instruction
 from coarsen.ir.graph.module import Module
 from coarsen.ir.graph.names import make_names_unique
 from coarsen.ir.graph.operands import Constant, Operand, Variable
-from coarsen.ir.graph.value_parser import ValueParser
+from coarsen.ir.graph.scanner import ValueParser
 from coarsen.ir.graph.variables import global_variable
 from coarsen.ir.kernel import Kernel
 from coarsen.ir.types import (

@@ -163,7 +163,7 @@ class _Stores:
         if base is None:
             return None
         start, stride = base
-        steps = address_steps(instruction, self._kernel.structures)
+        steps = address_steps(instruction)
         for step in steps or ():
             number = 1 if step.index is None else step.index.number
             start, stride = (

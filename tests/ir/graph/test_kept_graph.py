@@ -15,7 +15,6 @@ from coarsen.frontend.lower import lower
 from coarsen.ir.added_arguments import AddedArgument
 from coarsen.ir.graph import module_parser
 from coarsen.ir.graph.module import Module
-from coarsen.ir.graph.module_parser import FormerModule
 from coarsen.ir.graph.operands import Callee, Variable
 from coarsen.ir.graph.origin import Origin
 from coarsen.ir.graph.printer import instruction_text, module_text
@@ -166,11 +165,9 @@ def test_a_text_is_parsed_once_each_time_that_llvm_gives_one_back(monkeypatch: p
     texts: Counter[str] = Counter()
 
     class Counting(module_parser._ModuleParser):
-        def __init__(
-            self, lines: Sequence[str], origin_of: module_parser.OriginOf, former: FormerModule | None = None
-        ) -> None:
+        def __init__(self, lines: Sequence[str], origin_of: module_parser.OriginOf) -> None:
             texts["\n".join(lines)] += 1
-            super().__init__(lines, origin_of, former)
+            super().__init__(lines, origin_of)
 
     monkeypatch.setattr(module_parser, "_ModuleParser", Counting)
     lowered = lower(SOURCE)

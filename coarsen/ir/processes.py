@@ -1,7 +1,7 @@
-"""An LLVM back end in a process of its own, which may abort without taking the user's program with it.
+"""LLVM in a process of its own, which may abort without taking the user's program with it.
 
-The scripts that such processes run import nothing of this package: `spirv_process.py`, `amdgpu_process.py`. This
-file starts them: `python processes.py SCRIPT ARGUMENT…`.
+The scripts that such processes run: `backend/spirv_process.py`, `frontend/disassemble.py`. This file starts them:
+`python processes.py SCRIPT ARGUMENT…`.
 """
 
 from __future__ import annotations
@@ -20,25 +20,23 @@ _PR_SET_PDEATHSIG = 1
 
 
 def output_of_script(
-    script: Path, arguments: Iterable[str], assembly: str, time_limit: float = _TIME_LIMIT_SECONDS
+    script: Path, arguments: Iterable[str], content: bytes, time_limit: float = _TIME_LIMIT_SECONDS
 ) -> bytes:
     """Return what a script makes of a module; the script's process ends with this one, on Linux.
 
     Args:
-        script: a Python file that reads LLVM IR text and writes what it emits.
+        script: a Python file that reads a module, as text or bitcode, and writes what it makes of it.
         arguments: the script's arguments.
-        assembly: LLVM IR text.
+        content: of the module.
         time_limit: in seconds.
 
     Raises:
-        ValueError: with the back end's last words, if it gave up, or took too long.
+        ValueError: with LLVM's last words, if it gave up, or took too long.
     """
     # -P: the script's folder must not come before the standard library.
     command = [sys.executable, "-P", __file__, str(script), *arguments]
     try:
-        result = subprocess.run(
-            command, input=assembly.encode(), capture_output=True, check=False, timeout=time_limit
-        )
+        result = subprocess.run(command, input=content, capture_output=True, check=False, timeout=time_limit)
     except subprocess.TimeoutExpired:
         raise ValueError(f"it took more than {time_limit:g} seconds") from None
     if result.returncode != 0:

@@ -1,14 +1,11 @@
-"""`llvm.memcpy`, `llvm.memmove` and `llvm.memset`, as assignments or loops.
-
-memcpy(q, p, sizeof(particle))     → *q = *p;
-memset(tile, 0, 64)                → for (uint index = 0; index < 16; ++index) tile[index] = 0.0f;
-"""
+"""Instructions that stand as statements: stores, calls, assignments of values to variables, copies of memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from coarsen.analysis.memory_effects import EffectsOfKernel
 from coarsen.backend.opencl_c.c.build import (
     coerce,
     comparison,
@@ -17,17 +14,29 @@ from coarsen.backend.opencl_c.c.build import (
     dereference,
     is_zero,
     literal_int,
+    negation,
     place_of,
     without_conversion,
 )
-from coarsen.backend.opencl_c.c.statements import Assign, If, Loop, Statement, Store
-from coarsen.backend.opencl_c.c.tree import Binary, Cast, Expression, Integer
+from coarsen.backend.opencl_c.c.tree import (
+    Assign,
+    Binary,
+    Cast,
+    Evaluate,
+    Expression,
+    If,
+    Integer,
+    Loop,
+    Statement,
+    Store,
+)
 from coarsen.backend.opencl_c.c.types import (
     UCHAR,
     ULONG,
     UNSIGNED,
     Array,
     CType,
+    Opaque,
     Pointer,
     Record,
     Scalar,
@@ -35,9 +44,98 @@ from coarsen.backend.opencl_c.c.types import (
     alignment_of,
     size_of,
 )
-from coarsen.backend.opencl_c.express.addresses import element
+from coarsen.backend.opencl_c.express.calls import stem
+from coarsen.backend.opencl_c.express.memory import (
+    atomic_statement,
+    element,
+    is_under_aligned,
+    lvalue_of,
+    unaligned_store,
+)
 from coarsen.backend.opencl_c.express.translator import Translator, unsupported
-from coarsen.ir.graph.instruction import Instruction, argument_alignment
+from coarsen.backend.opencl_c.printing.expressions import same_text
+from coarsen.errors import RefusalError
+from coarsen.ir.graph.details import TERMINATORS
+from coarsen.ir.graph.instruction import Instruction, alignment, argument_alignment
+
+
+def statements_of(
+    translator: Translator, effects: EffectsOfKernel, block: str, skipped: Collection[Instruction] = ()
+) -> list[Statement]:
+    """Return a block's statements, without phis, terminator and the instructions that are `skipped`."""
+    written: list[Statement] = []
+    for instruction in translator.kernel.block[block].instructions:
+        if instruction.opcode in ("phi", "alloca") or instruction.opcode in TERMINATORS:
+            continue
+        if (
+            (skipped and any(instruction is other for other in skipped))  # another one may say the same
+            or effects.is_ignored(instruction)
+            or instruction.name in translator.folding.inlined
+        ):
+            continue
+        if instruction.name in translator.folding.variables or effects.has_effect(instruction):
+            written += _with_position(translator, instruction)
+    return written
+
+
+def _with_position(translator: Translator, instruction: Instruction) -> list[Statement]:
+    try:
+        return _statement(translator, instruction)
+    except RefusalError as refusal:
+        if refusal.position is None and instruction.position is not None:
+            raise RefusalError(refusal.code, refusal.reason, instruction.position) from None
+        raise
+
+
+def _statement(translator: Translator, instruction: Instruction) -> list[Statement]:
+    if instruction.opcode == "call" and stem(instruction.callee) in MEMORY_STATEMENTS:
+        return MEMORY_STATEMENTS[stem(instruction.callee)](translator, instruction)
+    if instruction.opcode == "store":
+        return _store(translator, instruction)
+    if instruction.opcode in ("atomicrmw", "cmpxchg"):
+        return atomic_statement(translator, instruction)
+    if instruction.opcode == "fence":
+        raise unsupported("LLVM's 'fence'")
+    if instruction.name in translator.folding.variables:
+        variable = translator.variable(instruction.name)
+        if instruction.opcode == "select" and isinstance(variable.type, Opaque):
+            return _choice(translator, instruction)
+        value = translator.instruction(instruction)
+        return [Assign(variable.text, coerce(value, variable.type))]
+    return [Evaluate(translator.instruction(instruction))]
+
+
+def _choice(translator: Translator, instruction: Instruction) -> list[Statement]:
+    """A choice between events, of which older compilers take no `c ? a : b`."""
+    condition, *values = map(translator.value, instruction.operands)
+    variable = translator.variable(instruction.name)
+    assigned: list[list[Statement]] = [
+        [] if same_text(value, variable) else [Assign(variable.text, value)] for value in values
+    ]
+    then, otherwise = assigned
+    if then:
+        return [If(condition, then, otherwise)]
+    return [If(negation(condition), otherwise, [])] if otherwise else []
+
+
+def _store(translator: Translator, instruction: Instruction) -> list[Statement]:
+    if instruction.is_atomic:
+        raise unsupported("an atomic store")
+    value, address = instruction.operands
+    place = lvalue_of(translator, instruction, address, value.type)
+    if isinstance(place.type, (Opaque, Pointer)):
+        stored = coerce(translator.value(value), place.type)
+    else:
+        stored = translator.as_type(value, place.type)
+    if is_under_aligned(instruction, place):
+        return [Evaluate(unaligned_store(stored, place, translator.value(address), alignment(instruction)))]
+    return [Store(place, stored)]
+
+
+# `llvm.memcpy`, `llvm.memmove` and `llvm.memset`, as assignments or loops.
+#
+# memcpy(q, p, sizeof(particle))     → *q = *p;
+# memset(tile, 0, 64)                → for (uint index = 0; index < 16; ++index) tile[index] = 0.0f;
 
 
 def _copy(translator: Translator, instruction: Instruction) -> list[Statement]:
@@ -111,18 +209,13 @@ def _piece(
     whole = _number(length)
     if whole is None:
         return UCHAR
-    allowed = min(_alignments(instruction))
+    allowed = min(argument_alignment(instruction, 0), argument_alignment(instruction, 1))
     if first is not None and first == second and whole % size_of(first) == 0 and allowed >= alignment_of(first):
         return first
     for bits in (64, 32, 16):
         if allowed >= bits // 8 and whole % (bits // 8) == 0:
             return replace(UNSIGNED[bits], may_alias=True)
     return UCHAR
-
-
-def _alignments(instruction: Instruction) -> tuple[int, int]:
-    """The alignments that a copy states for its target and its source, 1 where it doesn't."""
-    return argument_alignment(instruction, 0), argument_alignment(instruction, 1)
 
 
 def _pieces(pointer: Expression, piece: CType) -> Expression:

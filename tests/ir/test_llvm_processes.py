@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from coarsen.backend.processes import output_of_script
+from coarsen.ir.processes import output_of_script
 
 USER = """
 import sys
 from pathlib import Path
-from coarsen.backend.processes import output_of_script
-output_of_script(Path(sys.argv[1]), [sys.argv[2]], "")
+from coarsen.ir.processes import output_of_script
+output_of_script(Path(sys.argv[1]), [sys.argv[2]], b"")
 """
 
 
@@ -37,7 +37,7 @@ def is_running(process: int) -> bool:
 
 def test_a_script_has_its_arguments_and_the_module(tmp_path: Path) -> None:
     code = "assert __name__ == '__main__'\nprint(sys.argv[1:], sys.stdin.read())"
-    assert output_of_script(script(tmp_path, code), ["a", "b c"], "module") == b"['a', 'b c'] module\n"
+    assert output_of_script(script(tmp_path, code), ["a", "b c"], b"module") == b"['a', 'b c'] module\n"
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_a_script_has_its_arguments_and_the_module(tmp_path: Path) -> None:
 )
 def test_the_last_words_of_a_back_end_that_gives_up(tmp_path: Path, code: str, words: str) -> None:
     with pytest.raises(ValueError, match=f"^{words}$"):
-        output_of_script(script(tmp_path, code), [], "")
+        output_of_script(script(tmp_path, code), [], b"")
 
 
 def test_a_back_end_that_hangs_is_ended(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"took more than 0\.2 seconds"):
-        output_of_script(script(tmp_path, "time.sleep(60)"), [], "", time_limit=0.2)
+        output_of_script(script(tmp_path, "time.sleep(60)"), [], b"", time_limit=0.2)
 
 
 def test_a_back_end_ends_with_the_program_that_started_it(tmp_path: Path) -> None:
